@@ -11,10 +11,10 @@ from typing import Final
 from textual.app import App, ComposeResult
 
 from benchmarks.table import row
-from tui.garbage import uncollected
-from widgets.frame_clock import FrameClock, Scheduled
-from widgets.step_body import step_body, step_head
-from widgets.transcript import Transcript
+from widgets.terminal.frame_clock import FrameClock, Scheduled
+from widgets.terminal.garbage import uncollected
+from widgets.transcript.step_body import step_body, step_head
+from widgets.transcript.transcript import Transcript
 
 STEPS: Final = 10_000
 TIMES: Final = 200

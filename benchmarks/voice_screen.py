@@ -92,8 +92,8 @@ def show(*, moves: bool) -> None:
     """Show the screen for some seconds; print how much of a core that took."""
     from tui import themes
     from tui.voice.screen import VoiceScreen
-    from widgets.frame_clock import FrameClock
-    from widgets.keys_in_order import KeysInOrder
+    from widgets.terminal.frame_clock import FrameClock
+    from widgets.terminal.keys_in_order import KeysInOrder
 
     class Bare(KeysInOrder[None]):
         def __init__(self) -> None:

@@ -21,7 +21,7 @@ from tui.screens.list_screen import ListScreen
 from tui.screens.room import RoomScreen
 from tui.screens.words import say
 from tui.voice.screen import VoiceScreen
-from widgets.transcript import Transcript
+from widgets.transcript.transcript import Transcript
 
 GROUPS: Final = (
     "list",

@@ -31,16 +31,16 @@ from agent_tui.model.errors import AgentTuiError, TransportError
 from agent_tui.model.inert import inert_line
 from tui import clipboard, themes
 from tui.exits import DONE, PAUSED, exit_code
-from tui.garbage import LOOK_SECONDS, Garbage, let_widgets_go
 from tui.motion import wants_calm
 from tui.request import ScreenRequest, Server
 from tui.screens.signs import wants_ascii
 from tui.screens.words import say
 from tui.terminal import ended_by
-from widgets.frame_clock import FrameClock
-from widgets.keys_in_order import KeysInOrder
 from widgets.palettes import Backdrop
 from widgets.signs import twin
+from widgets.terminal.frame_clock import FrameClock
+from widgets.terminal.garbage import LOOK_SECONDS, Garbage, let_widgets_go
+from widgets.terminal.keys_in_order import KeysInOrder
 
 if TYPE_CHECKING:
     from tui.link import ChatLink, RoomLink
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tui.screens.conversations import ConversationsScreen
     from tui.screens.list_screen import ListScreen
     from tui.screens.rooms import RoomsScreen
-    from widgets.transcript import Transcript
+    from widgets.transcript.transcript import Transcript
 
 T = TypeVar("T")
 SIXTEEN: Final = "standard"  # Rich's word for a terminal of sixteen colours

@@ -77,12 +77,12 @@ class ToolNotices:
 
 def _called(step: StepState) -> str:
     """Return a call in a line."""
-    from widgets.step_body import step_head  # lazy: only answers that call tools need it
+    from widgets.transcript.step_body import step_head  # lazy: only answers that call tools need it
 
     return step_head("tool_call", name=step.name, arguments=step.arguments.text)[0]
 
 
 def _failure(result: StepState) -> str:
-    from widgets.step_body import failure  # as in _called
+    from widgets.transcript.step_body import failure  # as in _called
 
     return failure(result.content.text, MAX_LINE_CHARACTERS)

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from agent_tui.model.inert import inert_line
 from tui.export import Document, Folded, marks, said_by, used
 from tui.export_parts import parts
-from widgets.step_body import fenced
+from widgets.transcript.step_body import fenced
 
 MESSAGE_LEVEL: Final = 3  # of a message's own heading: "### Ada"
 LAST_LEVEL: Final = 6

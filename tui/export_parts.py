@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from agent_tui.model.events import Message, Step
 from tui.export import Folded
-from widgets.step_body import fenced, step_body, step_head
-from widgets.step_row import APART
+from widgets.markdown.step_row import APART
+from widgets.transcript.step_body import fenced, step_body, step_head
 from widgets.units import size
 
 TOLD_STATUSES = frozenset({"asks", "running", "denied", "unknown", "cut"})  # which a result does not tell

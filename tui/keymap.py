@@ -45,7 +45,7 @@ from tui.screens.theme_picker import ThemeScreen
 from tui.screens.tool_form import ToolFormScreen
 from tui.voice.screen import VoiceScreen
 from widgets.composer import Composer
-from widgets.transcript import Transcript
+from widgets.transcript.transcript import Transcript
 
 APP: Final = "app"
 # Where bindings live: scope → (what declares them, the scope around it). A dialog covers everything.

@@ -11,7 +11,7 @@ REDUCED = "reduced"
 
 def wants_calm(screen: ScreenConfig, environ: Mapping[str, str]) -> bool:
     """Say whether motion is to be reduced: by ``AGENT_TUI_MOTION``, else by ``[screen] motion``, else by
-    Textual's own ``TEXTUAL_ANIMATIONS=none``. What that means is said in ``widgets.frame_clock``.
+    Textual's own ``TEXTUAL_ANIMATIONS=none``. What that means is said in ``widgets.terminal.frame_clock``.
     """
     if motion := environ.get("AGENT_TUI_MOTION", ""):
         return motion == REDUCED

@@ -11,10 +11,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
-from widgets.frame_clock import FrameClock
 from widgets.layout import Line, strips_in
 from widgets.painter import Look, Painter, cropped
 from widgets.shown import is_shown
+from widgets.terminal.frame_clock import FrameClock
 
 QUIETEST_DBFS: Final = -60.0  # the left end of the bar; what is quieter is silence
 LABEL_CELLS: Final = 7

@@ -46,7 +46,7 @@ from widgets.ink import (
     Row,
 )
 from widgets.layout import Line
-from widgets.links import safe_target
+from widgets.markdown.links import safe_target
 from widgets.painted_strip import PaintedStrip
 from widgets.signs import CARET as CARET_SIGN
 from widgets.signs import DIVIDER, ELLIPSIS, GUTTER, SCROLL_MARK, twin

@@ -20,13 +20,13 @@ from textual.widget import Widget
 from agent_tui.model.inert import inert_line
 from widgets.cells import Clusters
 from widgets.color import ground_of, readable
-from widgets.frame_clock import FrameClock
 from widgets.ink import DIM, FAILED, MARK, PLAIN
 from widgets.layout import Line, strips_in
 from widgets.painter import Look, Painter, cropped
 from widgets.shown import is_shown
 from widgets.signs import ELLIPSIS, GUTTER
 from widgets.signs import FAILED as FAILED_SIGN
+from widgets.terminal.frame_clock import FrameClock
 
 DRAW_SECONDS: Final = 0.25  # words that only go by are read no faster
 MIN_NAME_CELLS: Final = 4

@@ -36,7 +36,7 @@ import asyncio
 from textual.app import App, ComposeResult
 from textual.widgets import Label
 from agent_tui.audio.device_sound import DeviceSound
-from widgets.paced_driver import PacedDriver
+from widgets.terminal.paced_driver import PacedDriver
 
 class Drawing(App[None]):
     def compose(self) -> ComposeResult:

@@ -18,8 +18,8 @@ from tui import themes
 from tui.first_chat import NewChat
 from tui.link import ChatLink
 from tui.screens.chat import ChatScreen
-from widgets.frame_clock import FrameClock
-from widgets.keys_in_order import KeysInOrder
+from widgets.terminal.frame_clock import FrameClock
+from widgets.terminal.keys_in_order import KeysInOrder
 
 LIVE = ev.LinkChanged("live")
 

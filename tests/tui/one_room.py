@@ -14,8 +14,8 @@ from tests.tui.watched import Fed
 from tui import themes
 from tui.link import RoomLink
 from tui.screens.room import RoomScreen
-from widgets.frame_clock import FrameClock
-from widgets.keys_in_order import KeysInOrder
+from widgets.terminal.frame_clock import FrameClock
+from widgets.terminal.keys_in_order import KeysInOrder
 
 NAMES = ("Mika", "Ada", "老王", "Noor", "Лена", "Ben", "Chloé", "Dmitri")
 

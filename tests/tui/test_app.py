@@ -14,7 +14,7 @@ from tests.tui.whole_app import opened_app
 from tui.app import config_wants_ascii
 from tui.request import Server
 from tui.screens.theme_picker import ThemeScreen
-from widgets.transcript import Transcript
+from widgets.transcript.transcript import Transcript
 
 
 @pytest.fixture(autouse=True)

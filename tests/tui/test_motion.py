@@ -7,8 +7,8 @@ import pytest
 from agent_tui.config.file import ScreenConfig
 from tests.widgets.apps import Hand, running
 from tui.motion import wants_calm
-from widgets.frame_clock import FrameClock
-from widgets.transcript import Transcript
+from widgets.terminal.frame_clock import FrameClock
+from widgets.transcript.transcript import Transcript
 
 CARET = "▌"
 

@@ -9,7 +9,7 @@ from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tests.widgets.apps import Hand, running
 from tui.screens.room_panes import PaneFeed
-from widgets.transcript import Transcript
+from widgets.transcript.transcript import Transcript
 
 MIKA, ADA, WANG = AGENTS
 

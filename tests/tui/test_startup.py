@@ -66,7 +66,7 @@ NOT_IN_FIRST_FRAME = (
     *("tui.actions", "tui.keymap", "tui.link", "tui.screens.list_screen", "tui.screens.form_fields"),
     *(
         "widgets.composer",
-        "widgets.transcript",
+        "widgets.transcript.transcript",
         "agent_tui.clients",
         "agent_tui.model.events",
         "agent_tui.state",

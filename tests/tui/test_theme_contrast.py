@@ -24,9 +24,9 @@ from tui import themes
 from tui.screens.theme_picker import ThemeScreen, wear
 from widgets import ink
 from widgets.color import LEAST_CONTRAST, contrast
-from widgets.marks import mark_style
 from widgets.painter import COMPONENTS
 from widgets.palettes import MIN_CONTRAST, Backdrop, Rgb
+from widgets.transcript.marks import mark_style
 
 SIZE = (120, 44)
 OWN = themes.TERMINAL

@@ -7,7 +7,7 @@ from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, loaded, opened, speaking, start
 from tests.widgets.apps import Hand, running
 from tui.screens.timeline import TimelineFeed
-from widgets.transcript import Transcript
+from widgets.transcript.transcript import Transcript
 
 MIKA, ADA, WANG = AGENTS
 

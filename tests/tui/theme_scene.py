@@ -9,8 +9,8 @@ from textual.theme import Theme
 from textual.widgets import Input, OptionList, Static
 
 from tests.widgets.apps import Hand
-from widgets.agent_pane import AgentPane
 from widgets.status_line import Part, StatusLine
+from widgets.transcript.agent_pane import AgentPane
 
 AGENTS = ("#e0a030", "#5b9df5", "", "#2c8f4a", "#b04ad0", "#00ff00", "#101010", "#f0f0f0")
 NAMES = ("Mika", "Ada", "老王", "Noor", "Ivo", "Lin", "Tea", "Bo")

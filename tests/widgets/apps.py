@@ -13,7 +13,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from widgets.frame_clock import FrameClock, Scheduled
+from widgets.terminal.frame_clock import FrameClock, Scheduled
 
 
 @dataclass(slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from textual.widget import Widget
 
-from widgets.blocks import Block
 from widgets.ink import Row, text_of
-from widgets.rows import lay_out
-from widgets.splitter import Splitter
+from widgets.markdown.blocks import Block
+from widgets.markdown.rows import lay_out
+from widgets.markdown.splitter import Splitter
 
 
 def drawn(chunks: Iterable[str], width: int = 60, *, is_closed: bool = True) -> list[Row]:

@@ -8,8 +8,8 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 
 from tests.settling import settle
-from widgets.frame_clock import FrameClock
 from widgets.meter import Meter, share_of
+from widgets.terminal.frame_clock import FrameClock
 
 FRAMES_SECONDS = 0.1
 

@@ -16,8 +16,8 @@ from textual.filter import Monochrome
 from widgets.ink import CARET, DIM, FENCE, KEYWORD, LINK, LINK_SHIFT, MARK, PLAIN, TITLE, URL, Row
 from widgets.layout import Layout, Line
 from widgets.painter import COMPONENTS, MARGIN_FROM, TARGETS_PER_ROW, Look, Painter
-from widgets.scroll_mark import span
 from widgets.signs import GUTTER, SCROLL_MARK
+from widgets.transcript.scroll_mark import span
 
 BASE = Style.parse("#ffffff on #000000")
 STYLES = {

@@ -25,8 +25,8 @@ from tui.screens.live_texts import Spot
 from tui.screens.tool_form import FilledIn, ToolFormScreen
 from tui.screens.words import say
 from tui.screens.writing import Writing
-from widgets.frame_clock import FrameClock
-from widgets.transcript import Transcript
+from widgets.terminal.frame_clock import FrameClock
+from widgets.transcript.transcript import Transcript
 
 QUIET_SECONDS: Final = 0.7  # who pressed a key less than this ago is busy, and is not asked in between
 CONFLICT: Final = 409

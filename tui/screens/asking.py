@@ -14,7 +14,7 @@ from tui.screens.followed import FollowedTranscript
 from tui.screens.live_screen import LiveScreen
 from tui.screens.live_texts import Spot
 from tui.screens.writing import Writing
-from widgets.frame_clock import FrameClock
+from widgets.terminal.frame_clock import FrameClock
 
 
 class Asking(LiveScreen):

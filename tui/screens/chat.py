@@ -27,9 +27,9 @@ from tui.screens.followed import FollowedTranscript
 from tui.screens.form_fields import own
 from tui.screens.live_texts import Hint, connected, oddities
 from tui.screens.words import say
-from widgets.frame_clock import FrameClock
 from widgets.status_line import Part
-from widgets.transcript import Transcript
+from widgets.terminal.frame_clock import FrameClock
+from widgets.transcript.transcript import Transcript
 from widgets.units import elapsed
 
 

@@ -26,7 +26,7 @@ from tui.screens.followed import FollowedTranscript
 from tui.screens.live_texts import Spot
 from tui.screens.words import say
 from widgets.composer import Composer
-from widgets.frame_clock import FrameClock
+from widgets.terminal.frame_clock import FrameClock
 
 if TYPE_CHECKING:
     from agent_tui.clients.chat import Question

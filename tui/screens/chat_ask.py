@@ -24,9 +24,9 @@ from tui.screens.dialog import Dialog
 from tui.screens.form_fields import Line
 from tui.screens.key_hints import Hints, key_of
 from tui.screens.words import say
-from widgets.frame_clock import FrameClock, terminal_is_behind
-from widgets.keys_in_order import KeyPresses, KeysInOrder
 from widgets.status_line import Part, StatusLine
+from widgets.terminal.frame_clock import FrameClock, terminal_is_behind
+from widgets.terminal.keys_in_order import KeyPresses, KeysInOrder
 
 Decision = Literal["once", "conversation", "always", "deny", "answer", "decline", "cancel"]
 MAX_CALL_CHARACTERS: Final = 60

@@ -7,15 +7,15 @@ from itertools import islice
 
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
-from tui.garbage import uncollected
 from tui.screens import chat_texts as texts
 from tui.screens.live_texts import Spot
 from tui.screens.step_rows import StepRows, as_typed
 from tui.screens.words import say
+from widgets.markdown.step_row import APART
 from widgets.painter import PEOPLE
-from widgets.step_body import text_body
-from widgets.step_row import APART
-from widgets.transcript import Transcript
+from widgets.terminal.garbage import uncollected
+from widgets.transcript.step_body import text_body
+from widgets.transcript.transcript import Transcript
 from widgets.units import size
 
 

@@ -15,8 +15,8 @@ from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript
 from tui.screens.followed import FollowedTranscript
 from tui.screens.key_hints import key_of
 from tui.screens.words import say
-from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
+from widgets.terminal.frame_clock import FrameClock
 
 MAX_TITLE_CHARACTERS = 300
 WHOLE = "whole"  # the key of the one message

@@ -26,8 +26,8 @@ from tui.screens.live_texts import (
 )
 from tui.screens.words import count, say
 from widgets.signs import twin
-from widgets.step_body import MORE, escaped, fenced, step_body
-from widgets.step_body import step_head as head_of
+from widgets.transcript.step_body import MORE, escaped, fenced, step_body
+from widgets.transcript.step_body import step_head as head_of
 from widgets.units import duration, size
 
 MAX_TITLE_CHARACTERS: Final = 200

@@ -13,9 +13,9 @@ from textual.widgets import Input, Static
 
 from agent_tui.model.inert import inert, inert_line
 from tui.screens.words import count, say
-from widgets.finding import Found
 from widgets.status_line import StatusLine
-from widgets.transcript import Transcript
+from widgets.transcript.finding import Found
+from widgets.transcript.transcript import Transcript
 
 Asks = Literal["", "find", "go_to"]
 MAX_ASKED_CHARACTERS = 200

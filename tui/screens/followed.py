@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from textual.geometry import Region
 from textual.message import Message
 
-from widgets.agent_pane import AgentPane
-from widgets.reading import FOUND_SHARE
-from widgets.transcript import Transcript
-from widgets.view import Place
+from widgets.transcript.agent_pane import AgentPane
+from widgets.transcript.reading import FOUND_SHARE
+from widgets.transcript.transcript import Transcript
+from widgets.transcript.view import Place
 
 
 class FollowedTranscript(Transcript):

@@ -17,8 +17,8 @@ from textual.widget import Widget
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from tui.screens.find_bar import FindingScreen
-from widgets.frame_clock import FrameClock
 from widgets.status_line import StatusLine
+from widgets.terminal.frame_clock import FrameClock
 
 LOOK_SECONDS: Final = 0.5  # how often rates, waiting times and countdowns are looked at while something runs
 CALM_LOOK_SECONDS: Final = 1.0  # the same with reduced motion

@@ -25,8 +25,8 @@ from tui.screens.room_composer import RoomComposer
 from tui.screens.room_panes import PANE_BINDINGS, RoomPanes
 from tui.screens.room_texts import labels_of
 from tui.screens.words import say
-from widgets.frame_clock import FrameClock
 from widgets.status_line import Part
+from widgets.terminal.frame_clock import FrameClock
 
 MOST_LOOKS: Final = 15  # until a message that was found is in sight
 LOOK_SECONDS: Final = 1 / 30  # between two of them

@@ -23,7 +23,7 @@ from tui.screens.room_settings import SettingsScreen
 from tui.screens.room_texts import labels_of
 from tui.screens.words import say
 from widgets.composer import Composer, whispered
-from widgets.frame_clock import FrameClock
+from widgets.terminal.frame_clock import FrameClock
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient

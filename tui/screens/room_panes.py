@@ -20,7 +20,6 @@ from textual.widget import Widget
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
-from tui.garbage import uncollected
 from tui.screens import room_texts as texts
 from tui.screens.followed import FollowedPane, FollowedTranscript
 from tui.screens.pane_grid import Arrangement, Place, arrange
@@ -28,10 +27,11 @@ from tui.screens.speed import Speed
 from tui.screens.step_rows import RowsPlace, TurnFeed, show_person, turn_key
 from tui.screens.timeline import TimelineFeed
 from tui.screens.words import count, say
-from widgets.frame_clock import FrameClock
 from widgets.painter import PEOPLE
 from widgets.strip import AgentStrip, Summary
-from widgets.transcript import Transcript
+from widgets.terminal.frame_clock import FrameClock
+from widgets.terminal.garbage import uncollected
+from widgets.transcript.transcript import Transcript
 
 PANE_BINDINGS: Final[list[BindingType]] = [
     Binding("z", "zoom", "Zoom the pane, and back", id="room.zoom"),

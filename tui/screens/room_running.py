@@ -18,7 +18,7 @@ from tui.screens.quit import Choice, QuitScreen
 from tui.screens.room_asking import RoomAsking
 from tui.screens.starting import resume_room, start_room
 from tui.screens.words import say
-from widgets.frame_clock import FrameClock
+from widgets.terminal.frame_clock import FrameClock
 
 ASK_AGAIN_SECONDS = 2.0  # a second key press within this is the same wish
 

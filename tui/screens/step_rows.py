@@ -13,7 +13,7 @@ from agent_tui.state.turn import Turn
 from tui.screens import chat_texts as texts
 from tui.screens.key_hints import key_of
 from tui.screens.room_texts import ending
-from widgets.transcript import Transcript
+from widgets.transcript.transcript import Transcript
 
 WRITTEN_CHARACTERS: Final = 8_000  # of arguments: longer ones are shown once they are whole
 CODE: Final = "```"

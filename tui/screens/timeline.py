@@ -10,12 +10,12 @@ from types import MappingProxyType
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
-from tui.garbage import uncollected
 from tui.screens.room_texts import person_title
 from tui.screens.step_rows import RowsPlace, TurnFeed, show_person, turn_key
 from tui.screens.words import say
 from widgets.painter import PEOPLE
-from widgets.transcript import Transcript
+from widgets.terminal.garbage import uncollected
+from widgets.transcript.transcript import Transcript
 
 RULE = "---"
 NO_COLOR = "none"

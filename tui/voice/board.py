@@ -12,8 +12,8 @@ from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.panel import MicPanel
 from tui.voice.run import VoiceRun
-from widgets.frame_clock import FrameClock
 from widgets.status_line import Part, StatusLine
+from widgets.terminal.frame_clock import FrameClock
 from widgets.units import elapsed
 
 Focus = Literal["words", "line", "find"]  # what has the focus: in a line keys are letters

@@ -10,7 +10,6 @@ from typing import Final
 from agent_tui.model.inert import inert_line
 from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
-from tui.garbage import uncollected
 from tui.screens import signs
 from tui.screens.chat_feed import key_of
 from tui.screens.followed import FollowedTranscript
@@ -18,6 +17,7 @@ from tui.screens.step_rows import StepRows, as_typed
 from tui.screens.words import say
 from tui.voice.texts import latency
 from widgets.painter import PEOPLE
+from widgets.terminal.garbage import uncollected
 
 MAX_NAME_CHARACTERS: Final = 40
 MAX_NOTICE_CHARACTERS: Final = 200

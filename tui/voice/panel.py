@@ -9,9 +9,9 @@ from textual.containers import Horizontal, Vertical
 
 from agent_tui.model.inert import inert_line
 from tui.screens.words import count, say
-from widgets.frame_clock import FrameClock
 from widgets.meter import QUIETEST_DBFS, Meter
 from widgets.status_line import Part, StatusLine
+from widgets.terminal.frame_clock import FrameClock
 
 if TYPE_CHECKING:
     from agent_tui.audio.sound import Level, SoundStatus

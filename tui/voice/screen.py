@@ -44,10 +44,10 @@ from tui.voice.run import VoiceRun
 from tui.voice.session import VoiceSource
 from tui.voice.talking import TalkKey
 from widgets.composer import Composer
-from widgets.frame_clock import FrameClock
-from widgets.keys_in_order import KeysInOrder
-from widgets.paced_driver import RELEASED_KEY, tell_releases
-from widgets.transcript import Transcript
+from widgets.terminal.frame_clock import FrameClock
+from widgets.terminal.keys_in_order import KeysInOrder
+from widgets.terminal.paced_driver import RELEASED_KEY, tell_releases
+from widgets.transcript.transcript import Transcript
 
 METER_SECONDS: Final = 1 / 12
 

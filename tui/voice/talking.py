@@ -10,7 +10,7 @@ TAP_SECONDS: Final = 0.35  # a shorter press is a tap: it talks until the next o
 
 
 class Presses(Protocol):
-    """When keys were pressed: see ``widgets.keys_in_order.KeyPresses``."""
+    """When keys were pressed: see ``widgets.terminal.keys_in_order.KeyPresses``."""
 
     now: Callable[[], float]
     began_at: float

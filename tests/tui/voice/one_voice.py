@@ -18,9 +18,9 @@ from tui import themes
 from tui.link import ChatLink
 from tui.voice.request import VoiceRequest
 from tui.voice.screen import VoiceScreen
-from widgets.frame_clock import FrameClock
-from widgets.keys_in_order import KeysInOrder
-from widgets.transcript import Transcript
+from widgets.terminal.frame_clock import FrameClock
+from widgets.terminal.keys_in_order import KeysInOrder
+from widgets.transcript.transcript import Transcript
 
 
 class OneVoice(KeysInOrder[int]):

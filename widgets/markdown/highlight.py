@@ -1,0 +1,111 @@
+"""Words of code to inks, line by line, with Pygments.
+
+A growing fence is never highlighted whole again: what a line looks like depends on the line and on the
+lexer's state before it. So a line once drawn never changes its colours, and text in any pieces looks alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from widgets.ink import FENCE, Run
+from widgets.markdown.languages import Language, language
+
+MAX_LINE: Final = 1000  # characters; longer lines stay plain, for the sake of slow patterns
+# Code is coloured in stretches of about so many characters. A jump into the middle of a huge fence has to go
+# through its stretch from the start, never through more.
+STRETCH_CHARACTERS: Final = 32_768
+
+
+class Drawn(NamedTuple):
+    """A line as it was drawn, and the lexer's state behind it."""
+
+    line: str
+    runs: list[Run]
+    state: object
+
+
+@dataclass(slots=True, eq=False)
+class Code:
+    """Where in its fence a piece of code begins: what is needed to colour it as if it were drawn whole.
+
+    ``label`` names the language. The piece begins with the state behind ``passed``, lines that nobody has
+    read yet, which themselves begin where ``before`` ends, or in ``state`` when there is none.
+    """
+
+    label: str
+    before: Code | None = None
+    passed: str | None = None
+    state: object = None
+    stretch: int = 0  # characters between the begin of the stretch and this piece
+    _drawn: list[Drawn] = field(default_factory=list)
+
+    def following(self, text: str) -> Code:
+        """Return the piece after this one, whose lines are ``text``. Reads nothing: pieces that nobody looks
+        at cost nothing.
+        """
+        stretch = self.stretch + len(text)
+        if stretch > STRETCH_CHARACTERS:
+            return Code(self.label)
+        lines = text.split("\n")
+        known = len(self._known(lines))
+        if not known:
+            return Code(self.label, self, text, None, stretch)
+        rest = "\n".join(lines[known:]) if known < len(lines) else None
+        return Code(self.label, None, rest, self._drawn[known - 1].state, stretch)
+
+    def forget(self) -> None:
+        """Drop what was remembered of the growing piece."""
+        self._drawn = []
+
+    def runs(self, lines: Sequence[str], *, is_open: bool = False) -> list[list[Run]]:
+        """Return the runs of each line of this piece; with ``is_open`` they are remembered for the next call,
+        which colours only lines that are new.
+        """
+        found = language(self.label)
+        if found is None:
+            return [[(line, FENCE)] if line else [] for line in lines]
+        drawn = self._known(lines)
+        state = drawn[-1].state if drawn else self._start(found)
+        for line in lines[len(drawn) :]:
+            runs, state = _coloured(found, line, state)
+            drawn.append(Drawn(line, runs, state))
+        self._drawn = drawn if is_open else []
+        return [runs for _, runs, _ in drawn]
+
+    def _known(self, lines: Sequence[str]) -> list[Drawn]:
+        """Return the first lines that were drawn before as they are now."""
+        known: list[Drawn] = []
+        for line, drawn in zip(lines, self._drawn, strict=False):
+            if line != drawn.line:
+                break
+            known.append(drawn)
+        return known
+
+    def _start(self, found: Language) -> object:
+        """Return the lexer's state before the first line; None is the beginning of a text."""
+        chain = [self]
+        while chain[-1].before is not None:
+            chain.append(chain[-1].before)
+        for code in reversed(chain):
+            state = code.before.state if code.before is not None else code.state
+            for line in code.passed.split("\n") if code.passed is not None else ():
+                state = _coloured(found, line, state)[1]
+            code.before, code.passed, code.state = None, None, state
+        return self.state
+
+
+def _coloured(found: Language, line: str, state: object) -> tuple[list[Run], object]:
+    """Return the runs of one line and the state behind it."""
+    if len(line) > MAX_LINE:
+        return [(line, FENCE)], state
+    inks, state = found.inks(line, state)
+    runs: list[Run] = []
+    for text, ink in inks:
+        if runs and runs[-1][1] == ink:
+            runs[-1] = (runs[-1][0] + text, ink)
+        else:
+            runs.append((text, ink))
+    return runs, state

@@ -1,0 +1,339 @@
+"""Inline Markdown to styled runs: strong, emphasis, strike, code, links, images, entities, escapes. HTML and
+``$math$`` stay text.
+
+Follows CommonMark with three deliberate differences: ``*`` and ``~~`` may stand between CJK punctuation and
+a letter (CommonMark would show the asterisks), a closing sign pairs only with the nearest opening one, and
+a link shows its target behind its text. Every pass is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from widgets.ink import CODE, EMPHASIS, LINK, LINK_SHIFT, MARK, STRIKE, STRONG, URL, Run
+from widgets.markdown.entities import ENTITY, decoded, without_unclear
+from widgets.markdown.links import MAX_TARGET, Links, clean, is_same, shown
+from widgets.signs import IMAGE
+
+OPEN_REACH = 400  # characters behind which an unclosed sign is taken for a plain character
+
+_SPECIAL = re.compile(r"[\\`*_~\[\]<&$]|https?:")
+_TOKEN = re.compile(
+    r"\\[!-/:-@\[-`{-~]"
+    r"|`+|\*+|_+|~+|!?\[|\]"
+    r"|<(?:https?://|mailto:)[^\s<>]*>"
+    r"|https?://[!-)+-;=?-Z\\^_a-z{}~]+"
+    r"|\$\$[^$`]{1,400}\$\$|\$[^\s$`](?:[^$\n`]{0,198}[^\s$`\\])?\$(?![0-9])"
+    "|" + ENTITY
+)
+_DESTINATION = r"<[^<>\n]*>|[^\s()<][^\s()]*(?:\([^\s()]*\)[^\s()]*)*|(?:\([^\s()]*\)[^\s()]*)+"
+_TARGET = re.compile(rf"\(\s*+(?P<url>(?>{_DESTINATION}))?+(?:\s++(?>\"[^\"]*\"|'[^']*'|\([^()]*\)))?+\s*+\)")
+_LABEL = re.compile(r"\[(?P<label>(?:[^\[\]\\]|\\.){0,200})\]")
+# The end of a growing text behind "]" that may yet become a target or a label.
+_OPEN_TARGET = re.compile(
+    r"(?:\(\s*+(?:<[^<>\n]*+>?|[^\s()<][^\s()]*+(?:\([^\s()]*+\)?[^\s()]*+)*+)?+"
+    r"(?:\s++(?:\"[^\"]*+\"?|'[^']*+'?)?+\s*+)?+"
+    r"|\[[^\[\]]{0,200})?$"
+)
+_URL_TAIL = ".,;:!?'\")_~}"
+_TICKS = re.compile("`+")
+# What the end of a growing text may still turn into a sign: not shown until it is clear.
+_UNCLEAR = re.compile(r"(?:\\?[*_~`]+|(?<![^\s\[(])!|\\?!?\[|\\|<[a-z:/]{0,8}|\$)$")
+_OPEN_ANGLE = re.compile(r"<(?:(?=https?://)|mailto:)[^\s<>]*$")
+_FLAGS = (1 << LINK_SHIFT) - 1
+_ANGLED = ("https://", "http://", "mailto:")
+
+
+@dataclass(slots=True)
+class _Sign:
+    """A run of ``*``, ``_`` or ``~`` that may open emphasis."""
+
+    node: int
+    count: int
+    total: int
+    closes: bool
+
+
+class _Bracket(NamedTuple):
+    """A ``[`` or ``![`` that may begin a link or an image."""
+
+    node: int
+    inside: int  # where its text begins
+    is_image: bool
+
+
+def parse(text: str, ink: int = 0, *, is_open: bool = False, links: Links | None = None) -> list[Run]:
+    """Return ``text`` as runs whose inks include ``ink``; the targets of its links go to ``links``.
+
+    ``is_open`` says that the text still grows: signs not closed yet are taken for what they look like.
+    """
+    if not _SPECIAL.search(text):
+        if is_open and text.endswith("!"):
+            text = _UNCLEAR.sub("", text)
+        return [(text, ink)] if text else []
+    if is_open:
+        text = _without_unclear(text)
+    return _Parser(text, is_open, links or Links()).runs(ink)
+
+
+def _without_unclear(text: str) -> str:
+    """Return a growing text without what may yet become a sign at its end."""
+    found = _UNCLEAR.search(text)
+    if found and (found.group()[0] != "<" or any(sign.startswith(found.group()[1:]) for sign in _ANGLED)):
+        return text[: found.start()]
+    if (angle := _OPEN_ANGLE.search(text)) is not None:
+        return text[: angle.start()] + text[angle.start() + 1 :].removeprefix("mailto:")
+    return without_unclear(text)
+
+
+class _Parser:
+    """One pass over one text. Nodes are pieces of text; ranges of nodes carry ink."""
+
+    def __init__(self, text: str, is_open: bool, links: Links) -> None:
+        self._text = text
+        self._links = links
+        self._is_open = is_open
+        self._nodes: list[str] = []
+        self._inks: dict[int, int] = {}  # ink of single nodes
+        self._ranges: list[tuple[int, int, int]] = []  # first node, last node, ink
+        self._signs: dict[str, list[_Sign]] = {"*": [], "_": [], "~": []}
+        self._brackets: list[_Bracket] = []
+        self._linked = 0  # so many of these stand around a link: they cannot be links themselves
+        self._ticks: dict[int, list[int]] | None = None
+
+    def runs(self, ink: int) -> list[Run]:
+        text, at = self._text, 0
+        while found := _TOKEN.search(text, at):
+            if found.start() > at:
+                self._nodes.append(text[at : found.start()])
+            at = self._token(found)
+        if at < len(text):
+            self._nodes.append(text[at:])
+        if self._is_open:
+            self._close_open_signs()
+            self._open_links()
+        return self._inked(ink)
+
+    def _token(self, found: re.Match[str]) -> int:
+        """Take one token and return where to go on."""
+        token, end = found.group(), found.end()
+        match token[0]:
+            case "\\":
+                self._nodes.append(token[1])
+            case "`":
+                return self._code(len(token), end)
+            case "*" | "_":
+                self._sign(token, found.start(), end)
+            case "~" if len(token) == 2:
+                self._sign(token, found.start(), end)
+            case "[" | "!":
+                self._brackets.append(_Bracket(len(self._nodes), end, token[0] == "!"))
+                self._nodes.append(token)
+            case "]":
+                return self._bracket(end)
+            case "<":
+                self._add(token[1:-1].removeprefix("mailto:"), LINK | self._links.number(token[1:-1]))
+            case "&":
+                self._nodes.append(decoded(token))
+            case "h":
+                url = token.rstrip(_URL_TAIL)
+                if token[len(url) :].startswith(")") and url.count("(") > url.count(")"):
+                    url += ")"
+                self._add(url, LINK | self._links.number(url))
+                return found.start() + len(url)
+            case _:
+                self._nodes.append(token)
+        return end
+
+    def _add(self, text: str, ink: int) -> None:
+        self._inks[len(self._nodes)] = ink
+        self._nodes.append(text)
+
+    # --- code ---
+
+    def _code(self, count: int, start: int) -> int:
+        """Take a code span whose ``count`` opening ticks end at ``start``."""
+        text = self._text
+        if self._ticks is None:
+            self._ticks = {}
+            for run in _TICKS.finditer(text):
+                self._ticks.setdefault(len(run.group()), []).append(run.start())
+        same = self._ticks.get(count, [])
+        index = bisect_right(same, start - 1)
+        if index < len(same):
+            self._add(_code_text(text[start : same[index]]), CODE)
+            return same[index] + count
+        if self._is_open and start < len(text) and len(text) - start <= OPEN_REACH:
+            self._add(text[start:].lstrip(), CODE)
+            return len(text)
+        self._nodes.append("`" * count)
+        return start
+
+    # --- emphasis ---
+
+    def _sign(self, token: str, start: int, end: int) -> None:
+        before, after = self._text[start - 1 : start], self._text[end : end + 1]
+        opens = bool(after) and not after.isspace()
+        closes = bool(before) and not before.isspace()
+        if not after and self._is_open:
+            opens = True
+        if token[0] == "_":  # not inside a word
+            opens, closes = opens and not before.isalnum(), closes and not after.isalnum()
+        sign = _Sign(len(self._nodes), len(token), len(token), closes)
+        self._nodes.append(token)
+        if closes:
+            self._close(token[0], sign)
+        if opens and sign.count:
+            self._signs[token[0]].append(sign)
+
+    def _close(self, char: str, closer: _Sign) -> None:
+        openers = self._signs[char]
+        while closer.count and openers:
+            opener = openers[-1]
+            if opener.closes and (opener.total + closer.total) % 3 == 0 and closer.total % 3:
+                return
+            used = 2 if min(opener.count, closer.count) >= 2 else 1
+            ink = STRIKE if char == "~" else STRONG if used == 2 else EMPHASIS
+            self._ranges.append((opener.node, closer.node, ink))
+            opener.count -= used
+            closer.count -= used
+            self._nodes[opener.node] = char * opener.count
+            self._nodes[closer.node] = char * closer.count
+            if not opener.count:
+                openers.pop()
+            for others in self._signs.values():
+                while others and others[-1].node > opener.node:
+                    others.pop()
+
+    def _close_open_signs(self) -> None:
+        """Let unclosed signs near the end of a growing text act as if the text closed them."""
+        last, reach = len(self._nodes), 0
+        near = last
+        while near and reach <= OPEN_REACH:
+            near -= 1
+            reach += len(self._nodes[near])
+        for char, signs in self._signs.items():
+            for sign in signs:
+                if sign.node < near or sign.node + 1 >= last:
+                    continue
+                self._nodes[sign.node] = ""
+                if char == "~":
+                    self._ranges.append((sign.node, last, STRIKE))
+                    continue
+                if sign.count >= 2:
+                    self._ranges.append((sign.node, last, STRONG))
+                if sign.count % 2:
+                    self._ranges.append((sign.node, last, EMPHASIS))
+
+    # --- links ---
+
+    def _bracket(self, end: int) -> int:
+        """Take a ``]`` that ends at ``end``."""
+        if not self._brackets:
+            self._nodes.append("]")
+            return end
+        bracket = self._brackets.pop()
+        if bracket.is_image or len(self._brackets) >= self._linked:
+            target, after = self._target(bracket, end)
+            if target is not None:
+                self._link(bracket, target)
+                return after
+        self._linked = min(self._linked, len(self._brackets))
+        self._nodes.append("]")
+        return end
+
+    def _target(self, bracket: _Bracket, end: int) -> tuple[str | None, int]:
+        """Return the target of a link whose text ends before ``end``, and where the link ends.
+
+        It is None when this is no link, and "" when there is none yet.
+        """
+        text = self._text
+        if found := _TARGET.match(text, end):
+            return clean((found["url"] or "").strip("<>")), found.end()
+        if self._is_open and (len(text) - end <= MAX_TARGET) and _OPEN_TARGET.match(text, end):
+            return "", len(text)
+        label, after = text[bracket.inside : end - 1], end
+        if found := _LABEL.match(text, end):
+            label, after = found["label"] or label, found.end()
+        target = self._links.defined(label)
+        return (None if target is None else clean(target)), after
+
+    def _link(self, bracket: _Bracket, target: str) -> None:
+        """Make a link or an image of everything since ``bracket``."""
+        node, nodes = bracket.node, self._nodes
+        ink = LINK | (self._links.number(target) if target else 0)
+        nodes[node] = ""
+        if bracket.is_image:
+            nodes[node] = IMAGE + " "
+            self._inks[node] = MARK
+        else:
+            self._linked = len(self._brackets)
+        text = "".join(nodes[node + 1 :])
+        if target and not text:
+            self._add(shown(target), ink)
+        else:
+            self._ranges.append((node, len(nodes), ink))
+            if target and not is_same(text, target):
+                url = ink & ~LINK | URL
+                self._add(" (", URL)
+                self._add(shown(target), url)
+                self._add(")", URL)
+        for signs in self._signs.values():  # emphasis does not reach out of a link
+            while signs and signs[-1].node > node:
+                signs.pop()
+
+    def _open_links(self) -> None:
+        """Let a ``[`` near the end of a growing text act as if it began a link."""
+        for index, bracket in enumerate(self._brackets):
+            is_near = len(self._text) - bracket.inside <= OPEN_REACH
+            if is_near and (bracket.is_image or index >= self._linked):
+                self._nodes[bracket.node] = ""
+                self._ranges.append((bracket.node, len(self._nodes), LINK))
+                if bracket.is_image:
+                    self._nodes[bracket.node] = IMAGE + " "
+                    self._inks[bracket.node] = MARK
+
+    # --- the end ---
+
+    def _inked(self, ink: int) -> list[Run]:
+        """Return the nodes with the inks of all ranges that cover them; of links the innermost counts."""
+        changes: dict[int, list[tuple[int, int]]] = {}
+        for first, last, added in sorted(self._ranges, key=_outer_first):
+            changes.setdefault(first, []).append((added, 1))
+            changes.setdefault(last, []).append((added, -1))
+        active: dict[int, int] = {}
+        numbers = [0]
+        runs: list[Run] = []
+        current = ink
+        for index, node in enumerate(self._nodes):
+            if index in changes:
+                for added, by in changes[index]:
+                    flags = added & _FLAGS
+                    active[flags] = active.get(flags, 0) + by
+                    if added > _FLAGS:
+                        numbers[len(numbers) - (by < 0) :] = [added & ~_FLAGS] * (by > 0)
+                current = ink | numbers[-1]
+                for flags, depth in active.items():
+                    current |= flags if depth else 0
+            if not node:
+                continue
+            own = self._inks.get(index, 0)
+            own |= current & _FLAGS if own > _FLAGS else current
+            if runs and runs[-1][1] == own:
+                runs[-1] = (runs[-1][0] + node, own)
+            else:
+                runs.append((node, own))
+        return runs
+
+
+def _outer_first(added: tuple[int, int, int]) -> tuple[int, int]:
+    return added[0], -added[1]
+
+
+def _code_text(text: str) -> str:
+    if text.startswith(" ") and text.endswith(" ") and text.strip(" "):
+        return text[1:-1]
+    return text

@@ -1,0 +1,361 @@
+"""The block that is being filled: takes the content of lines and emits blocks and pieces of blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from widgets.markdown import table
+from widgets.markdown.blocks import (
+    FENCE,
+    HEADING,
+    PIECE_CHARACTERS,
+    PIECE_LINES,
+    RULE,
+    SIGNS,
+    UNDERLINE,
+    Block,
+    Kind,
+    begins_block,
+    closes_fence,
+    cut_at,
+)
+from widgets.markdown.containers import (
+    TAB_COLUMNS,
+    Path,
+    columns,
+    content_lines,
+    first_word,
+    lead_of,
+    rest_of,
+    skip,
+)
+from widgets.markdown.highlight import Code
+from widgets.markdown.references import References, definition
+
+MAX_BLANKS: Final = PIECE_LINES  # empty lines that indented code goes on after
+
+
+@dataclass(slots=True)
+class Leaf:
+    """The block that is being filled; ``start`` is None while it has no line (a fence just opened)."""
+
+    kind: Kind
+    start: int | None
+    end: int = 0
+    lines: int = 0
+    level: int = 0
+    label: str = ""
+    fence: str = ""  # what closes it; "" for indented code
+    is_piece: bool = False  # an earlier piece of it is out
+    shape: table.Shape | None = None
+    code: Code | None = None
+    blanks: int = 0  # empty lines that may belong to indented code
+    blank_at: int = 0  # where they begin
+
+    def copy(self) -> Leaf:
+        """Return another one like this (``dataclasses.replace`` takes four times as long)."""
+        return Leaf(
+            self.kind,
+            self.start,
+            self.end,
+            self.lines,
+            self.level,
+            self.label,
+            self.fence,
+            self.is_piece,
+            self.shape,
+            self.code,
+            self.blanks,
+            self.blank_at,
+        )
+
+    @property
+    def is_first_line(self) -> bool:
+        """Whether it is the first line of a paragraph, which may turn out to be the head of a table."""
+        return self.kind == "paragraph" and self.lines == 1 and not self.is_piece
+
+    def may_be_heading(self, end: int) -> bool:
+        """Whether a line of ``=`` or ``-`` that ends at ``end`` makes this paragraph a heading."""
+        return (
+            self.kind == "paragraph"
+            and self.start is not None
+            and not self.is_piece
+            and end - self.start <= PIECE_CHARACTERS
+        )
+
+
+class Leaves:
+    """Where blocks grow: the end of the text whose blocks are not out yet, its open containers, its leaf."""
+
+    __slots__ = (
+        "base",
+        "gap",
+        "is_fork",
+        "leaf",
+        "out",
+        "path",
+        "references",
+        "started",
+        "text",
+        "used",
+    )
+
+    def __init__(self) -> None:
+        self.text = ""  # the end of the whole text, from where blocks are not out yet
+        self.base = 0  # where that begins
+        self.path: Path = ()
+        self.used = 0  # containers of the path whose lead is out
+        self.leaf: Leaf | None = None
+        self.gap: int | None = None  # containers around the empty row before the next block
+        self.started = False
+        self.out: list[Block] = []
+        self.references: References | None = None  # of the message, once it has a bracket
+        self.is_fork = False  # only looks at how the text stands now
+
+    def fork(self) -> Leaves:
+        """Return a copy that can be taken to the end without changing this."""
+        fork = Leaves()  # by hand: this is done in every frame
+        fork.text, fork.base, fork.path, fork.used = self.text, self.base, self.path, self.used
+        fork.gap, fork.started, fork.references = self.gap, self.started, self.references
+        fork.leaf = self.leaf.copy() if self.leaf is not None else None
+        fork.is_fork = True
+        return fork
+
+    @property
+    def end(self) -> int:
+        """Where the text ends so far."""
+        return self.base + len(self.text)
+
+    def slice(self, start: int, end: int) -> str:
+        """Return characters ``start`` up to ``end`` of the whole text."""
+        return self.text[start - self.base : end - self.base]
+
+    def forget(self, until: int) -> None:
+        """Drop the text whose blocks are out."""
+        leaf = self.leaf
+        kept = until if leaf is None or leaf.start is None else leaf.start
+        if kept > self.base:
+            self.text = self.text[kept - self.base :]
+            self.base = kept
+
+    # --- lines ---
+
+    def take(self, line: str, start: int, at: int, is_long: bool) -> None:
+        """Take the content of one line, or the beginning of a very long one, from ``at`` on."""
+        word = first_word(line, at)
+        leaf, begin, end = self.leaf, start + word, start + len(line)
+        is_paragraph = leaf is not None and leaf.kind == "paragraph"
+        if word > at and columns(line, at, word) >= TAB_COLUMNS:
+            if leaf is not None and is_paragraph:
+                self._add_line(leaf, end)
+            else:
+                self.close()
+                self.leaf = Leaf("code", None, level=TAB_COLUMNS)
+                self.take_code(self.leaf, line, start, at, is_long)
+            return
+        if not is_long and (leaf is not None or line[word : word + 1] in SIGNS):
+            may_be_row = leaf is not None and (leaf.kind == "table" or line[word] in "|:-")
+            if leaf is not None and may_be_row and self._goes_on_as_table(leaf, line, word, begin, end):
+                return
+            if line[word] in SIGNS and self._is_own_line(line, at, word, begin, end):
+                return
+            leaf = self.leaf
+        if leaf is not None and is_paragraph:
+            self._add_line(leaf, end)
+            return
+        self.close()
+        self.leaf = Leaf("paragraph", begin, end, lines=1)
+        self._cut(self.leaf)
+
+    def take_code(self, leaf: Leaf, line: str, start: int, at: int, is_long: bool) -> None:
+        """Take a line of code, or the fence that ends it."""
+        word = first_word(line, at)
+        is_end = leaf.fence and not is_long and closes_fence(line, word, leaf.fence)
+        if is_end and columns(line, at, word) < TAB_COLUMNS:
+            self.close()
+            return
+        self._take_blanks(leaf)
+        end = start + len(line)
+        if leaf.start is not None and (
+            is_long or leaf.lines >= PIECE_LINES or end - leaf.start > PIECE_CHARACTERS
+        ):
+            self._emit_piece(leaf)
+            leaf.start, leaf.lines = None, 0
+        if leaf.start is None:
+            leaf.start = start + skip(line, at, leaf.level)
+        leaf.end = end
+        leaf.lines += 1
+
+    def add_blank(self, leaf: Leaf, end: int) -> bool:
+        """Take an empty line that ends at ``end`` for indented code; False when that has enough of them."""
+        if leaf.blanks >= MAX_BLANKS:
+            return False
+        leaf.blank_at = leaf.blank_at if leaf.blanks else end
+        leaf.blanks += 1
+        return True
+
+    def _take_blanks(self, leaf: Leaf) -> None:
+        """Let the empty lines belong to indented code: it went on."""
+        if leaf.blanks and leaf.start is not None:
+            if leaf.lines + leaf.blanks > PIECE_LINES:
+                self._emit_piece(leaf)
+                leaf.start, leaf.lines = leaf.blank_at, 0
+            leaf.lines += leaf.blanks
+            leaf.blanks = 0
+
+    def add_lazily(self, end: int) -> bool:
+        """Take a line that lost its containers for the paragraph, if there is one."""
+        leaf = self.leaf
+        if leaf is None or leaf.kind != "paragraph":
+            return False
+        self._add_line(leaf, end)
+        return True
+
+    def grow(self, end: int) -> None:
+        """Take more of a very long line."""
+        if self.leaf is not None:
+            self.leaf.end = end
+            self._cut(self.leaf)
+
+    # --- kinds ---
+
+    def _goes_on_as_table(self, leaf: Leaf, line: str, word: int, begin: int, end: int) -> bool:
+        if leaf.start is None:
+            return False
+        if leaf.kind == "table":
+            if "|" not in line[word:] or begins_block(line, word):
+                return False
+            if leaf.lines >= PIECE_LINES or end - leaf.start > PIECE_CHARACTERS:
+                self._close_table_piece(leaf, begin)
+            leaf.end = end
+            leaf.lines += 1
+            return True
+        if not leaf.is_first_line or not table.is_delimiter(line[word:], self.slice(leaf.start, leaf.end)):
+            return False
+        leaf.kind, leaf.lines, leaf.end = "table", 2, end
+        return True
+
+    def _close_table_piece(self, leaf: Leaf, begin: int) -> None:
+        shape = leaf.shape
+        if leaf.start is not None and shape is None:
+            shape = table.measure(content_lines(self.slice(leaf.start, leaf.end), self.path))
+        self._emit(leaf)
+        leaf.shape, leaf.start, leaf.lines = shape, begin, 0
+
+    def _is_own_line(self, line: str, at: int, word: int, begin: int, end: int) -> bool:
+        """Take a line that is a block by itself, makes one of the lines above, or opens a fence."""
+        leaf = self.leaf
+        if leaf is not None and leaf.may_be_heading(end) and UNDERLINE.match(line, word):
+            leaf.kind, leaf.level, leaf.end = "heading", 1 if line[word] == "=" else 2, end
+            leaf.lines += 1
+            self.close()
+        elif fence := FENCE.match(line, word):
+            self.close()
+            indent, label = columns(line, at, word), fence["label"].strip()
+            code = Code(label) if label else None
+            self.leaf = Leaf("code", None, level=indent, label=label, fence=fence["sign"], code=code)
+        elif heading := HEADING.match(line, word):
+            self.close()
+            self._emit(Leaf("heading", begin, end, lines=1, level=len(heading["level"])))
+        elif RULE.match(line, word):
+            self.close()
+            self._emit(Leaf("rule", begin, end))
+        else:
+            return (leaf is None or leaf.kind != "paragraph") and self._is_definition(line, word)
+        return True
+
+    def _is_definition(self, line: str, word: int) -> bool:
+        """Take a line that says what a label stands for: nothing is drawn of it."""
+        if line[word] != "[" or (found := definition(line, word)) is None:
+            return False
+        if not self.is_fork and not self._known_references().define(*found):
+            return False
+        self.close()
+        return True
+
+    def _known_references(self) -> References:
+        if self.references is None:
+            self.references = References()
+        return self.references
+
+    # --- pieces ---
+
+    def _add_line(self, leaf: Leaf, end: int) -> None:
+        leaf.end = end
+        leaf.lines += 1
+        self._cut(leaf)
+
+    def _cut(self, leaf: Leaf) -> None:
+        """Emit pieces of a leaf that has grown too long."""
+        while leaf.start is not None and leaf.end - leaf.start > PIECE_CHARACTERS:
+            begin, end = leaf.start, leaf.end
+            cut = self.base + cut_at(self.text, begin - self.base, is_code=leaf.kind == "code")
+            leaf.end = cut
+            self._emit_piece(leaf)
+            leaf.start, leaf.end = cut, end
+
+    def _emit_piece(self, leaf: Leaf) -> None:
+        """Emit what a leaf has so far; more of it comes."""
+        self._emit(leaf)
+        if leaf.code is not None and leaf.start is not None:
+            lines = content_lines(self.slice(leaf.start, leaf.end), self.path)
+            further = [line[skip(line, 0, leaf.level) :] for line in lines[1:]]
+            leaf.code = leaf.code.following("\n".join([lines[0], *further]))
+
+    # --- emitting ---
+
+    def close(self) -> None:
+        """Emit the leaf."""
+        leaf, self.leaf = self.leaf, None
+        if leaf is None:
+            return
+        if leaf.start is not None or (leaf.label and not leaf.is_piece):
+            self._emit(leaf)
+        if leaf.blanks:
+            self.gap = len(self.path)
+
+    def close_empty_items(self) -> None:
+        """Show the bullet of an item that has no content."""
+        if any(not container.is_quote for container in self.path[self.used :]):
+            self._emit(Leaf("paragraph", self.base, self.base))
+
+    def leave(self, depth: int) -> None:
+        """Close everything inside the first ``depth`` containers."""
+        if depth < len(self.path) or depth == 0:
+            self.close()
+            self.close_empty_items()
+            self.path = self.path[:depth]
+            self.used = min(self.used, depth)
+            if self.gap is not None:
+                self.gap = min(self.gap, depth)
+
+    def _emit(self, leaf: Leaf) -> None:
+        start = leaf.start if leaf.start is not None else self.base
+        end = max(start, leaf.end)
+        code = leaf.code
+        if code is not None and not self.is_fork:
+            code.forget()
+            code = code if leaf.is_piece else None  # the first piece begins like any text: its label will do
+        has_bracket = leaf.kind != "code" and self.text.find("[", start - self.base, end - self.base) >= 0
+        self.out.append(
+            Block(
+                leaf.kind,
+                start,
+                end,
+                self.path,
+                lead=lead_of(self.path, self.used),
+                rest=rest_of(self.path),
+                gap=None if self.gap is None else rest_of(self.path[: self.gap]).rstrip(),
+                lines=leaf.lines,
+                level=leaf.level,
+                label="" if leaf.is_piece else leaf.label,
+                shape=leaf.shape,
+                code=code,
+                references=self._known_references() if has_bracket else None,
+            )
+        )
+        leaf.is_piece = True
+        self.used = len(self.path)
+        self.gap = None
+        self.started = True

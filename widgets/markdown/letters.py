@@ -1,0 +1,166 @@
+"""The letters of a block: what it shows, but for spaces and signs of ours, counted from its beginning.
+
+Wrapping moves letters to other rows and never changes them or their order, so that they tell where something
+stands at every width. In a table they count cell by cell, line by line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from widgets.ink import DIM, MARK, Row
+from widgets.markdown import table
+from widgets.markdown.blocks import Block
+from widgets.markdown.containers import content_lines
+from widgets.markdown.rows import lay_out
+from widgets.transcript.marks import cells_of
+
+WIDE: Final = 65_536  # cells: no line of a block wraps
+CELL_END: Final = "\0"  # between two cells of a table: no phrase reaches over it
+_BLANKS: Final = re.compile(r"\s+")
+
+
+def reading(block: Block, text: str, *, is_open: bool = False) -> str:
+    """Return what a block shows, whatever the width: blanks are single spaces.
+
+    The name of a code block's language is not part of it, and code is not highlighted for it.
+    """
+    if block.kind == "table":
+        cells = [cell for line in _table_lines(block, text, is_open=is_open) for cell in line]
+        return _BLANKS.sub(" ", CELL_END.join(cells))
+    label = "" if block.kind == "code" else block.label
+    bare = replace(block, lead="", rest="", gap=None, label=label, code=None)
+    rows = lay_out(bare, text, WIDE, is_open=is_open)
+    return _BLANKS.sub(" ", " ".join([_shown(row) for row in rows]))
+
+
+def count_letters(text: str, start: int, end: int) -> int:
+    """Return how many letters a piece of a ``reading`` has."""
+    return end - start - text.count(" ", start, end) - text.count(CELL_END, start, end)
+
+
+class LetterRows:
+    """Where the letters of a block stand in its rows.
+
+    Where rows have a single cell, wide characters are replaced: what stands behind them is a little off.
+    """
+
+    __slots__ = ("_numbers", "_rows")
+
+    def __init__(self, block: Block, text: str, rows: Sequence[Row], *, is_open: bool = False) -> None:
+        self._rows = rows
+        self._numbers = [[-1] * sum(len(piece) for piece, _ in row) for row in rows]
+        if block.kind == "table":
+            self._number_table(_table_lines(block, text, is_open=is_open))
+            return
+        count = 0
+        ours = MARK | (DIM if block.kind == "code" else 0)
+        for row, numbers in zip(rows, self._numbers, strict=True):
+            count = _number(row, numbers, ours, count)
+
+    def row_of(self, letter: int) -> int:
+        """Return the row that a letter stands in, or the first one."""
+        for index, numbers in enumerate(self._numbers):
+            if letter in numbers:
+                return index
+        return 0
+
+    def cells(self, row: int, start: int, end: int) -> tuple[int, int] | None:
+        """Return the cells of a row from letter ``start`` up to ``end``, or None if it has none of them."""
+        inside = [index for index, number in enumerate(self._numbers[row]) if start <= number < end]
+        return cells_of(self._rows[row], inside[0], inside[-1] + 1) if inside else None
+
+    def _number_table(self, lines: list[list[str]]) -> None:
+        sizes = [[len(_BLANKS.sub("", cell)) for cell in line] for line in lines]
+        columns = [_columns(row) for row in self._rows]
+        if not any(len(column) > 1 for column in columns):
+            self._number_lines(lines)
+            return
+        line, base = 0, 0  # of the table, and the letters before it
+        taken = [0] * len(sizes[0])
+        for numbers, row in zip(self._numbers, columns, strict=True):
+            if not any(text.strip() for _, text in row):
+                continue
+            while line + 1 < len(sizes) and taken == sizes[line]:
+                base += sum(sizes[line])
+                line += 1
+                taken = [0] * len(sizes[line])
+            for column, (start, text) in enumerate(row[: len(taken)]):
+                first = base + sum(sizes[line][:column])
+                for index, char in enumerate(text, start):
+                    if not char.isspace() and taken[column] < sizes[line][column]:
+                        numbers[index] = first + taken[column]
+                        taken[column] += 1
+
+    def _number_lines(self, lines: list[list[str]]) -> None:
+        """Number a table that has no room for columns: each cell stands somewhere behind the one before,
+        those of its head perhaps several times or nowhere.
+        """
+        places = [
+            (row, start + at)
+            for row, columns in enumerate([_columns(row) for row in self._rows])
+            for start, text in columns
+            for at, char in enumerate(text)
+            if not char.isspace()
+        ]
+        letters = "".join([self._char(row, index) for row, index in places])
+        base, at = 0, 0
+        for line in lines:
+            for cell in line:
+                wanted = _BLANKS.sub("", cell)
+                found = letters.find(wanted, at)
+                if wanted and found >= 0:
+                    for offset, (row, index) in enumerate(places[found : found + len(wanted)]):
+                        self._numbers[row][index] = base + offset
+                    at = found + len(wanted) if line is not lines[0] else at
+                base += len(wanted)
+
+    def _char(self, row: int, index: int) -> str:
+        return "".join([piece for piece, _ in self._rows[row]])[index]
+
+
+def _number(row: Row, numbers: list[int], ours: int, count: int) -> int:
+    index = 0
+    for piece, ink in row:
+        for char in piece:
+            if not ink & ours and not char.isspace():
+                numbers[index] = count
+                count += 1
+            index += 1
+    return count
+
+
+def _shown(row: Row) -> str:
+    return "".join([piece for piece, ink in row if not ink & MARK])
+
+
+def _columns(row: Row) -> list[tuple[int, str]]:
+    """Return the pieces of a table's row between signs of ours, with the index each begins at."""
+    columns: list[tuple[int, str]] = []
+    at, is_new = 0, True
+    for index, (piece, ink) in enumerate(row):
+        if ink & MARK:
+            if index and is_new and columns:
+                columns.append((at, ""))  # an empty cell
+            is_new = True
+        elif is_new:
+            columns.append((at, piece))
+            is_new = False
+        else:
+            columns[-1] = (columns[-1][0], columns[-1][1] + piece)
+        at += len(piece)
+    return columns
+
+
+def _table_lines(block: Block, text: str, *, is_open: bool) -> list[list[str]]:
+    """Return what the cells of a table show, line by line."""
+    lines = content_lines(text, block.path)
+    shape = block.shape or table.measure(lines)
+    widest = 2 * max(len(line) for line in lines)
+    roomy = replace(shape, widths=(widest,) * len(shape.widths))
+    rows = table.lay_out(lines, roomy, WIDE, has_head=block.shape is None, is_open=is_open)
+    shown = [[piece.strip() for _, piece in _columns(row)] for row in rows]
+    return [line for line in shown if line]

@@ -1,0 +1,145 @@
+"""Blocks to rows of a given width."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rich.cells import cell_len
+
+from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG, TITLE, Row
+from widgets.markdown import table
+from widgets.markdown.blocks import Block
+from widgets.markdown.containers import content_lines, skip
+from widgets.markdown.highlight import Code
+from widgets.markdown.inline import parse
+from widgets.markdown.links import Links
+from widgets.markdown.step_row import head_row, title_row
+from widgets.wrap import wrap
+
+CODE_BAR: Final = "│ "
+CODE_GOES_ON: Final = "↳ "  # instead of the bar: the row goes on with the line above it
+RULE_SIGN: Final = "─"
+_CLOSING_SIGNS: Final = re.compile(r"(?:^|[ \t]+)#+$")
+
+
+def lay_out(
+    block: Block, text: str, width: int, *, is_open: bool = False, links: list[str] | None = None
+) -> list[Row]:
+    """Return the rows of ``block``, whose source is ``text``, at most ``width`` cells (at least one) wide.
+
+    ``is_open`` says that the block still grows: what it does not close yet is shown as if it did. The
+    targets of the block's links are added to ``links``; the inks of the rows number them from 1.
+    """
+    width = max(1, width)
+    lead, rest = _clipped(block.lead, width), _clipped(block.rest, width)
+    found = Links([] if links is None else links, block.references, block.start)
+    body = _body(block, text, max(1, width - cell_len(rest)), is_open, found)
+    rows = [_prefixed(rest if index else lead, row) for index, row in enumerate(body)]
+    if block.gap is not None:
+        rows.insert(0, _prefixed(_clipped(block.gap, width), ()))
+    return rows
+
+
+def estimate(block: Block, width: int) -> int:
+    """Return about how many rows ``lay_out`` would make, without looking at the text."""
+    room = max(1, width - len(block.rest))
+    rows = (block.end - block.start) // room + 1
+    if block.kind in ("code", "table"):
+        rows = max(rows if block.lines == 1 else 0, block.lines) + bool(block.label)
+    return rows + (block.gap is not None)
+
+
+def _body(block: Block, text: str, width: int, is_open: bool, links: Links) -> list[Row]:
+    match block.kind:
+        case "paragraph":
+            ink = QUOTE if any(part.is_quote for part in block.path) else PLAIN
+            words = _joined(content_lines(text, block.path))
+            return wrap(parse(words, ink, is_open=is_open, links=links), width)
+        case "heading":
+            return wrap(parse(_heading(block, text), HEADING | STRONG, is_open=is_open, links=links), width)
+        case "code":
+            return _code(block, text, width, is_open)
+        case "table":
+            lines = content_lines(text, block.path)
+            shape = block.shape or table.measure(lines)
+            has_head = block.shape is None
+            return table.lay_out(lines, shape, width, has_head=has_head, is_open=is_open, links=links)
+        case "rule":
+            return [((RULE_SIGN * width, MARK),)]
+        case "title":
+            if block.summary:
+                return [(), title_row(block.label, block.summary, width)]
+            return [(), *(wrap([(block.label, DIM | TITLE)], width) if block.label else [])]
+        case "step":
+            return [head_row(block.label, block.summary, width, is_folded=block.is_folded)]
+        case "note":
+            return wrap([(block.label, DIM)], width)
+        case "failure":
+            return wrap([(block.label, FAILED)], width)
+
+
+def _clipped(prefix: str, width: int) -> str:
+    """Return the end of a prefix, as much as leaves most of a narrow row to the words."""
+    return prefix[max(0, len(prefix) - width // 2) :]
+
+
+def _prefixed(prefix: str, row: Row) -> Row:
+    return ((prefix, MARK), *row) if prefix else row
+
+
+def _barred(bar: str, row: Row) -> Row:
+    """Return a row of a code block; the ink of its bar says where the block's ground begins."""
+    return ((bar, MARK | FENCE), *row) if bar else row
+
+
+def _joined(lines: list[str]) -> str:
+    """Return a paragraph's lines as one: a line end is a space, unless two spaces or a backslash before
+    it ask for a new row; between CJK characters it is nothing.
+    """
+    out: list[str] = []
+    for index, line in enumerate(lines):
+        text = line.strip(" \t")
+        if index == len(lines) - 1:
+            out.append(text)
+        elif line.endswith("  "):
+            out.append(text + "\n")
+        elif text.endswith("\\") and not text.endswith("\\\\"):
+            out.append(text[:-1] + "\n")
+        else:
+            out.append(text + _between(text, lines[index + 1].lstrip(" \t")))
+    return "".join(out)
+
+
+def _between(before: str, after: str) -> str:
+    if not before or before[-1].isascii() or not after or after[0].isascii():
+        return " " if before else ""
+    return "" if cell_len(before[-1]) == 2 == cell_len(after[0]) else " "
+
+
+def _heading(block: Block, text: str) -> str:
+    """Return the words of a heading: those over the line that underlines it, or those behind the signs."""
+    if block.lines > 1:
+        return _joined(content_lines(text, block.path)[:-1])
+    return _CLOSING_SIGNS.sub("", text[block.level :].strip(" \t"))
+
+
+def code_lines(block: Block, text: str) -> list[str]:
+    """Return the lines of a code block, whose source is ``text``, without what stands around them."""
+    first, *others = content_lines(text, block.path)
+    return [first, *[line[skip(line, 0, block.level) :] for line in others]]
+
+
+def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
+    bar = CODE_BAR if width >= 2 * len(CODE_BAR) else ""
+    room = width - len(bar)
+    rows: list[Row] = []
+    if block.label:
+        rows.extend(_barred(bar, row) for row in wrap([(block.label, DIM | FENCE)], room, words=False)[:1])
+    if block.lines:
+        code = block.code or Code(block.label)
+        for runs in code.runs(code_lines(block, text), is_open=is_open):
+            first, *others = wrap(runs, room, words=False)
+            rows.append(_barred(bar, first))
+            rows.extend(_barred(bar and CODE_GOES_ON, row) for row in others)
+    return rows

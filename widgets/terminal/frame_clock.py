@@ -1,0 +1,260 @@
+"""The one clock that says when panes draw: at once after a pause, then as often as the terminal follows."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from sys import maxsize
+from time import monotonic
+from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
+
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+
+from widgets.terminal.paced_driver import PacedDriver
+
+FRAME_SECONDS: Final = 1 / 30
+CALM_SECONDS: Final = 1 / 4  # between frames with reduced motion
+UNWATCHED_SECONDS: Final = 1 / 4  # between frames while the terminal does not have the focus
+CROWD: Final = 4  # so many panes beside the focused one draw with every frame; of more than twelve, a third
+BUDGET_SECONDS: Final = 0.008  # of drawing in a frame; who is left comes first in the next
+SLACK_SECONDS: Final = 0.001  # a frame this little early is not early
+
+
+class Pane(Protocol):
+    """What the clock draws."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether anything of it can be seen now."""
+        ...
+
+    def draw(self) -> bool:
+        """Draw what is new; return whether work was left for the next frame."""
+        ...
+
+
+class Scheduled(Protocol):
+    """A call that was asked for."""
+
+    def cancel(self) -> None:
+        """Forget it."""
+        ...
+
+
+class FrameClock:
+    """Collects the panes that have something new and draws them together.
+
+    Nothing is scheduled while nothing is new. Panes that cannot be seen are dropped: they draw when they are
+    shown again. While ``is_behind`` says that the terminal has not taken the last frame, frames are skipped,
+    so that a slow terminal delays the picture and never the program; ``line_seconds`` keeps part of a slow
+    line free. What a person did (``mark(pane, now=True)``) waits for neither rate nor budget.
+
+    Reduced motion (``is_calm``) means: panes draw four times a second at most, keys still at once; and
+    whoever shows something that moves by itself (carets, rates, spinners, slides) asks ``is_calm`` and
+    shows it still, or changes it once a second at most.
+    """
+
+    def __init__(
+        self,
+        schedule: Callable[[float, Callable[[], None]], Scheduled],
+        *,
+        is_behind: Callable[[], bool] = lambda: False,
+        line_seconds: Callable[[], float] = lambda: 0.0,
+        line_panes: Callable[[int], int] = lambda drawn: maxsize,
+        is_watched: Callable[[], bool] = lambda: True,
+        focused: Callable[[], object] = lambda: None,
+        now: Callable[[], float] = monotonic,
+        frame_seconds: float = FRAME_SECONDS,
+        is_calm: bool = False,
+    ) -> None:
+        """``schedule(seconds, callback)`` calls back once; ``now`` is in seconds, from any start.
+
+        ``line_seconds``, asked once a frame, is how far apart frames must be for the line's sake;
+        ``line_panes``, told how many panes were drawn since it was asked, how many the frame may have;
+        ``is_watched`` whether the terminal has the focus; ``focused`` the pane that is drawn first.
+        """
+        self._schedule = schedule
+        self._is_behind = is_behind
+        self._line_seconds = line_seconds
+        self._line_panes = line_panes
+        self._is_watched = is_watched
+        self._focused = focused
+        self._now = now
+        self._least_seconds = max(frame_seconds, CALM_SECONDS) if is_calm else frame_seconds
+        self._line = 0.0
+        self._drawn = 0  # panes, since the line was asked
+        self._panes: dict[Pane, None] = {}
+        self._urgent: dict[Pane, None] = {}
+        self._turns: WeakKeyDictionary[Pane, int] = WeakKeyDictionary()  # the greater, the later drawn
+        self._turn = 0
+        self._next: Scheduled | None = None
+        self._last_frame = now() - self.interval
+        self._is_stopped = False
+        self.is_calm = is_calm
+
+    @classmethod
+    def for_app(
+        cls, app: App[Any], *, frame_seconds: float = FRAME_SECONDS, is_calm: bool = False
+    ) -> FrameClock:
+        """Return the clock of an app: frames run in its message loop, which shows what fails.
+
+        To be called before the app runs: it gives the app the driver that knows what the terminal has taken,
+        unless the user chose another one (``TEXTUAL_DRIVER``).
+        """
+        if app.driver_class is LinuxDriver:
+            app.driver_class = PacedDriver
+
+        def schedule(seconds: float, callback: Callable[[], None]) -> Scheduled:
+            return asyncio.get_running_loop().call_later(seconds, app.call_later, callback)
+
+        return cls(
+            schedule,
+            is_behind=lambda: terminal_is_behind(app),
+            line_seconds=lambda: line_seconds(app),
+            line_panes=lambda drawn: line_panes(app, drawn),
+            is_watched=lambda: app.app_focus,
+            focused=lambda: app.focused,
+            now=time.monotonic,
+            frame_seconds=frame_seconds,
+            is_calm=is_calm,
+        )
+
+    def mark(self, pane: Pane, *, now: bool = False) -> None:
+        """Have ``pane`` drawn with the next frame. O(1): meant to be called for every chunk.
+
+        ``now`` is for what a person did: it is drawn as soon as the terminal can take it, alone.
+        """
+        if now:
+            self._urgent[pane] = None
+            self.hurry()
+            return
+        self._panes[pane] = None
+        if self._next is None and not self._is_stopped:
+            self._ask_for_frame()
+
+    def hurry(self) -> None:
+        """Look again when the next frame is due: something changed that makes it sooner."""
+        if self._is_stopped:
+            return
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
+        if self._urgent:
+            self._ask(0.0)
+        elif self._panes:
+            self._ask_for_frame()
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing waits to be drawn, or nothing is drawn now (``stop``)."""
+        return self._is_stopped or not (self._panes or self._urgent)
+
+    def stop(self) -> None:
+        """Draw nothing until ``start``: before the terminal is lent to another program."""
+        self._is_stopped = True
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
+
+    def start(self) -> None:
+        """Draw again, beginning with what came meanwhile."""
+        self._is_stopped = False
+        if (self._panes or self._urgent) and self._next is None:
+            self._ask(0.0)
+
+    def tick(self) -> None:
+        """Draw one frame: what a person did, and everything else when its time has come."""
+        if self._next is not None:  # another, when ``hurry`` came too late to cancel this one
+            self._next.cancel()
+        self._next = None
+        if self._is_stopped:
+            return
+        if self._is_behind():
+            self._ask(FRAME_SECONDS)
+            return
+        start = self._now()
+        urgent, self._urgent = self._urgent, {}
+        for pane in urgent:
+            self._draw(pane)
+        late = start - self._last_frame - self.interval
+        if late >= -SLACK_SECONDS:
+            # Counted from when it was due, or the lateness of every frame would slow all that follow.
+            self._last_frame = start - late if late < self._least_seconds else start
+            self._line = self._line_seconds()
+            self._draw_some(start)
+        if self._urgent:
+            self._ask(0.0)
+        elif self._panes:
+            self._ask_for_frame()
+
+    def _draw_some(self, start: float) -> None:
+        """Draw the panes whose turn it is: the focused one first and always, then who waited longest."""
+        room = self._line_panes(self._drawn)
+        self._drawn = 0
+        for pane in [pane for pane in self._panes if not pane.is_shown]:
+            del self._panes[pane]  # at once: behind panes that are shown it would wait for its turn for ever
+        focused = self._focused()
+        others = [pane for pane in self._panes if pane is not focused]
+        for pane in self._panes.keys() - others:
+            self._draw(pane)
+            room -= 1
+        others.sort(key=lambda pane: self._turns.get(pane, 0))
+        # On a slow line small frames let a key's echo through soonest.
+        share = CROWD if self._line else max(CROWD, -(-len(others) // 3))
+        for pane in others[: min(share, max(room, 1))]:  # or the focused one would be alone for ever
+            self._draw(pane)
+            if self._now() - start > BUDGET_SECONDS:
+                return
+
+    def _draw(self, pane: Pane) -> None:
+        self._panes.pop(pane, None)
+        self._turn += 1
+        self._turns[pane] = self._turn
+        if not pane.is_shown:
+            return
+        self._drawn += 1
+        if pane.draw():
+            self._panes[pane] = None
+
+    @property
+    def interval(self) -> float:
+        """The least seconds between two frames, as things are now."""
+        return max(self._least_seconds, self._line, 0.0 if self._is_watched() else UNWATCHED_SECONDS)
+
+    def _ask_for_frame(self) -> None:
+        self._ask(max(0.0, self._last_frame + self.interval - self._now()))
+
+    def _ask(self, seconds: float) -> None:
+        if self._next is not None:  # asked for by what was drawn: two would each ask again, for ever
+            self._next.cancel()
+        self._next = self._schedule(seconds, self.tick)
+
+
+def terminal_is_behind(app: App[Any]) -> bool:
+    """Whether output is still waiting for the terminal.
+
+    Our own driver knows. Another one of Textual's writes through a queue of thirty entries whose ``put``
+    blocks the event loop when it is full. The queue is private and has no public twin, so it is looked up
+    here alone and its absence means "not behind".
+    """
+    driver = getattr(app, "_driver", None)
+    if isinstance(driver, PacedDriver):
+        return driver.is_behind()
+    queue = getattr(getattr(driver, "_writer_thread", None), "_queue", None)
+    size = getattr(queue, "qsize", None)
+    return size is not None and size() > 0
+
+
+def line_seconds(app: App[Any]) -> float:
+    """Return how far apart frames must be for the sake of the line to the terminal, 0 if it is fast."""
+    driver = getattr(app, "_driver", None)
+    return driver.pace.interval(monotonic()) if isinstance(driver, PacedDriver) else 0.0
+
+
+def line_panes(app: App[Any], drawn: int) -> int:
+    """Return how many panes a frame may draw on the line to the terminal, after ``drawn`` in the last one."""
+    driver = getattr(app, "_driver", None)
+    return driver.pace.panes(drawn, monotonic()) if isinstance(driver, PacedDriver) else maxsize

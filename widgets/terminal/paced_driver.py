@@ -1,0 +1,286 @@
+"""Textual's driver, which also notes what the terminal has taken, and asks it how far it is.
+
+The one place that builds on what Textual's Linux driver does inside: all it writes goes through ``write``
+to its ``_file``, every frame ends with ``flush``, and keys are read with ``XTermParser``, which asks
+``_sequence_to_key_events`` about each escape sequence that is not pasted.
+Its own writing thread has nothing to do here: that one's queue of thirty writes blocks the event loop when it
+is full.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import select
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from math import inf
+from threading import Event, Lock
+from time import monotonic
+from typing import Final, Protocol
+
+from textual import events
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.constants import DISABLE_KITTY_KEY
+from textual.drivers.linux_driver import LinuxDriver
+from textual.keys import Keys
+
+from widgets.terminal.hold import Hold
+from widgets.terminal.output import Output
+from widgets.terminal.pace import Pace
+
+ENDS_FRAME: Final = "\x1b[?2026l"  # where the terminal can hold frames back
+# What every terminal answers, in the order asked: its status, with CSI 0n or 3n, and which it is, with
+# CSI ? n;…c (ECMA-48 8.3.35 and 8.3.24, xterm's control sequences).
+ASKS_STATUS: Final = "\x1b[5n"
+ASKS_IDENTITY: Final = "\x1b[c"
+ANSWERS: Final = {
+    ASKS_STATUS: re.compile(r"\x1b\[[03]n"),
+    ASKS_IDENTITY: re.compile(r"\x1b\[\?[\d;]*c"),
+}
+IDENTITY_BEGUN: Final = re.compile(r"\x1b\[\?[\d;]{1,100}")
+# Kitty's keyboard protocol, "progressive enhancement": Textual asks for all keys as escape codes; with this
+# flag on top they come with what happened to them. Textual's parser knows no such codes.
+TELLS_RELEASES: Final = "\x1b[=2;2u"
+TELLS_NO_RELEASES: Final = "\x1b[=2;3u"
+KEY_EVENT: Final = re.compile(r"\x1b\[([\d:]*);(\d*):([123])((?:;[\d:]*)?[u~ABCDEFHPQRS])")
+RELEASED: Final = "3"
+RELEASED_KEY: Final = "_released"  # behind the name of a key that was released
+PARSER_CHARACTERS: Final = 24  # of a sequence; Textual's parser takes one of more than 32 for keys
+UNSEEN_RATE: Final = 10_000.0  # characters a second that a line which nobody can see is trusted with
+EARLY_SECONDS: Final = 2.0  # for answers that are still on their way when the screen begins
+LEAVE_SECONDS: Final = 1.0  # how long a screen that ends at once waits for them: the shell would get them
+KEY_SECONDS: Final = 0.1  # a lone ``ESC`` is a key when nothing has come behind it for so long
+READ_BYTES: Final = 4096
+
+
+class EarlyInput(Protocol):
+    """What came from the terminal before the screen began, and knows what may still come: an app's
+    ``early_input``, if it has one.
+    """
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing but keys is to come."""
+        ...
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the answer came that every terminal gives, behind all others that it gives at once."""
+        ...
+
+    def sift(self, data: bytes) -> bytes:
+        """Return what was typed, of all that came before and of ``data``."""
+        ...
+
+    def release(self) -> bytes:
+        """Return what was kept for the case that more comes."""
+        ...
+
+
+def hides_line(environ: Mapping[str, str]) -> bool:
+    """Whether tmux or screen runs on the near side of an SSH connection: it answers every question itself and
+    takes everything at once, whatever the line to the terminal can carry.
+    """
+    has_multiplexer = bool(environ.get("TMUX") or environ.get("STY"))
+    return has_multiplexer and bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
+
+
+class AnswerParser(XTermParser):
+    """Textual's parser, which also knows the answers to our questions. What is pasted is no answer."""
+
+    def __init__(self, answered: Callable[[str], None]) -> None:
+        """``answered`` is told which question an answer belongs to."""
+        super().__init__()
+        self._answered = answered
+        self._begun = ""  # of an answer that is too long for Textual's parser
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
+        text = self._begun + sequence
+        for question, answer in ANSWERS.items():
+            if answer.fullmatch(text):
+                self._begun = ""
+                self._answered(question)
+                return [events.Key(Keys.Ignore, None)]
+        if IDENTITY_BEGUN.fullmatch(text) and len(text) >= PARSER_CHARACTERS:
+            self._begun = text
+            return [events.Key(Keys.Ignore, None)]
+        self._begun = ""
+        if (key := KEY_EVENT.fullmatch(sequence)) is not None:
+            code, modifiers, what, rest = key.groups()
+            held = "" if modifiers == "1" else modifiers
+            keys = super()._sequence_to_key_events(f"\x1b[{code};{held}{rest}", alt)
+            if what == RELEASED:
+                return [events.Key(f"{one.key}{RELEASED_KEY}", None) for one in keys]
+            return keys
+        return super()._sequence_to_key_events(sequence, alt)
+
+
+def tell_releases(app: App[object], is_wanted: bool) -> None:
+    """Have the app's terminal tell when keys are released; see ``PacedDriver.tell_releases``."""
+    driver = getattr(app, "_driver", None)
+    if isinstance(driver, PacedDriver) and not DISABLE_KITTY_KEY:
+        driver.tell_releases(is_wanted)
+
+
+class PacedDriver(LinuxDriver):
+    """Writes without ever blocking the event loop, and keeps a ``Pace``.
+
+    What waits is bounded: when there is too much, Textual's painting is held until all is taken.
+
+    The first question is asked when the screen begins, and a terminal that does not answer it is never asked
+    again. Of one that does, a question follows a frame when the pace allows one, so an idle screen asks
+    nothing.
+    """
+
+    def __init__(
+        self,
+        app: App[object],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self.pace = Pace(UNSEEN_RATE if hides_line(os.environ) else inf)
+        self._hold = Hold(app)
+        self._output: Output | None = None
+        self._is_leaving = False
+        self._asking = Lock()  # questions are put in the app's thread, answers come in the one that reads
+        self._is_answered = Event()
+        self._early: EarlyInput | None = getattr(app, "early_input", None)
+        self._is_early_answered = Event()
+        self._owes_identity = False  # the terminal, to who asked before the screen began
+
+    def start_application_mode(self) -> None:
+        """Take the terminal, at the start and after each suspension."""
+        self._is_leaving = False
+        assert self._file is not None, "a program in a terminal has its stderr"
+        self._output = Output(self._file.fileno(), self._file.encoding, self._took)
+        self._output.start()
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # as Textual has it
+        if self.input_tty:
+            with self._asking:
+                self._ask(ASKS_STATUS)
+
+    def tell_releases(self, is_wanted: bool) -> None:
+        """Have the terminal tell when keys are released, if it can: then "space_released" comes behind
+        "space". Until this is taken back, or the screen ends.
+        """
+        self.write(TELLS_RELEASES if is_wanted else TELLS_NO_RELEASES)
+
+    def close(self) -> None:
+        """Wait until everything is written, unless the terminal is gone."""
+        if self._output is not None:
+            self._output.stop()
+            self.pace.left()
+        self._hold.release()
+        super().close()
+
+    def write(self, data: str) -> None:
+        """Queue ``data`` for the terminal."""
+        if self._output is None or not self._output.is_open:  # lent to another program
+            return
+        is_choked = self.pace.is_choked and not data.startswith(
+            ENDS_FRAME
+        )  # that is of what was begun before
+        self.pace.gave(len(data), monotonic())
+        self._output.write(data)
+        if is_choked and not self._is_leaving and self._is_in_loop():
+            self._hold.begin()
+            if not self.pace.waiting:  # all was taken just before, when there was nothing to release
+                self._hold.release()
+
+    def flush(self) -> None:
+        """End a frame: put a question behind it when one is due."""
+        with self._asking:
+            if not self._is_leaving and self.pace.may_ask(monotonic()):
+                self._ask(ASKS_STATUS)
+
+    def is_behind(self) -> bool:
+        """Whether the terminal still has to take what it was given. Asks again if an answer may be lost."""
+        now = monotonic()
+        with self._asking:
+            if not self._is_leaving and self.pace.may_ask_again(now):
+                self._ask(ASKS_IDENTITY if self.pace.is_open(ASKS_STATUS) else ASKS_STATUS)
+        return self.pace.is_behind(now)
+
+    def _ask(self, question: str) -> None:
+        self._is_answered.clear()
+        self.pace.asked(question, monotonic())
+        self.write(question)
+
+    def _is_in_loop(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:  # the thread that reads keys
+            return False
+
+    def _took(self, size: int) -> None:
+        """Note what the terminal has taken; runs in the thread that writes."""
+        self.pace.took(size, monotonic())
+        if self._hold.is_held and not self.pace.waiting:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._hold.release)
+
+    def _answer_came(self, question: str) -> None:
+        """Note an answer; runs in the thread that reads it, so answers are timed exactly."""
+        now = monotonic()
+        if question == ASKS_IDENTITY and self._owes_identity:  # it was asked before the screen began
+            self._owes_identity = False
+            return
+        with self._asking:
+            self.pace.answered(question, now)
+            if not self.pace.is_asked:
+                self._is_answered.set()
+
+    def run_input_thread(self) -> None:
+        """Read what the terminal sends until the screen ends or the terminal is gone.
+
+        One parser from the first byte to the last: a key or a paste that begins while answers are still
+        expected would be lost between two.
+        """
+        parser = AnswerParser(self._answer_came)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        early, self._early = self._early, None
+        self._owes_identity = early is not None and not early.is_answered
+        deadline = monotonic() + EARLY_SECONDS
+        typed: bytes | None = early.sift(b"") if early else b""
+        while typed is not None:
+            if early is None or early.is_answered:
+                self._is_early_answered.set()
+            if early is not None and early.is_answered:
+                self._owes_identity = False
+            if text := decode(typed):  # fed nothing, the parser takes it for the end
+                for event in parser.feed(text):
+                    self.process_message(event)
+            for event in parser.tick():
+                self.process_message(event)
+            typed = None if self.exit_event.is_set() else self._read()
+            if early is not None and typed is not None:
+                typed = early.sift(typed) if typed else early.release()
+                if early.is_settled or monotonic() > deadline:
+                    typed += early.release()
+                    early = None
+
+    def _read(self) -> bytes | None:
+        """Return what came, empty when nothing did for a while, ``None`` when nothing can any more."""
+        ready, _, _ = select.select([self.fileno], [], [], KEY_SECONDS)
+        if not ready:
+            return b""
+        try:
+            return os.read(self.fileno, READ_BYTES) or None
+        except OSError:  # a terminal that hung up
+            return None
+
+    def disable_input(self) -> None:
+        """Stop reading, but not before the open questions are answered: the shell would get the answers."""
+        self._is_leaving = True
+        if not self.exit_event.is_set():
+            self._is_early_answered.wait(LEAVE_SECONDS)
+        if seconds := self.pace.answer_due(monotonic()):
+            self._is_answered.wait(seconds)
+        super().disable_input()

@@ -1,0 +1,395 @@
+"""One message of a transcript: its text, the blocks it is split into, what is still to be split."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from agent_tui.model.growing_text import GrowingText
+from agent_tui.model.inert import inert, inert_line
+from widgets.ink import Row
+from widgets.layout import Layout
+from widgets.markdown.blocks import Block, Kind
+from widgets.markdown.packed_blocks import PackedBlocks
+from widgets.markdown.rows import estimate, lay_out
+from widgets.markdown.splitter import Splitter
+from widgets.transcript.heights import Heights
+
+SLICE_CHARACTERS: Final = 8192
+LINE_COST: Final = 48  # a line costs as much work as so many characters
+LABEL_CHARACTERS: Final = 400
+
+
+class Message:
+    """Adding text is O(1); ``settle`` does the work, as much of it as the frame has time for.
+
+    The message is drawn in *parts*: its head (an empty row and the title), its complete blocks, its open
+    blocks, and its foot (the note, once it has one). A part keeps its index while the message grows.
+
+    ``color`` and ``who`` say whose it is, where messages of many stand in one transcript; ``is_faded`` that
+    it is no longer meant. Whenever its
+    height may have changed, it puts its ``number`` into ``changed``, if somebody wants to know.
+    """
+
+    __slots__ = (
+        "_exact",
+        "_foot",
+        "_head",
+        "_is_closed",
+        "_is_finished",
+        "_lines",
+        "_next",
+        "_offset",
+        "_pending",
+        "_pending_characters",
+        "_pending_lines",
+        "_source",
+        "_splitter",
+        "_stale",
+        "_versions",
+        "blocks",
+        "changed",
+        "color",
+        "complete",
+        "end_rows",
+        "former",
+        "is_faded",
+        "key",
+        "number",
+        "open",
+        "open_layouts",
+        "rows",
+        "rows_width",
+        "seams",
+        "who",
+    )
+
+    APART: ClassVar[int] = 1  # empty rows above its head
+
+    def __init__(self, key: str, title: str, *, color: str = "", who: str = "") -> None:
+        self.key = key
+        self.color = color
+        self.who = who
+        self.is_faded = False
+        self.number = 0
+        self.changed: set[int] | None = None
+        self.seams: tuple[int, ...] = ()  # where its text was cut and went on, in characters
+        self._head = _title(title)
+        self._foot: Block | None = None
+        self._is_closed = False
+        self.rows_width = 0
+        self.end_rows = [0, 0]  # of head and foot where they were laid out, else 0
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._source = GrowingText()
+        self._splitter: Splitter | None = None
+        self._lines = 0  # ends of lines in the source
+        self._pending: list[str] = []
+        self._pending_characters = self._pending_lines = 0
+        self._next = self._offset = 0  # the first pending piece, and how much of it is taken
+        self._is_finished = False
+        self.blocks = PackedBlocks()
+        self.complete = 0  # how many those are
+        self.open: list[Block] = []
+        self.open_layouts: list[Layout | None] = []
+        self.former: dict[int, Layout] = {}  # what the open blocks looked like, by their start
+        self.rows = Heights()  # of each complete block at rows_width, exact or estimated
+        self._exact = bytearray()  # which of those are
+        self._versions: dict[int, int] = {}  # of complete blocks that look another way than at first
+        self._stale = 0  # the first so many may still be estimates for another width
+
+    # --- what comes in ---
+
+    def add(self, text: str) -> None:
+        """Add text at the end; after ``close`` this splits the message anew."""
+        if self._is_finished:
+            self.replace(self._source.text)
+        if text:
+            self._take_in(text)
+            self._note_change()
+
+    def replace(self, text: str) -> None:
+        """Let ``text`` be the whole text."""
+        self._start_over()
+        if text:
+            self._take_in(text)
+        self._note_change()
+
+    def retitle(self, title: str) -> None:
+        """Change the title and open the message again."""
+        self._head = _title(title)
+        self.reopen()
+
+    def set_title(self, title: str) -> None:
+        """Change the title, and nothing else."""
+        self._head = _title(title)
+        self.end_rows[0] = 0
+        self._note_change()
+
+    def reopen(self) -> None:
+        """Let text come in again, without the note that ended it."""
+        self._is_closed = False
+        self._foot = None
+        self.end_rows = [0, 0]
+        if self._is_finished:
+            self.replace(self._source.text)
+        self._note_change()
+
+    def close(self, note: str, *, is_failure: bool) -> None:
+        """End the message; ``note`` becomes its last row, if there is one."""
+        self._is_closed = True
+        if self._pending:  # out of sight it may wait for long: as one text, not as so many small ones
+            self._pending = ["".join(self._pending[self._next :])[self._offset :]]
+            self._next = self._offset = 0
+        kind: Kind = "failure" if is_failure else "note"
+        label = inert_line(note, LABEL_CHARACTERS)
+        self._foot = Block(kind, label=label) if label else None
+        self.end_rows[1] = 0
+        self._note_change()
+
+    def fade(self, *, is_faded: bool = True) -> None:
+        """Show all of it dim from now on, or not any more."""
+        if self.is_faded != is_faded:
+            self.is_faded = is_faded
+            self._head = replace(self._head)  # another one: what was laid out is not used
+            self.former, self.open_layouts = {}, [None] * len(self.open)
+            self._note_change()
+
+    def _take_in(self, text: str) -> None:
+        self._pending.append(text)
+        self._pending_characters += len(text)
+        self._pending_lines += text.count("\n")
+
+    def _note_change(self) -> None:
+        if self.changed is not None:
+            self.changed.add(self.number)
+
+    # --- work ---
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the message has ended."""
+        return self._is_closed
+
+    @property
+    def is_split(self) -> bool:
+        """Whether everything that came in is split."""
+        return not self._pending and (self._is_finished or not self._is_closed)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that is shown is split."""
+        return self.is_split
+
+    def settle(self, budget: int) -> int:
+        """Split what is pending until about ``budget`` is spent (characters and lines); return the cost."""
+        if self.is_split:
+            return 0
+        splitter = self._splitter = self._splitter or Splitter()
+        spent = 0
+        while self._pending and spent < budget:
+            text = inert(self._next_slice())
+            self._source.add(text)
+            self._complete(splitter.feed(text))
+            lines = text.count("\n")
+            self._lines += lines
+            spent += len(text) + LINE_COST * lines + 1
+        if self._is_closed and not self._pending:
+            self._complete(splitter.finish())
+            self._source.compact()
+            self._is_finished = True
+            self._splitter = None
+        for start in splitter.take_outdated():
+            self._outdate(start)
+        laid_out = [
+            (block.start, layout)
+            for block, layout in zip(self.open, self.open_layouts, strict=True)
+            if layout
+        ]
+        if laid_out:
+            self.former = dict(laid_out)
+        self.open = [] if self._is_finished else splitter.open_blocks()
+        self.open_layouts = [None] * len(self.open)
+        self._note_change()
+        return spent
+
+    def _complete(self, blocks: list[Block]) -> None:
+        self.blocks.extend(blocks)
+        self.complete += len(blocks)
+        for block in blocks:
+            self.rows.append(estimate(block, max(1, self.rows_width)))
+        self._exact.extend(bytes(len(blocks)))
+
+    def _outdate(self, start: int) -> None:
+        """Have the blocks that begin at ``start`` laid out again."""
+        for index in self.blocks.begun_at(start):
+            self._versions[index] = self._versions.get(index, 0) + 1
+            self._exact[index] = 0
+
+    def _next_slice(self) -> str:
+        pieces: list[str] = []
+        room, pending = SLICE_CHARACTERS, self._pending
+        while self._next < len(pending) and room > 0:
+            piece, start = pending[self._next], self._offset
+            if len(piece) - start > room:
+                pieces.append(piece[start : start + room])
+                self._offset += room
+                break
+            pieces.append(piece[start:] if start else piece)
+            room -= len(piece) - start
+            self._next += 1
+            self._offset = 0
+        if self._next == len(pending):
+            self._pending, self._next = [], 0
+        text = "".join(pieces)
+        self._pending_characters -= len(text)
+        self._pending_lines -= text.count("\n")
+        return text
+
+    # --- parts ---
+
+    @property
+    def part_count(self) -> int:
+        """How many parts it is drawn in; at least the head."""
+        return self.parts_in_all
+
+    @property
+    def parts_in_all(self) -> int:
+        """How many parts there are, shown or not."""
+        return 1 + self.complete + len(self.open) + (self._foot is not None)
+
+    def part(self, index: int) -> Block:
+        """Return the block of one part."""
+        if index == 0:
+            return self._head
+        index -= 1
+        if index < self.complete:
+            return self.blocks[index]
+        index -= self.complete
+        if index < len(self.open):
+            return self.open[index]
+        if self._foot is None:
+            raise IndexError(index)
+        return self._foot
+
+    def part_key(self, index: int) -> object:
+        """Return what part ``index`` is known by as long as it looks the same: no open block."""
+        if 0 < index <= self.complete:
+            return self.blocks, index, self._versions.get(index - 1, 0), self.is_faded
+        return self.part(index)
+
+    def open_index(self, index: int) -> int:
+        """Return the index in ``open`` of part ``index``, or -1 when that part is no open block."""
+        index -= 1 + self.complete
+        return index if 0 <= index < len(self.open) else -1
+
+    def rows_of(self, part: int, width: int, *, is_open: bool, links: list[str]) -> list[Row]:
+        """Return the rows of a part; the targets of its links are added to ``links``."""
+        block = self.part(part)
+        width = self.block_width(block, width)
+        return lay_out(block, self.text_of(block), width, is_open=is_open, links=links)
+
+    def block_width(self, block: Block, width: int) -> int:
+        """Return the width that a block is laid out for where the message has ``width``."""
+        return width
+
+    def text_of(self, block: Block) -> str:
+        """Return the source of a block."""
+        return self._source.slice(block.start, block.end)
+
+    def source(self, start: int, end: int) -> str:
+        """Return characters ``start`` up to ``end`` of what is split, as Markdown."""
+        return self._source.slice(max(0, start), min(end, self._source.length))
+
+    def whole_text(self) -> str:
+        """Return all of the message as Markdown, also what is still to be split."""
+        return self._source.text + inert("".join(self._pending[self._next :])[self._offset :])
+
+    def uncut_text(self) -> str:
+        """Return what is copied: all of it, also what is not shown."""
+        return self.whole_text()
+
+    @property
+    def length(self) -> int:
+        """The characters of what is split."""
+        return self._source.length
+
+    # --- heights ---
+
+    def know_width(self, width: int) -> None:
+        """Forget what was laid out for another width. O(1): ``estimate_anew`` does the rest."""
+        if self.rows_width == width:
+            return
+        self.rows_width = width
+        self._exact = bytearray(self.complete)
+        self._stale = self.complete
+        self.end_rows = [0, 0]
+        self.former = {}
+        self.open_layouts = [None] * len(self.open)
+
+    def estimate_anew(self, budget: int) -> bool:
+        """Estimate up to ``budget`` blocks for the present width; return whether all are done."""
+        first = max(0, self._stale - budget)
+        for index in range(first, self._stale):
+            if not self._exact[index]:
+                self.rows.set(index, estimate(self.blocks[index], self.rows_width))
+        if first != self._stale:
+            self._stale = first
+            self._note_change()
+        return not first
+
+    def know_rows(self, part: int, rows: int) -> None:
+        """Take in how many rows a part has at ``rows_width``; an open one is remembered by its layout."""
+        if 0 < part <= self.complete:
+            self.rows.set(part - 1, rows)
+            self._exact[part - 1] = 1
+        elif self.open_index(part) < 0:
+            self.end_rows[part > 0] = rows
+        self._note_change()
+
+    def exact_rows(self, part: int) -> int:
+        """Return the rows of a complete block where they are known and not estimated, else 0."""
+        if 0 < part <= self.complete and self._exact[part - 1]:
+            return self.rows[part - 1]
+        return 0
+
+    def height(self, width: int) -> int:
+        """Return about how many rows the message has at ``width``; exact where it was laid out. O(1)."""
+        rows = self._head_rows + (self._foot is not None) * max(1, self.end_rows[1])
+        rows += _about(self._pending_characters, self._pending_lines, width)
+        if self.rows_width != width:
+            return rows + _about(self._source.length, self._lines, width)
+        return rows + self.rows.total + self._open_rows(len(self.open))
+
+    def rows_before(self, part: int) -> int:
+        """Return about how many rows stand before a part at ``rows_width``."""
+        if part == 0:
+            return 0
+        complete = min(part - 1, self.complete)
+        return self._head_rows + self.rows.before(complete) + self._open_rows(part - 1 - complete)
+
+    @property
+    def _head_rows(self) -> int:
+        return self.end_rows[0] or 1 + bool(self._head.label)
+
+    def _open_rows(self, count: int) -> int:
+        return sum(
+            len(layout.rows) if layout else estimate(block, max(1, self.rows_width))
+            for block, layout in zip(self.open[:count], self.open_layouts, strict=False)
+        )
+
+
+def _title(title: str) -> Block:
+    """Return the row of a title; what is behind a tab stands at its right."""
+    label, _, right = title.partition("\t")
+    return Block(
+        "title",
+        label=inert_line(label, LABEL_CHARACTERS),
+        summary=inert_line(right, LABEL_CHARACTERS),
+    )
+
+
+def _about(characters: int, lines: int, width: int) -> int:
+    """Return the rows of a text about which nothing else is known."""
+    return characters // width + lines * 3 // 4

@@ -1,0 +1,164 @@
+"""One line of a spoken conversation, as a message: when, who and the words in one row."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from rich.cells import cell_len
+
+from agent_tui.model.inert import inert_line
+from widgets.cells import tidy
+from widgets.ink import DIM, FAILED, MARK, TITLE, Row, Run
+from widgets.markdown.blocks import Block
+from widgets.painter import cropped
+from widgets.signs import DOT
+from widgets.signs import FAILED as FAILED_SIGN
+from widgets.transcript.message import Message
+from widgets.wrap import wrap
+
+WIDE_FROM: Final = 76  # cells of a row
+NARROW_FROM: Final = 28  # below, the words have all of the row, and the name stands above them
+NAME_CHARACTERS: Final = 80
+DOTS: Final = f" {DOT} "  # between the parts of a note
+NO_BREAK: Final = "\u00a0"
+NAME: Final = MARK | TITLE
+
+
+def columns(width: int) -> tuple[int, int]:
+    """Return the cells of the time and of the name, each with the gap behind it; 0 where there is no room."""
+    if width < NARROW_FROM:
+        return 0, 0
+    return (7, 10) if width >= WIDE_FROM else (6, 7)
+
+
+class Spoken(Message):
+    """Its first row begins with the time and the name, the others stand below the words.
+
+    ``tail`` stands behind the last word: where somebody cut in. A note below begins under the name, or at
+    the margin where only that leaves it in one row; longer ones go on below, from dot to dot.
+    """
+
+    __slots__ = ("_name", "_said_at", "_tail")
+
+    APART: ClassVar[int] = 0
+
+    def __init__(self, key: str, title: str, *, color: str = "", who: str = "") -> None:
+        """``title`` is the name and, behind a tab, the time."""
+        super().__init__(key, "", color=color, who=who)
+        self._tail = ""
+        self._take_title(title)
+
+    def _take_title(self, title: str) -> None:
+        name, _, said_at = title.partition("\t")
+        self._name, self._said_at = inert_line(name, NAME_CHARACTERS), said_at
+        self._head = Block("title")  # another one: rows that begin with it are laid out anew
+        self.open_layouts = [None] * len(self.open)
+
+    def retitle(self, title: str) -> None:
+        """Change the title and open the message again."""
+        self._take_title(title)
+        self.reopen()
+
+    def set_title(self, title: str) -> None:
+        """Change the title, and nothing else."""
+        self._take_title(title)
+        self.end_rows[0] = 0
+        self._note_change()
+
+    def reopen(self) -> None:
+        """Let text come in again, without the tail and the note that ended it."""
+        self._tail = ""
+        super().reopen()
+
+    def set_tail(self, tail: str) -> None:
+        """Let ``tail`` stand behind the last word; red if it begins with the sign of failure."""
+        if tail != self._tail:
+            self._tail = tail
+            self._note_change()
+
+    # --- rows ---
+
+    @property
+    def _last_text(self) -> int:
+        """The part that ends the text; 0 without any."""
+        return self.complete + len(self.open)
+
+    def _has_head_row(self, width: int) -> bool:
+        """Whether time and name stand in a row of their own: there are no words, or no room beside them."""
+        if self._last_text:
+            return bool(self._name) and width < NARROW_FROM
+        return bool(self._name) or self._foot is None
+
+    @property
+    def _head_rows(self) -> int:
+        return int(self._has_head_row(self.rows_width))
+
+    def part_key(self, index: int) -> object:
+        """Return what part ``index`` is known by as long as it looks the same."""
+        if index == 0:
+            return self._head, self._last_text > 0, self._tail
+        key = super().part_key(index)
+        head = self._head if index == 1 else None
+        tail = self._tail if index == self._last_text else ""
+        return (key, head, tail) if head is not None or tail else key
+
+    def block_width(self, block: Block, width: int) -> int:
+        """Return the width that a block is laid out for where the message has ``width``."""
+        return width - sum(columns(width))
+
+    def rows_of(self, part: int, width: int, *, is_open: bool, links: list[str]) -> list[Row]:
+        """Return the rows of a part; none for the head where it stands before the words."""
+        if part == 0:
+            return [self._with_tail(self._lead(width), width)] if self._has_head_row(width) else []
+        block, time = self.part(part), columns(width)[0]
+        if block.kind in ("note", "failure"):
+            fits_further_left = width - time < cell_len(block.label) <= width
+            indent = 0 if self._name and fits_further_left else time
+            rows = _note_rows(block.label, width - indent)
+        else:
+            rows = super().rows_of(part, width, is_open=is_open, links=links)
+            indent = width - self.block_width(block, width)
+        begins = part == 1 and not self._has_head_row(width)
+        first: Row = self._lead(width)[: 2 if self._name else 1] if begins else _blank(indent)
+        out: list[Row] = [(*(_blank(indent) if index else first), *row) for index, row in enumerate(rows)]
+        if self._tail and part == self._last_text and not is_open:
+            last = self._with_tail(out[-1], width)
+            out[-1:] = [last] if last is not out[-1] else [last, (*_blank(indent), *self._tail_runs)]
+        return out
+
+    def _lead(self, width: int) -> Row:
+        """Return the time and the name, in their columns."""
+        time, name = columns(width)
+        if not time:
+            return ((_cut(self._name, width), NAME),)
+        shown = _cut(self._name, name - 1)
+        return (
+            (self._said_at[: time - 1].ljust(time), MARK),
+            (shown + " " * (name - cell_len(shown)), NAME),
+        )
+
+    @property
+    def _tail_runs(self) -> list[Run]:
+        return [(self._tail, MARK | (FAILED if self._tail.startswith(FAILED_SIGN) else DIM))]
+
+    def _with_tail(self, row: Row, width: int) -> Row:
+        """Return a row with the tail, if that fits; else the row itself."""
+        cells = sum(cell_len(text) for text, _ in row) + cell_len(self._tail)
+        return (*row, *self._tail_runs) if self._tail and cells <= width else row
+
+
+def _blank(cells: int) -> Row:
+    return ((" " * cells, MARK),) if cells else ()
+
+
+def _cut(name: str, cells: int) -> str:
+    return cropped("".join(text for text, _ in tidy([(name, NAME)], cells)), cells)
+
+
+def _note_rows(note: str, width: int) -> list[Row]:
+    """Return a note, which breaks behind its dots; what is behind a sign of failure in it is red."""
+    if DOTS in note:
+        note = f"{NO_BREAK}{DOT} ".join(part.replace(" ", NO_BREAK) for part in note.split(DOTS))
+    plain, sign, bad = note.partition(FAILED_SIGN)
+    rows = wrap([(plain, DIM), (sign + bad, FAILED)], width)
+    return [tuple((text.replace(NO_BREAK, " "), ink) for text, ink in row) for row in rows]

@@ -1,0 +1,173 @@
+"""One step of an answer, as a message that can be folded: a head row, and a body behind a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from agent_tui.model.inert import inert_line
+from widgets.ink import MARK, Row
+from widgets.markdown.blocks import Block
+from widgets.markdown.rows import CODE_BAR
+from widgets.markdown.step_row import APART
+from widgets.transcript.message import LABEL_CHARACTERS, Message
+from widgets.transcript.spoken import columns
+
+SUMMARY_CHARACTERS: Final = 80
+BODY_BAR: Final = CODE_BAR  # code in a step needs none of its own
+
+
+class Step(Message):
+    """A message with a fold. Folded it is its head row: nothing of the body is split or laid out for that.
+
+    ``is_kept`` says that the reader folded or unfolded it: from then on only the reader does.
+    """
+
+    __slots__ = ("_body_later", "_is_set_in", "_uncut", "is_folded", "is_kept")
+
+    APART: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        is_folded: bool,
+        color: str = "",
+        who: str = "",
+        is_dim: bool = False,
+        is_set_in: bool = False,
+    ) -> None:
+        """``is_set_in``: it stands among spoken lines, and begins where their names do."""
+        super().__init__(key, "", color=color, who=who)
+        self._is_set_in = is_set_in
+        self.is_folded = is_folded
+        self.is_kept = False
+        self.is_faded = is_dim
+        self._body_later: Callable[[], str] | None = None
+        self._uncut: Callable[[], str] | None = None
+        self._head = Block("step", is_folded=is_folded)
+
+    def set_head(self, title: str, summary: str, sign: str) -> bool:
+        """Let the head row say so; return whether it said something else."""
+        name, _, about = title.replace("\t", APART).partition(APART)
+        name, about = inert_line(name, LABEL_CHARACTERS), inert_line(about, LABEL_CHARACTERS)
+        label = f"{name}{APART}{about}" if about else name
+        right = inert_line(f"{sign} {summary}", SUMMARY_CHARACTERS)
+        if (label, right) == (self._head.label, self._head.summary):
+            return False
+        self._head = replace(self._head, label=label, summary=right)
+        return True
+
+    @property
+    def name(self) -> str:
+        """What the head row begins with: the kind of step, or its tool."""
+        return self._head.label.partition(APART)[0]
+
+    def fold(self, is_folded: bool) -> bool:
+        """Fold or unfold it; return whether that changed anything."""
+        if is_folded == self.is_folded:
+            return False
+        self.is_folded = is_folded
+        self._head = replace(self._head, is_folded=is_folded)
+        self._note_change()
+        return True
+
+    def set_body(self, make: Callable[[], str], uncut: Callable[[], str] | None = None) -> None:
+        """Let ``make()`` be the text, made when it is needed: to be shown or searched. Where that leaves
+        something out, ``uncut()`` is what is copied.
+        """
+        self._body_later, self._uncut = make, uncut
+        self._note_change()
+
+    def _make_body(self) -> None:
+        if self._body_later is not None:
+            make, self._body_later = self._body_later, None
+            super().replace(make())
+
+    # --- what differs from a message ---
+
+    def add(self, text: str) -> None:
+        """Add text at the end."""
+        self._make_body()
+        super().add(text)
+
+    def replace(self, text: str) -> None:
+        """Let ``text`` be the whole text."""
+        self._body_later = self._uncut = None
+        super().replace(text)
+
+    def whole_text(self) -> str:
+        """Return the whole body as Markdown."""
+        self._make_body()
+        return super().whole_text()
+
+    def uncut_text(self) -> str:
+        """Return what is copied: all of it, also what is not shown."""
+        return self._uncut() if self._uncut is not None else self.whole_text()
+
+    @property
+    def is_split(self) -> bool:
+        """Whether everything that came in is split."""
+        return self._body_later is None and super().is_split
+
+    def settle(self, budget: int) -> int:
+        """Split what is pending until about ``budget`` is spent; return the cost."""
+        self._make_body()
+        return super().settle(budget)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that is shown is split."""
+        return self.is_folded or self.is_split
+
+    @property
+    def part_count(self) -> int:
+        """How many parts are shown."""
+        return 1 if self.is_folded else self.parts_in_all
+
+    def height(self, width: int) -> int:
+        """Return about how many rows it has. O(1)."""
+        return 1 if self.is_folded else super().height(width)
+
+    def rows_before(self, part: int) -> int:
+        """Return about how many rows stand before a part."""
+        return min(part, 1) if self.is_folded else super().rows_before(part)
+
+    @property
+    def _head_rows(self) -> int:
+        return 1
+
+    def block_width(self, block: Block, width: int) -> int:
+        """Return the width that a block is laid out for where the step has ``width``."""
+        width -= self._indent(width)
+        is_bare = block.kind == "step" or (block.kind == "code" and not block.lead and not block.rest)
+        return width if is_bare or width < 2 * len(BODY_BAR) else width - len(BODY_BAR)
+
+    def rows_of(self, part: int, width: int, *, is_open: bool, links: list[str]) -> list[Row]:
+        """Return the rows of a part; those of the body begin with a line."""
+        indent = self._indent(width)
+        rows = self._barred_rows(part, width, super().rows_of(part, width, is_open=is_open, links=links))
+        return [((" " * indent, MARK), *row) for row in rows] if indent else rows
+
+    def _indent(self, width: int) -> int:
+        return columns(width)[0] if self._is_set_in else 0
+
+    def _barred_rows(self, part: int, full_width: int, rows: list[Row]) -> list[Row]:
+        width = full_width - self._indent(full_width)
+        if part == 0 or width < 2 * len(BODY_BAR):
+            return rows
+        block = self.part(part)
+        if self.block_width(block, full_width) != width:
+            return [_barred(row) for row in rows]
+        first = int(block.gap is not None)
+        if block.label and len(rows) > first + 1:  # the head row says what it is
+            del rows[first]
+        return [row if row else _barred(row) for row in rows]
+
+
+def _barred(row: Row) -> Row:
+    """Return a row behind the line; a sign of ours that it begins with goes on from there."""
+    if row and row[0][1] == MARK:
+        return (BODY_BAR + row[0][0], MARK), *row[1:]
+    return (BODY_BAR, MARK), *row

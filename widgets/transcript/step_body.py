@@ -1,0 +1,280 @@
+"""What a step shows: its head row, its summary and its body as Markdown, from what is known of it so far.
+
+Everything of a tool comes from outside: it stands in fences that nothing in it can end, and in cells of
+tables with every sign escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from agent_tui.model.inert import inert, inert_line
+from widgets.markdown.step_row import APART
+from widgets.transcript.json_text import GOES_ON, Parsed, parse, pretty, readable
+from widgets.units import counted, duration, size
+
+MAX_LINES: Final = 200
+MAX_CHARACTERS: Final = 20_000
+MAX_COLUMNS: Final = 8
+MAX_CELL_CHARACTERS: Final = 120
+MAX_ABOUT_CHARACTERS: Final = 120
+SHOWN_CHARACTERS: Final = 40  # of what a call is about: more may be cut by the width of the row
+MAX_FAILURE_CHARACTERS: Final = 40
+MARKS_IN_MARKS: Final = 3  # bold around code, and so on
+MORE: Final = "… {more}"
+THINKING: Final = "thinking"
+RESULT: Final = "result"
+FILES: Final = {  # what an agent shares: type of the step → what it is called
+    "file_offered": "offers a file",
+    "file_saved": "saved",
+    "file_refused": "file",
+}
+# What a call is about is the first of its arguments with one of these names, else its first short text.
+MAIN_ARGUMENTS: Final = ("command", "pattern", "query", "expression", "url", "path", "name", "title")
+PLACE_ARGUMENTS: Final = ("glob", "path", "folder")  # where something is looked for
+_PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
+_FENCE_SIGNS: Final = re.compile(r"^[ \t]*(`+)", re.MULTILINE)
+_DIFF: Final = re.compile(r"(?:\A|\n)(?:--- [^\n]*\n\+\+\+ [^\n]*\n)?@@ -[0-9,]+ \+[0-9,]+ @@")
+_BEGINS_A_LINE: Final = re.compile(r"\A\s*(?:(?:#{1,6}|[>*+-])\s+)*")
+# Signs of markup stand in pairs around words: a product, a glob and __name__ keep theirs.
+_MARKED: Final = re.compile(r"(?<![\w*`])(\*{1,3}|_|`{1,3})(?![\s*_])(.+?)(?<!\s)\1(?![\w*`])")
+
+
+def step_head(
+    kind: str,
+    *,
+    name: str = "",
+    arguments: str = "",
+    content: str = "",
+    result: str | None = None,
+    success: bool = True,
+    seconds: float | None = None,
+) -> tuple[str, str]:
+    """Return the title of a step of ``kind`` (thinking, text, tool_call, tool_result or any other), which is
+    the kind or tool and, after two spaces, what it is about; and its summary.
+
+    ``content`` is what was thought or said, ``arguments`` those of the call as far as they came, ``result``
+    that of the call, once it is there.
+    """
+    times = [duration(seconds)] if seconds is not None else []
+    match kind:
+        case "thinking":
+            return _title(THINKING, _first_words(content)), _joined(times)
+        case "sub_agent":
+            return _title(name, _first_words(content)), _joined(times)
+        case "file_offered" | "file_saved" | "file_refused":
+            return _title(FILES[kind], name), _joined(times)
+        case "text":
+            return "", _joined(times)
+        case "tool_call":
+            summary = times if result is None else _outcome(result, success, times)
+            return _title(name or kind, _about(arguments)[0]), _joined(summary)
+        case "tool_result":
+            text = content if result is None else result
+            return _title(RESULT, name), _joined(_outcome(text, success, times))
+        case _:
+            return _title(kind, name), _joined(times)
+
+
+def step_body(
+    kind: str,
+    *,
+    arguments: str = "",
+    content: str = "",
+    result: str | None = None,
+    limit: str | None = MORE,
+) -> str:
+    """Return the body of a step as Markdown; what is over in that of a tool is left out, and ``limit`` says
+    how much. Without a ``limit`` it is whole.
+    """
+    match kind:
+        case "thinking" | "text" | "sub_agent":
+            return content
+        case "tool_call":
+            is_said = result is not None and _about(arguments)[1]  # in the head row
+            pieces = [] if is_said else [_arguments_body(arguments, limit)]
+            pieces += [] if result is None else [result_body(result, limit)]
+            return "\n\n".join(piece for piece in pieces if piece)
+        case "tool_result":
+            return result_body(content if result is None else result, limit)
+        case _:
+            text = content or arguments
+            return result_body(text, limit) if text else ""
+
+
+def _title(name: str, about: str) -> str:
+    name, about = inert_line(name) or "step", inert_line(about, MAX_ABOUT_CHARACTERS)
+    return f"{name}{APART}{about}" if about else name
+
+
+def _joined(parts: list[str]) -> str:
+    return " · ".join(parts)
+
+
+def _first_words(text: str) -> str:
+    """Return the first line that has words, without signs of markup."""
+    for line in text[: 4 * MAX_ABOUT_CHARACTERS].lstrip().split("\n"):
+        words = _BEGINS_A_LINE.sub("", line, count=1)
+        for _ in range(MARKS_IN_MARKS):
+            words = _MARKED.sub(r"\2", words)
+        if any(letter.isalnum() for letter in words):
+            return inert_line(words.strip(), MAX_ABOUT_CHARACTERS)
+    return ""
+
+
+# --- the call ---
+
+
+def _about(arguments: str) -> tuple[str, bool]:
+    """Return what a call is about, and whether that is all there is to say of its arguments."""
+    parsed = parse(arguments) if arguments.strip() else Parsed({})
+    if parsed is None or not isinstance(parsed.value, dict):
+        return "", False
+    given = {str(key): value for key, value in parsed.value.items()}
+    main = _main(given)
+    if not main:
+        return "", parsed.is_whole and not given
+    whole = str(given[main])
+    text = inert_line(whole, MAX_ABOUT_CHARACTERS)
+    is_all = parsed.is_whole and text == whole and len(text) <= SHOWN_CHARACTERS
+    if main in ("pattern", "query"):
+        where = next((key for key in PLACE_ARGUMENTS if isinstance(given.get(key), str)), "")
+        whole = str(given.pop(where)) if where else ""
+        place = inert_line(whole, SHOWN_CHARACTERS)
+        is_all = is_all and place == whole
+        text = f'"{text}"' + (f" in {place}" if place else "")
+    elif not parsed.is_whole and parsed.is_string_open and main == list(given)[-1]:
+        text += GOES_ON
+    return text, is_all and len(given) == 1
+
+
+def _main(given: Mapping[str, object]) -> str:
+    """Return the name of the argument that says most, or ""."""
+    for name in MAIN_ARGUMENTS:
+        if isinstance(given.get(name), str):
+            return name
+    return next((key for key, value in given.items() if isinstance(value, str) and "\n" not in value), "")
+
+
+def _arguments_body(arguments: str, limit: str | None) -> str:
+    if not arguments.strip():
+        return ""
+    parsed = parse(arguments)
+    if parsed is None:
+        return fenced(arguments, limit=limit)
+    return fenced(readable(parsed), limit=limit) if parsed.value != {} or not parsed.is_whole else ""
+
+
+# --- the result ---
+
+
+def _outcome(result: str, success: bool, times: list[str]) -> list[str]:
+    if not success:
+        return [failure(result), *times]
+    value = _value(result)
+    if isinstance(value, list) and value:
+        return [*times, counted(len(value), "row", "rows")]
+    return [*times, size(len(result.encode(errors="replace")))]
+
+
+def failure(result: str, limit: int = MAX_FAILURE_CHARACTERS) -> str:
+    """Return why something failed, in a line of at most ``limit`` characters."""
+    value = _value(result)
+    if isinstance(value, dict):
+        if isinstance(error := value.get("error"), str) and error.strip():
+            return inert_line(error, limit)
+        if isinstance(code := value.get("exit_code"), int):
+            return f"exit {code}"
+        return "failed"
+    return inert_line(result, limit) or "failed"
+
+
+def _value(result: str) -> object:
+    """Return the value of a result that is JSON, else the text."""
+    parsed = parse(result) if result.lstrip()[:1] in ("{", "[") else None
+    return parsed.value if parsed is not None and parsed.is_whole else result
+
+
+def result_body(result: str, limit: str | None = MORE) -> str:
+    """Return a result as Markdown: a table, a diff, readable JSON, or the text as it is."""
+    value = _value(result)
+    if isinstance(value, dict):
+        rest = {key: own for key, own in value.items() if key != "success"}
+        if len(rest) == 1 and isinstance(only := next(iter(rest.values())), str):
+            return text_body(only, limit)
+        return fenced(readable(Parsed(rest)), limit=limit) if rest else ""
+    if isinstance(value, list):
+        return _table(value, limit) or fenced(pretty(value), "json", limit=limit)
+    return text_body(result, limit)
+
+
+def text_body(text: str, limit: str | None = MORE) -> str:
+    """Return a text as Markdown that shows it as it is; a unified diff as one."""
+    return fenced(text, "diff" if _DIFF.search(text[:MAX_CHARACTERS]) else "", limit=limit)
+
+
+def fenced(text: str, label: str = "", *, limit: str | None = MORE) -> str:
+    """Return a text in a fence that nothing in it ends; what is over is left out, and ``limit`` says so."""
+    text = inert(text).strip("\n")
+    if not text.strip():
+        return "*nothing*"
+    shown, note = _limited(text, limit)
+    longest = max((len(signs) for signs in _FENCE_SIGNS.findall(shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{label}\n{shown}\n{fence}" + (f"\n\n{note}" if note else "")
+
+
+def _limited(text: str, limit: str | None) -> tuple[str, str]:
+    if limit is None:
+        return text, ""
+    lines = text.split("\n", MAX_LINES)
+    if len(lines) > MAX_LINES:
+        shown = "\n".join(lines[:MAX_LINES])
+        left = lines[MAX_LINES].count("\n") + 1
+    else:
+        shown, left = text, 0
+    if len(shown) > MAX_CHARACTERS:
+        shown = shown[:MAX_CHARACTERS]
+        left = text.count("\n", MAX_CHARACTERS)
+        what = counted(left, "more line", "more lines") if left else f"{size(len(text) - len(shown))} more"
+        return shown, limit.replace("{more}", what)
+    return shown, limit.replace("{more}", counted(left, "more line", "more lines")) if left else ""
+
+
+def _table(rows: list[object], limit: str | None) -> str:
+    """Return a list of objects with the same few names, and short values, as a table; "" if it is none."""
+    first = rows[0] if rows else None
+    if not isinstance(first, dict) or not 0 < len(first) <= MAX_COLUMNS:
+        return ""
+    names = list(first)
+    if not all(isinstance(row, dict) and list(row) == names and _is_flat(row) for row in rows):
+        return ""
+    shown = rows if limit is None else rows[:MAX_LINES]
+    lines = [_table_line([str(name) for name in names]), "|" + "---|" * len(names)]
+    lines += [_table_line([_cell(value) for value in row.values()]) for row in shown if isinstance(row, dict)]
+    note = ""
+    if limit is not None and len(rows) > len(shown):
+        note = "\n\n" + limit.replace("{more}", counted(len(rows) - len(shown), "more row", "more rows"))
+    return "\n".join(lines) + note
+
+
+def _is_flat(row: Mapping[object, object]) -> bool:
+    return all(
+        value is None or isinstance(value, (int, float)) or (isinstance(value, str) and "\n" not in value)
+        for value in row.values()
+    )
+
+
+def _cell(value: object) -> str:
+    return value if isinstance(value, str) else pretty(value)
+
+
+def _table_line(cells: list[str]) -> str:
+    return "| " + " | ".join(escaped(inert_line(cell, MAX_CELL_CHARACTERS)) for cell in cells) + " |"
+
+
+def escaped(text: str) -> str:
+    """Return one line of text as Markdown that shows it as it is."""
+    return _PUNCTUATION.sub(r"\\\1", text)
