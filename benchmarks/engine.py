@@ -16,10 +16,13 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.hub import Frame, Hub
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store.store import FileStore
+from agent_tui.backend.tools.toolbox import Toolbox
+from agent_tui.config.file import Config
 from agent_tui.model.events import RoomInfo
 from benchmarks.table import row
 
@@ -77,7 +80,8 @@ async def opened(talker: Talker) -> AsyncIterator[tuple[Engine, Hub]]:
     with tempfile.TemporaryDirectory() as folder:
         store = FileStore(Path(folder) / "rooms.db")
         hub = Hub(store)
-        engine = Engine(store, hub, talker, unwatched_seconds=None)
+        config = Config(Path(folder) / "config.toml")
+        engine = Engine(store, hub, talker, Toolbox(lambda: config), unwatched_seconds=None)
         await engine.start(resume=False)
         try:
             yield engine, hub
@@ -105,9 +109,9 @@ async def run_rooms(talker: Talker, rooms: int) -> list[tuple[str, list[tuple[fl
 
         async def one(number: int) -> tuple[str, list[tuple[float, Frame]]]:
             task = f"task {number}"
-            room = await engine.create_room({"task": task, "max_rounds": 1, "agents": ({"name": "Ada"},)})
+            room = await engine.create(ROOMS, {"task": task, "max_rounds": 1, "agents": ({"name": "Ada"},)})
             reading = asyncio.create_task(read(hub, room.id, "room_completed"))
-            await engine.run(room.id)
+            await engine.rooms.run(room.id)
             return task, await reading
 
         return await asyncio.gather(*(one(number) for number in range(rooms)))
@@ -148,33 +152,34 @@ async def cuts(cut: Cut, until: str) -> list[float]:
     async with opened(talker) as (engine, hub):
         for number in range(CUTS):
             three = tuple({"name": name} for name in ("Ada", "Bob", "Cyd"))
-            room = await engine.create_room(
+            room = await engine.create(
+                ROOMS,
                 {
                     "task": f"task {number}",
                     "name": "",
                     "execution_mode": "parallel",
                     "max_rounds": 1,
                     "agents": three,
-                }
+                },
             )
-            await engine.run(room.id)
+            await engine.rooms.run(room.id)
             await read(hub, room.id, "message_chunk")
             reading = asyncio.create_task(read(hub, room.id, until))
             began = time.perf_counter()
             await cut(engine, room)
             found.append((await reading)[-1][0] - began)
-            await engine.resume(room.id)
+            await engine.rooms.resume(room.id)
     return found
 
 
 async def pause(engine: Engine, room: RoomInfo) -> None:
     """Pause the room."""
-    await engine.pause(room.id)
+    await engine.pause(ROOMS, room.id)
 
 
 async def stop(engine: Engine, room: RoomInfo) -> None:
     """Stop the first agent; the two others speak on."""
-    await engine.stop_agent(room.id, room.agents[0].id)
+    await engine.rooms.stop_agent(room.id, room.agents[0].id)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""One backend process from start to end: lock, socket, store, engines, server, and all of it backwards."""
+"""One backend process from start to end: lock, socket, store, engine, server, and all of it backwards."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ from typing import Any
 
 from agent_tui import BACKEND_PROTOCOL, __version__
 from agent_tui.backend.config_file import ConfigFile
-from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.room_commands import RoomCommands
-from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.tool_runs import ToolRuns
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
@@ -96,7 +94,6 @@ class _Inside:
     """What the server is the face of."""
 
     engine: Engine
-    chats: Chats
     hub: Hub
     models: Models
     toolbox: Toolbox
@@ -106,12 +103,12 @@ class _Inside:
 
     def running(self) -> int:
         """Return how many rooms, answers and voice rooms are under way."""
-        return self.engine.running() + self.chats.running() + self.voice.rooms
+        return self.engine.running() + self.voice.rooms
 
     async def stop(self) -> None:
         """Cut all rooms, answers and tools."""
         self.tool_runs.stop_all()
-        await asyncio.gather(self.engine.stop_all("handover"), self.chats.stop_all("handover"))
+        await self.engine.stop_all("handover")
 
 
 @dataclass(slots=True)
@@ -140,16 +137,13 @@ class _Process:
         unwatched = settings.unwatched_seconds
         try:
             hub, presence = Hub(store), Presence()
-            chats = Chats(store, hub, models, toolbox, unwatched_seconds=unwatched, presence=presence)
-            tools = RoomTools(store, toolbox, chats.asks)
-            engine = Engine(store, hub, models, unwatched_seconds=unwatched, tools=tools, presence=presence)
+            engine = Engine(store, hub, models, toolbox, unwatched_seconds=unwatched, presence=presence)
             toolbox.add(*room_tools(RoomCommands(engine)))
-            await chats.start()  # first: rooms that go on may ask what the rules say
             await engine.start(resume=settings.resume)
             home = Home(url_of(settings.host, self.listener), token or "", is_loopback(settings.host))
-            voice = VoiceRooms(settings.data, lambda: config.read().voice, chats, presence, home)
-            runs = ToolRuns(toolbox, chats.asks, toolbox.on_this_machine)
-            await self._serve(_Inside(engine, chats, hub, models, toolbox, presence, voice, runs), token)
+            voice = VoiceRooms(settings.data, lambda: config.read().voice, engine, presence, home)
+            runs = ToolRuns(toolbox, engine.asks, toolbox.on_this_machine)
+            await self._serve(_Inside(engine, hub, models, toolbox, presence, voice, runs), token)
         finally:
             self.told_at = self.told_at or asyncio.get_running_loop().time()
             await self._by(LEFT_SECONDS, toolbox.aclose(), models.aclose())
@@ -163,17 +157,16 @@ class _Process:
             token,
             self.instance,
             self.stopping.set,
-            answers=inside.chats.running,
             voice_rooms=lambda: inside.voice.rooms,
         )
         workspaces = Workspaces(self.settings.workspaces)
         more = [
-            *Conversations(inside.chats, inside.hub, workspaces).routes(),
-            *Tools(inside.chats, inside.toolbox, inside.tool_runs, workspaces).routes(),
+            *Conversations(inside.engine, inside.hub, workspaces).routes(),
+            *Tools(inside.engine, inside.toolbox, inside.tool_runs, workspaces).routes(),
             *Attendance(inside.presence).routes(),
             *Voice(inside.voice).routes(),
-            *AgentService(inside.chats, inside.hub, workspaces).routes(),
-            *AgentSockets(inside.chats, inside.hub, workspaces).routes(),
+            *AgentService(inside.engine, inside.hub, workspaces).routes(),
+            *AgentSockets(inside.engine, inside.hub, workspaces).routes(),
         ]
         app = build_app(inside.engine, inside.hub, face, self.traffic, inside.models, more, workspaces)
         server = HttpServer(app, lambda: self._ready(token))

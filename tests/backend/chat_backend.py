@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_tui.backend.engine.chats import Chats
 from agent_tui.backend.engine.engine import Engine
-from agent_tui.backend.engine.room_tools import RoomTools
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.tool_runs import ToolRuns
 from agent_tui.backend.http.agent_tasks import AgentService
@@ -39,7 +37,7 @@ class ChatBackend:
     """A running backend, a client with its token, and who speaks and works in it."""
 
     client: WireClient
-    chats: Chats
+    engine: Engine
     hub: Hub
     model: ScriptedModel
     traffic: Traffic
@@ -87,28 +85,24 @@ async def chat_backend(
     store = FileStore(folder / "chats.db")
     hub, models, box = Hub(store), models or FakeModels(model), ScriptedBox(*tools, allow=allow)
     quick = timing or Timing(retries=(), grace=0.05, tool_grace=0.05)
-    chats = Chats(store, hub, models, box, unwatched_seconds=None, timing=quick)
-    in_rooms = RoomTools(store, box, chats.asks)
-    engine = Engine(store, hub, models, unwatched_seconds=None, timing=quick, tools=in_rooms)
+    engine = Engine(store, hub, models, box, unwatched_seconds=None, timing=quick)
     known = KnownHosts("127.0.0.1")
-    face = Face(known, TOKEN, "instance-1", lambda: None, keep_alive_seconds, chats.running)
+    face = Face(known, TOKEN, "instance-1", lambda: None, keep_alive_seconds)
     traffic = Traffic()
     folders = Workspaces(workspaces)
     more = [
-        *Conversations(chats, hub, folders, keep_alive_seconds).routes(),
-        *Tools(chats, box, ToolRuns(box, chats.asks, frozenset(box.tools), quick), folders).routes(),
-        *AgentService(chats, hub, folders).routes(),
-        *AgentSockets(chats, hub, folders).routes(),
+        *Conversations(engine, hub, folders, keep_alive_seconds).routes(),
+        *Tools(engine, box, ToolRuns(box, engine.asks, frozenset(box.tools), quick), folders).routes(),
+        *AgentService(engine, hub, folders).routes(),
+        *AgentSockets(engine, hub, folders).routes(),
     ]
     try:
         await engine.start(resume=False)
-        await chats.start()
         async with served(build_app(engine, hub, face, traffic, more=more)) as port:
             try:
-                yield ChatBackend(WireClient(port, TOKEN), chats, hub, model, traffic)
+                yield ChatBackend(WireClient(port, TOKEN), engine, hub, model, traffic)
             finally:
                 await engine.stop_all("handover")
-                await chats.stop_all("handover")
                 hub.close()
     finally:
         await store.close()

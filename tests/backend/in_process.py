@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.backend.engine.answer_tools import ToolSource
-from agent_tui.backend.engine.chat_asks import Asks
 from agent_tui.backend.engine.engine import Engine
-from agent_tui.backend.engine.room_tools import RoomTools
-from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.http.app import Face, Traffic, build_app
 from agent_tui.backend.http.auth import KnownHosts
 from agent_tui.backend.http.workspaces import Workspaces
@@ -63,10 +60,7 @@ async def backend(
     if callable(models):
         models = models(store)
     hub = Hub(store)
-    box = box or ScriptedBox()
-    asks = Asks(store, Timing(), lambda: box.allow)
-    tools = RoomTools(store, box, asks)
-    engine = Engine(store, hub, models or FakeModels(model), unwatched_seconds=None, tools=tools)
+    engine = Engine(store, hub, models or FakeModels(model), box or ScriptedBox(), unwatched_seconds=None)
     stops: list[None] = []
     face = Face(KnownHosts("127.0.0.1"), TOKEN, "instance-1", lambda: stops.append(None), keep_alive_seconds)
     traffic = Traffic()
@@ -78,7 +72,6 @@ async def backend(
                 yield Backend(WireClient(port, TOKEN), engine, hub, traffic, stops, model)
             finally:
                 await engine.stop_all("handover")
-                await asks.close()
                 hub.close()
     finally:
         await store.close()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.backend.models.model import ModelRequest
@@ -47,8 +48,8 @@ async def room_of_one(
     clock, model = FakeClock(), ScriptedModel(first_then(*errors), free=True)
     timing = Timing(sleep=clock.sleep)
     async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=timing) as house:
-        room = await house.engine.create_room(new_room("sequential", rounds=1, names="Ada"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential", rounds=1, names="Ada"))
+        await house.engine.rooms.run(room.id)
         await model.called(1)
         yield house, clock, model, room.id
 

@@ -110,7 +110,7 @@ async def test_whoever_follows_the_room_is_asked_and_answers(tmp_path: Path) -> 
             async for event in events:
                 state.apply(event)
                 if isinstance(event, LinkChanged) and event.status == "live":
-                    await running.engine.run(room_id)
+                    await running.engine.rooms.run(room_id)
                 if isinstance(event, ToolStatusChanged) and event.status == "asks":
                     assert event.ask is not None
                     assert state.asking == [(event.turn_id, event.step_id)]
@@ -142,7 +142,7 @@ async def test_a_denial_says_why(tmp_path: Path) -> None:
         async with aclosing(client.follow(room_id)) as events:
             async for event in events:
                 if isinstance(event, LinkChanged) and event.status == "live":
-                    await running.engine.run(room_id)
+                    await running.engine.rooms.run(room_id)
                 if isinstance(event, ToolStatusChanged) and event.status == "asks":
                     await client.answer(room_id, event.turn_id, event.step_id, "deny", reason="not now")
                 if isinstance(event, StepSet) and event.step.type == "tool_result":

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.models.providers import Models
 from tests.backend.engine.chat_house import open_chats, speaks
 from tests.backend.engine.house import open_house
@@ -55,7 +56,7 @@ async def test_a_chat_asks_for_what_its_form_says_and_nothing_else(tmp_path: Pat
         models = configured(tmp_path, server, kind)
         tools = (reader(), writer())
         async with open_chats(tmp_path / "a.db", speaks([]), *tools, models=models, enabled=None) as house:
-            with house.chats.attend(house.id):
+            with house.engine.chats.attend(house.id):
                 await house.ask()
             change = {
                 "system_prompt": "Be brief.",
@@ -64,10 +65,10 @@ async def test_a_chat_asks_for_what_its_form_says_and_nothing_else(tmp_path: Pat
                 "enabled_tools": (),
                 "max_tokens": 5000,
             }
-            await house.chats.change(house.id, change)
+            await house.engine.change(CHATS, house.id, change)
             await house.ask()
             change = {"temperature": None, "enabled_tools": ("look",), "answer_tokens": 400}
-            await house.chats.change(house.id, change)
+            await house.engine.change(CHATS, house.id, change)
             await house.ask()
         await cast("Models", models).aclose()
         first, second, third = (request.body for request in server.requests)
@@ -93,8 +94,8 @@ async def test_a_room_asks_for_what_its_agents_and_the_provider_say(
         async with open_house(tmp_path / "a.db", models) as house:
             agents = ({"name": "Ada", "system_prompt": "Be Ada.", "model": "other"},)
             new = {"task": "Talk", "max_rounds": 1, "agents": agents, "answer_tokens": answer_tokens}
-            room = await house.engine.create_room(new)
-            await house.engine.run(room.id)
+            room = await house.engine.create(ROOMS, new)
+            await house.engine.rooms.run(room.id)
             await house.log.ended(room.id)
         await cast("Models", models).aclose()
         (request,) = server.requests

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from agent_tui.backend.engine.chats import Question
+from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.clients.records import Hit, ProviderInfo, ToolInfo, ToolServer
 from agent_tui.config.file import Config, ScreenConfig
 from agent_tui.model.errors import AgentTuiError, NotOffered
@@ -140,8 +141,8 @@ class Real(Chats):
 
     async def answered(self, chat_id: str, content: str, **fields: Any) -> str:
         """Ask, and return the id of the answer once it is there."""
-        asked = await self.backend.chats.ask(chat_id, Question(content, **fields))
-        while (await self.backend.chats.conversation(chat_id)).status == "running":
+        asked = await self.backend.engine.chats.ask(chat_id, Question(content, **fields))
+        while (await self.backend.engine.show(CHATS, chat_id)).status == "running":
             await self.pilot.pause()
         return asked.message_id
 

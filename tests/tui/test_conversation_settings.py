@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from textual.events import Key
 
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.model.errors import Refused
 from tests.backend.engine.chat_house import speaks
 from tests.fakes.scripted_tools import writer
@@ -227,7 +228,7 @@ async def test_settings_hold_in_a_real_backend_and_open_in_the_chat_too(tmp_path
         while seen.app.screen is form:
             await seen.pilot.pause()
         await seen.until("Second", "✓ ready")
-        stored = (await seen.backend.chats.conversations())[0]
+        stored = (await seen.backend.engine.listed(CHATS))[0]
         assert (stored.title, stored.workspace) == ("Second", str(allowed.resolve()))
 
 

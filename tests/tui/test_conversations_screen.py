@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from textual.events import Key
 
 from agent_tui.backend.engine.chat_asks import Word
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.clients.records import Hit
 from agent_tui.model.errors import Refused
 from tests.backend.engine.chat_house import call, speaks
@@ -101,13 +102,13 @@ async def test_the_list_is_live_from_the_question_to_the_last_word(tmp_path: Pat
     async with real_list(tmp_path, model, writer()) as seen:
         chat_id = await seen.made("Name it", enabled_tools=["change"])
         await seen.until("Name it", "nothing asked yet")
-        with seen.backend.chats.asks.attend(chat_id):
+        with seen.backend.engine.asks.attend(chat_id):
             asked = seen.pilot.app.run_worker(seen.answered(chat_id, "Which name?"))
             rows = (await seen.until("‖ Name it", "needs approval")).splitlines()
             assert "1 answering · 2 in all" in rows[0]
             assert "Name it" in rows[1], "what is active comes first"
-            message_id = (await seen.backend.chats.conversation(chat_id)).head
-            await seen.backend.chats.answer(chat_id, message_id, "step-1", Word("deny"))
+            message_id = (await seen.backend.engine.show(CHATS, chat_id)).head
+            await seen.backend.engine.answer(CHATS, chat_id, message_id, "step-1", Word("deny"))
             await seen.until("✓ Name it", "Call it Ledger.", "tok")
             await asked.wait()
 
@@ -122,7 +123,7 @@ async def test_an_answer_that_failed_and_one_that_was_stopped_say_so(tmp_path: P
         stopped = await seen.made("Slow")
         asked = seen.pilot.app.run_worker(seen.answered(stopped, "Well?"))
         await seen.until("● Slow", "answering")
-        await seen.backend.chats.stop(stopped)
+        await seen.backend.engine.pause(CHATS, stopped)
         await asked.wait()
         assert "stopped by you" in await seen.until("┄ Slow")
 

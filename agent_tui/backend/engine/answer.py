@@ -14,7 +14,7 @@ from agent_tui.backend.engine.answer_history import cut_off, steps_told, without
 from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.answer_tools import Calls, Workshop
 from agent_tui.backend.engine.call import Call
-from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import Written
@@ -30,27 +30,28 @@ from agent_tui.backend.models.model import (
 from agent_tui.backend.models.prices import Cost, Terms, cost_of, unknown_cost
 from agent_tui.backend.store.messages import with_notes
 from agent_tui.backend.store.rows import TurnRow
-from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.calling import failed
 from agent_tui.model.chains import joined_steps, said_in
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import Note, Step, Usage
+from agent_tui.wire.rooms_encode import token_count
 
 MAX_ROUNDS = 20  # protocols.md §2
 TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # protocols.md §2
-FAILED = "API Error"  # protocols.md §2
 HEARD = (TextPiece, ThinkingPiece, CallPiece, StepPiece)
 # (status, result) of a call that an agent ran itself and did not tell the result of.
 NO_WORD = ("unknown", failed("the agent did not say what came of it").content)
 BROKEN_OFF = ("cut", failed("unknown: the answer ended while the agent ran this").content)
+UNKNOWN = failed("unknown: the program ended while this ran; it was not run again").content
+NOT_RUN = failed("not run: the program ended before that").content
 LENGTH = "length"  # the reason of a turn or answer that ran out of tokens (protocols.md §1, point 8)
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What is to be answered: ``request`` holds the whole history, oldest first. Without a ``workshop`` only
-    words are taken: nothing is called, and no thought is kept. ``encode`` is that of ``Steps``; what fails is
-    said after the word ``failed``. ``before`` are the steps of the answer that this one continues.
+    words are taken: nothing is called, and no step is stored. ``encode`` is that of ``Steps``; what fails is
+    said after the words ``failed``. ``before`` are the steps of the answer that this one continues.
     """
 
     room_id: str
@@ -59,14 +60,9 @@ class Ask:
     request: ModelRequest
     terms: Terms
     workshop: Workshop | None
-    encode: Encode | None = None
-    failed: str = FAILED
+    encode: Encode | None
+    failed: str
     before: tuple[Step, ...] = ()
-
-    @property
-    def keeps_steps(self) -> bool:
-        """Whether more than words is put on record."""
-        return self.workshop is not None or self.terms.acts
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +72,27 @@ class Ending:
     written with the end: the last of its steps.
     """
 
-    steps: tuple[Step, ...]
-    error: str
-    cut: str
-    tokens: int
-    cost: float | None
-    usage: Usage | None
-    first_token_seconds: float | None
-    seconds: float | None
+    steps: tuple[Step, ...] = ()
+    error: str = ""
+    cut: str = ""
+    tokens: int = 0
+    cost: float | None = None
+    usage: Usage | None = None
+    first_token_seconds: float | None = None
+    seconds: float | None = None
     trimmed: int = 0  # how many messages its model was not told
     notes: tuple[Note, ...] = ()
     rest: Written = field(default_factory=Written)
 
     def of(self, turn: TurnRow) -> TurnRow:
-        """Return ``turn`` with what was said and used; why it ended is not said yet."""
+        """Return ``turn`` closed: what was said and used, and how it ended."""
         usage = self.usage or Usage()
         return replace(
             turn,
-            text=said_in(self.steps),
+            status="interrupted" if self.cut else "failed" if self.error else "completed",
+            reason=self.cut,
+            error="" if self.cut else self.error,
+            text=turn.text or said_in(self.steps),
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
             first_token_seconds=self.first_token_seconds,
@@ -113,6 +112,10 @@ class _Used:
     cost: float | None = None
     first_token_seconds: float | None = None
     told: bool = False
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt + self.completion + self.guessed
 
     def add(self, call: Call, request: ModelRequest, said: int, cost: Cost) -> None:
         if self.first_token_seconds is None:
@@ -135,31 +138,27 @@ class _Used:
 class Answer:
     """``run`` goes to the end of the answer, always; ``cut`` makes the end come.
 
-    ``is_used_up`` is asked with (tokens, US dollars) used so far whether that is too much.
+    ``note_use`` is told (tokens, US dollars) used so far, and may cut it.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        timing: Timing,
-        ask: Ask,
-        is_used_up: Callable[[int, float], bool] = lambda tokens, cost: False,
-    ) -> None:
+    def __init__(self, resources: Resources, ask: Ask, note_use: Callable[[int, float], None]) -> None:
         self.cut_for = ""
         self.error = ""
         self.steps = Steps(
             ask.message_id,
-            timing.now().isoformat(),
+            resources.now(),
             encode=ask.encode,
             before=ask.before,
-            has_rows=ask.keeps_steps,
+            has_rows=ask.workshop is not None,
         )
-        self._store = store
-        self._timing = timing
+        self._resources = resources
+        self._timing = resources.timing
         self._ask = ask
-        self._is_used_up = is_used_up
+        self._note_use = note_use
         self._call: Call | None = None
-        self._calls = None if ask.workshop is None else Calls(ask.workshop, self.steps, self._write, timing)
+        self._calls = None
+        if ask.workshop is not None:
+            self._calls = Calls(ask.workshop, self.steps, self._write, self._timing)
         self._rest = Written()
         self._used = _Used()
         self._is_whole = False
@@ -195,7 +194,7 @@ class Answer:
             steps=self.steps.in_order,
             error=self.error,
             cut="" if self._is_whole else self.cut_for,  # it may be whole before it can be cut
-            tokens=used.prompt + used.completion + used.guessed,
+            tokens=used.tokens,
             cost=used.cost,
             usage=usage,
             first_token_seconds=used.first_token_seconds,
@@ -209,8 +208,7 @@ class Answer:
         """Ask the model once; return the calls that are to be run, and leave in ``written`` what goes with
         them. Returns none when the answer is over; then the rest is kept for the end.
         """
-        if self._is_over(self._used.prompt + self._used.completion + self._used.guessed, self._used.cost):
-            self.cut("budget")
+        self._note_use(self._used.tokens, self._used.cost or 0.0)
         if self.cut_for:
             return []
         request, before = self._request(round_), self.steps.characters
@@ -218,7 +216,7 @@ class Answer:
             asked_to_go_on(self._ask.model, request),
             request,
             self._timing,
-            keeps=HEARD if self._ask.keeps_steps else (TextPiece,),
+            keeps=(TextPiece,) if self._calls is None else HEARD,
             failed=self._ask.failed,
             silence_seconds=self._ask.terms.silence_seconds,
         )
@@ -258,7 +256,7 @@ class Answer:
                 return
             if pieces := call.take():
                 written = Written()
-                self.steps.now = self._timing.now().isoformat()
+                self.steps.now = self._resources.now()
                 self.steps.hear(pieces, written)
                 if written:
                     await self._write(written)
@@ -274,11 +272,7 @@ class Answer:
     def _look(self, call: Call, said: int, cost: Cost) -> None:
         now = replace(self._used)
         now.add(call, self._ask.request, said, cost)
-        if self._is_over(now.prompt + now.completion + now.guessed, now.cost):
-            self.cut("budget")
-
-    def _is_over(self, tokens: int, cost: float | None) -> bool:
-        return self._is_used_up(tokens, cost or 0.0)
+        self._note_use(now.tokens, now.cost or 0.0)
 
     def _give_up(self, calls: Sequence[Step], written: Written) -> None:
         """Calls that were not whole, or came too late, are not run: they say so."""
@@ -303,7 +297,7 @@ class Answer:
         return replace(request, messages=messages, round=at, continues=cut_off(mine) if goes_on else "")
 
     async def _write(self, written: Written) -> None:
-        await self._store.append(self._ask.room_id, written.events, written.changes)
+        await self._resources.write(self._ask.room_id, written)
 
 
 def stopped_short(call: Call, failed: str) -> str:
@@ -313,3 +307,23 @@ def stopped_short(call: Call, failed: str) -> str:
     if call.short in ("", LENGTH):
         return ""
     return f"{failed}: the model stopped before the end: {call.short[:100]}"
+
+
+def left_open(turn: TurnRow, found: Sequence[Step], reason: str, now: str, encode: Encode | None) -> Ending:
+    """Return the end of an answer whose process died with these steps. Nothing is run again."""
+    steps, written = Steps(turn.message_id, now, found, encode), Written()
+    for step in found:
+        if step.type in ("text", "thinking"):
+            steps.put(step, written)
+    for call in steps.calls_without_result():
+        if not call.status:  # the model was still writing it
+            steps.put_call(steps.named(call), "cut", None, written)
+            steps.put_result(call, NOT_RUN, success=False, written=written)
+        elif call.status == "asks" and (call.ask is None or call.ask.form is None):
+            steps.set_call(call, "cut", None, written)
+            steps.put_result(call, NOT_RUN, success=False, written=written)
+        else:
+            steps.set_call(call, "unknown", None, written)
+            steps.put_result(call, UNKNOWN, success=False, written=written)
+    said = (step.content + step.arguments for step in steps.in_order if step.type != "tool_result")
+    return Ending(steps.in_order, cut=reason, tokens=token_count("".join(said)), rest=written)

@@ -10,10 +10,9 @@ from agent_tui.backend.engine.chat_record import answer_recorded, person_recorde
 from agent_tui.backend.engine.record import USER_COLOR, USER_NAME
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store.messages import attachments_text, spoken_text
-from agent_tui.backend.store.rows import ConversationRow, Link, TurnRow, UserSaid
+from agent_tui.backend.store.rows import VOICE, ConversationRow, Link, TurnRow, UserSaid
 from agent_tui.model.errors import NotFound, Refused
 
-VOICE = "voice"  # what a person says there may have had no answer
 CUT_IN = "interject"
 
 
@@ -119,6 +118,7 @@ def _said(
     parent = row.head if question.parent_id is None else question.parent_id
     if parent and parent not in links:
         raise NotFound(f"There is no message {parent[:100]} in this conversation", status=404)
+    # What a person says by voice may have had no answer.
     if parent and links[parent].role != "assistant" and row.kind != VOICE:
         raise Refused("A question follows an answer", "parent_id names a question.", status=422)
     return UserSaid(

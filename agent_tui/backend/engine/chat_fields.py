@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from types import MappingProxyType
 from uuid import uuid4
 
 from agent_tui.backend.engine.fields import (
@@ -15,7 +17,7 @@ from agent_tui.backend.engine.fields import (
     stored_settings,
     with_model,
 )
-from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.words import checked_key, storable
 from agent_tui.backend.store.rows import AgentsSet, Change, ConversationRow, ConversationSet
 from agent_tui.model.events import AgentInfo, Attachment, ConversationInfo, Spoken
@@ -76,14 +78,6 @@ class Recorded:
     is_cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The answer that was begun; its events are those ``after`` this seq."""
-
-    message_id: str
-    after: int
-
-
 def chat_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
     """Return the row of a new chat; raises ``Refused`` (422) for what is out of bounds.
 
@@ -109,19 +103,13 @@ def chat_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
 
 
 def changed_row(row: ConversationRow, change: Values, models: ModelSource) -> ConversationRow:
-    """Return the chat as it is to be, but for its head; raises ``Refused`` (422)."""
+    """Return the chat as it is to be; raises ``Refused`` (422)."""
     values = checked(ConversationInfo, change)
-    values.pop("head", None)
     if "provider_id" in values or "model" in values:
         was = row.agent
         provider, model = with_model(values, models, provider=was.provider_id, model=was.model)
         values |= {"provider_id": provider, "model": model}
     return replace(_with(row, values), is_named=row.is_named or "title" in values)
-
-
-def with_prompt(row: ConversationRow, system_prompt: str) -> ConversationRow:
-    """Return the chat with another system prompt."""
-    return _with(row, {"system_prompt": system_prompt})
 
 
 def _with(row: ConversationRow, values: Values) -> ConversationRow:
@@ -195,8 +183,14 @@ def title_of(question: Question) -> str:
     return words.splitlines()[0][:TITLE_CHARACTERS].strip()
 
 
-def conversation_info(row: ConversationRow, *, running: bool, asks: bool = False) -> ConversationInfo:
-    """Return the chat as ``GET /api/conversations/{id}`` answers it."""
+def conversation_info(
+    row: ConversationRow,
+    stands: Mapping[str, str] = MappingProxyType({}),
+    *,
+    running: bool,
+    asks: bool = False,
+) -> ConversationInfo:
+    """Return the chat as ``GET /api/conversations/{id}`` answers it; ``stands`` are of rooms."""
     return ConversationInfo(
         **stored_settings(ConversationInfo, row, row.agent),
         id=row.id,

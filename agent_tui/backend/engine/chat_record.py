@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_tui.backend.engine.answer import Ending
-from agent_tui.backend.engine.answer_steps import Encode, Steps
-from agent_tui.backend.engine.chat_fields import conversation_info
-from agent_tui.backend.engine.record import last_words, searchable_words, turn_closed, whole_words
+from agent_tui.backend.engine.chat_fields import changed_row, changes_to, conversation_info
+from agent_tui.backend.engine.record import last_words, person_said, turn_closed, whole_words
+from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.store.messages import spoken_text, user_message
+from agent_tui.backend.store.messages import spoken_text
 from agent_tui.backend.store.rows import (
     ConversationRow,
     ConversationSet,
@@ -22,9 +22,9 @@ from agent_tui.backend.store.rows import (
     UserSaid,
     Value,
 )
-from agent_tui.backend.tools.calling import failed
 from agent_tui.model import events as ev
 from agent_tui.model.events import Step
+from agent_tui.model.settings import Values
 from agent_tui.wire.rooms_encode import token_count
 
 # What ``error`` says of an answer that was cut, by the reason.
@@ -33,8 +33,6 @@ CUTS = {
     "budget": "The budget of the conversation is used up",
     "length": "The model ran out of tokens; the answer can be continued",
 }
-UNKNOWN = failed("unknown: the program ended while this ran; it was not run again").content
-NOT_RUN = failed("not run: the program ended before that").content
 
 
 def answer_begun(row: ConversationRow, said: UserSaid | None, turn: TurnRow) -> Written:
@@ -43,10 +41,7 @@ def answer_begun(row: ConversationRow, said: UserSaid | None, turn: TurnRow) -> 
     """
     written = Written()
     if said is not None:
-        written.events.append(
-            NewEvent.of(ev.MessageStored(user_message(row.id, said, kind=row.kind)), said.id)
-        )
-        written.changes += [said, *searchable_words(said)]
+        person_said(row, said, written)
     started = ev.TurnStarted(
         turn.message_id,
         row.id,
@@ -78,21 +73,15 @@ def answer_begun(row: ConversationRow, said: UserSaid | None, turn: TurnRow) -> 
 
 def message_spoken(message_id: str, spoken: ev.Spoken) -> Written:
     """A message on record was spoken so."""
-    written = Written()
-    written.events.append(NewEvent.of(ev.MessageSpoken(message_id, spoken), message_id))
-    written.changes.append(SpokenSet(message_id, spoken_text(spoken)))
-    return written
+    event = NewEvent.of(ev.MessageSpoken(message_id, spoken), message_id)
+    return Written([event], [SpokenSet(message_id, spoken_text(spoken))])
 
 
 def person_recorded(row: ConversationRow, said: UserSaid) -> Written:
     """Words that no model of ours answers; ``row`` is the chat as it is from now on."""
     written = Written()
-    written.events.append(NewEvent.of(ev.MessageStored(user_message(row.id, said, kind=row.kind)), said.id))
-    written.changes += [
-        said,
-        *searchable_words(said),
-        ConversationSet({"name": row.name, "head": said.id}),
-    ]
+    person_said(row, said, written)
+    written.changes.append(ConversationSet({"name": row.name, "head": said.id}))
     written.events.append(conversation_changed(row, running=False))
     return written
 
@@ -103,73 +92,57 @@ def answer_recorded(row: ConversationRow, turn: TurnRow, text: str, cut: str) ->
     step = Step("step-0", content=text)
     written.events.append(NewEvent.of(ev.StepSet(turn.message_id, step), turn.message_id))
     written.changes.append(StepPut(turn.message_id, step, turn.created_at))
-    ended = answer_ended(row, turn, Ending((step,), "", cut, 0, None, None, None, None))
-    return Written(written.events + ended.events, written.changes + ended.changes)
+    written.add(answer_ended(row, turn, Ending((step,), cut=cut)))
+    return written
 
 
 def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending, before: Sequence[Step] = ()) -> Written:
     """The answer is over, whole or not; ``row`` is the chat as stored, ``before`` are the steps of the answer
     that it continues.
     """
-    written = Written()
     said = 0 if ending.usage is None else ending.usage.completion_tokens
-    status = "interrupted" if ending.cut else "failed" if ending.error else "completed"
-    error = "" if ending.cut else ending.error
-    closed = replace(ending.of(turn), status=status, reason=ending.cut, error=error, seconds=ending.seconds)
+    closed = replace(ending.of(turn), seconds=ending.seconds)
     text, tokens = closed.text, ending.tokens or token_count(closed.text)
     words = whole_words(closed, ending.steps, before)
     ended = ev.TurnEnded(
         turn.message_id,
         text,
         said,
-        interrupted=ending.cut,
+        interrupted=closed.reason,
         usage=ending.usage,
-        error=error,
+        error=closed.error,
         seconds=ending.seconds,
     )
-    written.events.append(NewEvent.of(ended, turn.message_id))
     row = replace(
         row,
         used_tokens=row.used_tokens + tokens,
         used_cost=row.used_cost if ending.cost is None else (row.used_cost or 0.0) + ending.cost,
         last_words=last_words(words) if text else row.last_words,
-        cut=ending.cut,
-        error=error,
+        cut=closed.reason,
+        error=closed.error,
     )
-    written.events.append(conversation_changed(row, running=False))
-    if status == "completed":
-        done = ev.TurnDone(turn.message_id, turn.message_id, said, ending.usage)
-        written.events.append(NewEvent.of(done, turn.message_id))
+    if closed.status == "completed":
+        last: ev.Event = ev.TurnDone(turn.message_id, turn.message_id, said, ending.usage)
+    elif closed.status == "interrupted":
+        last = ev.RunFailed(CUTS.get(closed.reason, f"Interrupted: {closed.reason}"))
     else:
-        why = CUTS.get(ending.cut, f"Interrupted: {ending.cut}") if ending.cut else error
-        written.events.append(NewEvent.of(ev.RunFailed(why), turn.message_id))
+        last = ev.RunFailed(closed.error)
+    events = [
+        NewEvent.of(ended, turn.message_id),
+        conversation_changed(row, running=False),
+        NewEvent.of(last, turn.message_id),
+    ]
     idle = ConversationSet({"status": "idle", "interrupted": "", "round_done": turn.round})
-    written.changes += [*turn_closed(closed, tokens, words), idle]
-    return written
+    return Written(events, [*turn_closed(closed, tokens, words), idle])
 
 
-def left_open(
-    turn: TurnRow, found: Sequence[Step], now: str, encode: Encode | None = None
-) -> tuple[Steps, Written]:
-    """Return the steps of an answer whose process died, and what closes them. Nothing is run again.
-
-    ``encode`` is that of ``Steps``.
-    """
-    steps, written = Steps(turn.message_id, now, found, encode), Written()
-    for step in found:
-        if step.type in ("text", "thinking"):
-            steps.put(step, written)
-    for call in steps.calls_without_result():
-        if not call.status:  # the model was still writing it
-            steps.put_call(steps.named(call), "cut", None, written)
-            steps.put_result(call, NOT_RUN, success=False, written=written)
-        elif call.status == "asks" and (call.ask is None or call.ask.form is None):
-            steps.set_call(call, "cut", None, written)
-            steps.put_result(call, NOT_RUN, success=False, written=written)
-        else:
-            steps.set_call(call, "unknown", None, written)
-            steps.put_result(call, UNKNOWN, success=False, written=written)
-    return steps, written
+def changed_chat(row: ConversationRow, change: Values, models: ModelSource, now: str) -> Written:
+    """Return what ``change`` writes, nothing where all is so already; raises ``Refused`` (422)."""
+    news = changed_row(row, change, models)
+    if news == row:
+        return Written()
+    news = replace(news, updated_at=now)
+    return Written([conversation_changed(news, running=row.status == "running")], changes_to(news))
 
 
 def conversation_changed(row: ConversationRow, *, running: bool) -> NewEvent:

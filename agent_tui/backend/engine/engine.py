@@ -1,60 +1,94 @@
-"""The engine: makes, runs, pauses, resumes and deletes rooms. What it acknowledges is on record."""
+"""The engine: makes, lists, changes, runs and deletes conversations. What it acknowledges is on record."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
-from types import MappingProxyType
+from dataclasses import dataclass
+from functools import partial
 
 from agent_tui.backend.engine import budget
-from agent_tui.backend.engine.acts import Acts, Scene
+from agent_tui.backend.engine.answer_tools import ToolSource
 from agent_tui.backend.engine.changes import Changes
-from agent_tui.backend.engine.changing import changed, removed
-from agent_tui.backend.engine.chat_asks import Word
-from agent_tui.backend.engine.room_tools import RoomTools
-from agent_tui.backend.engine.rooms import RoomNews, room_info, room_row
-from agent_tui.backend.engine.runner import Runner
-from agent_tui.backend.engine.runs import say_failed
+from agent_tui.backend.engine.chat_acts import ChatActs
+from agent_tui.backend.engine.chat_asks import Asks, Word
+from agent_tui.backend.engine.fields import waits
+from agent_tui.backend.engine.kinds import ROOMS, Info, Kind
+from agent_tui.backend.engine.resources import ModelSource, Resources
+from agent_tui.backend.engine.room_acts import RoomActs
+from agent_tui.backend.engine.runs import Runs
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.store import reads
-from agent_tui.backend.store.rows import ROOM, ConversationCreated, ConversationRow, ConversationSet
+from agent_tui.backend.store.rows import (
+    KINDS,
+    ROOM,
+    ConversationCreated,
+    ConversationRow,
+    ConversationSet,
+    Hit,
+    ToolRule,
+)
 from agent_tui.backend.store.store import Store
-from agent_tui.model.errors import NotFound, Refused
-from agent_tui.model.events import RoomInfo
+from agent_tui.model.errors import NotFound
+from agent_tui.model.events import Message, RoomInfo
 from agent_tui.model.settings import Values
 
+MAX_PAGE_MESSAGES = 1_000
+MAX_HITS = 500
 
-class Engine(Acts):
-    """All rooms of one store, in one event loop.
 
-    Whatever changes a room is done to its end even when its caller goes away, and one at a time for each
-    room. Raises ``NotFound`` for a room that does not exist, ``StoreError`` when the database fails.
+@dataclass(frozen=True, slots=True)
+class RoomNews:
+    """Rooms as they are now and ids of those that are gone, up to ``cursor``; ``is_all``: there are no
+    other rooms.
     """
 
-    kinds = ROOM
+    rooms: list[RoomInfo]
+    removed: tuple[str, ...]
+    cursor: str
+    is_all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesPage:
+    """Messages in order; ``next`` is the page's last id if others follow, ``as_of`` the seq it is true of."""
+
+    messages: list[Message]
+    next: str | None
+    as_of: int
+
+
+class Engine:
+    """All conversations of one store, in one event loop; ``rooms`` and ``chats`` do what one kind alone has.
+
+    Whatever changes a conversation is done to its end even when its caller goes away, and one at a time for
+    each of them. Raises ``NotFound`` for one that does not exist or is of another kind, ``StoreError`` when
+    the database fails.
+    """
 
     def __init__(
         self,
         store: Store,
         hub: Hub,
         models: ModelSource,
+        tools: ToolSource,
         *,
         unwatched_seconds: float | None,
         timing: Timing | None = None,
-        tools: RoomTools | None = None,
         presence: Presence | None = None,
     ) -> None:
-        """``unwatched_seconds`` and ``presence``: see ``Runs``. ``tools``: what agents may use in rooms that
-        say so; without it nothing.
-        """
-        super().__init__(store, hub, models, timing or Timing(), unwatched_seconds, presence)
-        self._tools = tools
+        """``unwatched_seconds`` and ``presence``: see ``Runs``."""
+        timing, presence = timing or Timing(), presence or Presence()
+        self.asks = Asks(store, timing, lambda: tools.allow, presence)
+        self._store = store
+        self._resources = resources = Resources(store, models, timing, tools, self.asks)
+        self._runs = Runs(resources, hub, unwatched_seconds, presence)
         self._changes = Changes()
         store.subscribe(self._changes.publish)
+        self.rooms = RoomActs(resources, self._runs, self._changes, partial(self.show, ROOMS))
+        self.chats = ChatActs(resources, self._runs, presence)
 
     # --- the whole engine ------------------------------------------------------------------------------
 
@@ -63,40 +97,100 @@ class Engine(Acts):
 
         Without it they stay paused, also at later starts, until somebody runs them.
         """
-        await self._start_over(await self._store.read(reads.conversations, ROOM))
+        await self.asks.load()  # first: rooms that go on may ask what the rules say
+        await self._runs.start_over()
         for row in await self._store.read(reads.conversations, ROOM):
-            if row.damaged:
+            if row.damaged or row.desired != "running":
                 continue
-            if row.desired == "running" and resume and not (row.archived or budget.used_up(row)):
-                await self._alone(row.id, self.resume(row.id))
-            elif row.desired == "running":
+            if resume and not (row.archived or budget.used_up(row)):
+                await self._runs.alone(row.id, self.rooms.resume(row.id))
+            else:
                 await self._store.append(row.id, (), [ConversationSet({"desired": "paused"})])
 
     async def stop_all(self, reason: str = "handover") -> None:
-        """Cut all rooms and wait until that is on record. They stay wanted: a later start may resume them."""
+        """Cut all runs and wait until that is on record. Rooms stay wanted: a later start may resume them."""
         self._changes.close()
-        await super().stop_all(reason)
+        await self._runs.stop_all(reason)
+        await self.asks.close()
 
-    # --- rooms -----------------------------------------------------------------------------------------
+    def running(self, kinds: Collection[str] = KINDS) -> int:
+        """Return how many runs of conversations of these kinds are under way."""
+        return self._runs.number(kinds)
 
-    async def create_room(self, new: Values) -> RoomInfo:
-        """Make a room with these settings of ``RoomInfo``, and ``agents`` and their ``provider_id`` as
-        ``rooms.room_row`` takes them; raises ``Refused`` (422) for what is out of bounds.
+    def wait_for(self, id_: str) -> AbstractContextManager[None]:
+        """Who asked for a run reads its stream to the end, as long as this is open: no key is needed."""
+        return self._runs.wait_for(id_)
+
+    def attend(self, id_: str) -> AbstractContextManager[None]:
+        """Somebody reads it who can answer what tools ask, as long as the context is open."""
+        return self.asks.attend(id_)
+
+    # --- conversations ---------------------------------------------------------------------------------
+
+    async def create(self, kind: Kind[Info], new: Values) -> Info:
+        """Make one with these settings, and what else ``kind.new`` takes; raises ``Refused`` (422) for what
+        is out of bounds. The same ``client_key`` again is the same conversation.
         """
-        row = room_row(new, self._models, self._timing.now().isoformat())
-        await self._whole(self._store.append(row.id, (), [ConversationCreated(row)]))
-        self._changes.note(row.id)
-        return await self.room(row.id)
+        row = kind.new(new, self._resources.models, self._resources.now())
+        return await self._runs.whole(self._create(kind, row))
 
-    async def rooms(self, *, archived: bool = False) -> list[RoomInfo]:
-        """Return all rooms in the order they were made, with ``archived`` those too that were put away."""
-        return (await self.rooms_now(archived=archived)).rooms
+    async def listed(self, kind: Kind[Info], *, archived: bool = False) -> list[Info]:
+        """Return all of the kind, rooms in the order they were made, chats by their newest activity; with
+        ``archived`` those too that were put away.
+        """
+        shown = await self._shown(kind, None)
+        if kind.newest_first:
+            shown = sorted(shown, key=lambda one: one[0].updated_at)[::-1]
+        return [info for row, info in shown if archived or not row.archived]
 
-    async def rooms_now(self, *, archived: bool = False) -> RoomNews:
-        """Return ``rooms``, and the cursor to ask ``changes`` with for what comes after."""
-        cursor = self._changes.cursor  # before they are read: what changes meanwhile is told again
-        rooms = await self._read_rooms(None)
-        return RoomNews([room for room in rooms if archived or not room.archived], (), cursor, is_all=True)
+    async def show(self, kind: Kind[Info], id_: str) -> Info:
+        """Return one."""
+        ran = self._runs.ids
+        row, stands = await self._store.read(reads.conversation_and_stands, id_, kind.names)
+        return self._info(kind, row, stands, ran)
+
+    async def change(self, kind: Kind[Info], id_: str, change: Values) -> Info:
+        """Change settings, also while it runs: agents count from the next turn or question on, the mode of a
+        room from the next round.
+
+        Raises ``Refused``: 422 for what is out of bounds, 409 for what cannot be changed while somebody
+        speaks; ``NotFound`` for an unknown ``head``, the message whose branch is to be shown.
+        """
+        return await self._runs.whole(self._change(kind, id_, change))
+
+    async def delete(self, kind: Kind[Info], id_: str) -> Info:
+        """Stop the run, end the readers, delete the conversation; return it as it was last."""
+        return await self._runs.whole(self._delete(kind, id_))
+
+    async def pause(self, kind: Kind[Info], id_: str, reason: str = "") -> Info:
+        """Ask one that runs to pause, an answer to stop; returns once that is on record, the rest follows by
+        itself.
+        """
+        await self._runs.whole(self._runs.interrupt(id_, reason or kind.interrupt))
+        return await self.show(kind, id_)
+
+    async def messages(
+        self, kind: Kind[Info], id_: str, after: str | None, limit: int | None
+    ) -> MessagesPage:
+        """Return at most ``limit`` messages (and never more than 1,000) that follow the one called ``after``;
+        of a chat those of the shown branch.
+
+        What is under way is among them, as far as it has come. Raises ``NotFound`` for an unknown ``after``.
+        """
+        limit = max(1, min(limit or MAX_PAGE_MESSAGES, MAX_PAGE_MESSAGES))
+        page = await self._store.read(reads.page, id_, kind.names, after, limit)
+        return MessagesPage(page.messages, page.messages[-1].id if page.more else None, page.as_of)
+
+    async def search(self, words: str, limit: int = 50, kinds: Collection[str] = KINDS) -> list[Hit]:
+        """Return the newest messages of all conversations of these kinds that hold all of ``words``."""
+        return await self._store.read(reads.search, words, max(1, min(limit, MAX_HITS)), kinds)
+
+    # --- what changes in the list of rooms -------------------------------------------------------------
+
+    @property
+    def cursor(self) -> str:
+        """What to ask ``changes`` with for what comes after now."""
+        return self._changes.cursor
 
     async def changes(self, cursor: str, seconds: float) -> RoomNews:
         """Return the rooms that changed since ``cursor``, waiting for it at most so long.
@@ -104,164 +198,90 @@ class Engine(Acts):
         Everything at once, archived rooms too, for a cursor that this process did not give out.
         """
         news = await self._changes.wait(cursor, seconds)
-        rooms = await self._read_rooms(None if news.is_all else news.changed)
-        return RoomNews(rooms, news.removed, news.cursor, news.is_all)
-
-    async def room(self, room_id: str) -> RoomInfo:
-        """Return one room."""
-        ran = set(self._runs)
-        row, stands = await self._store.read(reads.room_and_stands, room_id)
-        return self._info(row, stands, ran)
-
-    async def change_room(self, room_id: str, change: Values) -> RoomInfo:
-        """Change a room, also while it runs: agents count from the next turn, the mode from the next round.
-
-        Raises ``Refused``: 422 for what is out of bounds, 409 to archive a room that runs.
-        """
-        return await self._whole(self._change(room_id, change))
-
-    async def delete_room(self, room_id: str) -> RoomInfo:
-        """Stop the room, end its readers, delete it; return it as it was last."""
-        return await self._whole(self._delete(room_id))
-
-    # --- runs ------------------------------------------------------------------------------------------
-
-    async def run(self, room_id: str) -> int:
-        """Start or resume the room, or attach to it while it runs; return the seq of its ``room_started``.
-
-        Of a room that is completed, the seq of its ``room_completed``: nothing is stored then.
-        """
-        return await self._whole(self._run(room_id))
-
-    async def pause(self, room_id: str, reason: str = "pause") -> RoomInfo:
-        """Ask a room that runs to pause; returns once that is on record, the rest follows by itself."""
-        return await self._whole(self._pause(room_id, reason))
-
-    async def resume(self, room_id: str) -> RoomInfo:
-        """Let a room go on; raises ``Refused`` (409) for one that is completed or was never started."""
-        return await self._whole(self._resume(room_id))
+        rooms = await self._shown(ROOMS, None if news.is_all else news.changed)
+        return RoomNews([info for _, info in rooms], news.removed, news.cursor, news.is_all)
 
     # --- tools -----------------------------------------------------------------------------------------
 
-    def attend(self, room_id: str) -> AbstractContextManager[None]:
-        """Somebody reads the room who can answer what tools ask, as long as the context is open."""
-        return nullcontext() if self._tools is None else self._tools.attend(room_id)
+    async def answer(self, kind: Kind[Info], id_: str, message_id: str, step_id: str, word: Word) -> None:
+        """Give a person's word on a call that asks.
 
-    async def answer(self, room_id: str, message_id: str, step_id: str, word: Word) -> None:
-        """Give a person's word on a call that asks (``RoomTools.answer``)."""
-        if self._tools is None:
-            raise NotFound(f"There is no call {step_id[:100]} in this room", status=404)
-        await self._whole(self._tools.answer((room_id, message_id, step_id), word))
+        Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
+        """
+        await self._runs.whole(self.asks.answer((id_, message_id, step_id), word, kind.names))
 
-    # --- one at a time for each room -------------------------------------------------------------------
+    def rules(self) -> list[ToolRule]:
+        """Return which calls are allowed, but for the config file's."""
+        return self.asks.rules()
 
-    async def _change(self, room_id: str, change: Values) -> RoomInfo:
-        async with self._lock(room_id):
-            runner = self._runs.get(room_id)
-            async with runner.turnstile if runner is not None else nullcontext():
-                row = await self._store.read(reads.conversation, room_id, ROOM)
-                written = changed(row, change, self._models, self._timing.now().isoformat())
-                if written.changes:
-                    await self._store.append(room_id, written.events, written.changes)
-            if runner is not None:
-                runner.cut_turns("stop", removed(row, change))
-                runner.look()
-                if "keep_running" in change:
-                    runner.keep_running = change["keep_running"]
-                    self._look(room_id)
-            self._changes.note(room_id)
-            return await self.room(room_id)
+    async def confirm_rule(self, rule_id: str) -> None:
+        """Let a suspended rule hold again; raises ``NotFound``."""
+        await self._runs.whole(self.asks.confirm_rule(rule_id))
 
-    async def _delete(self, room_id: str) -> RoomInfo:
-        async with self._lock(room_id):
-            row = await self._deleted(room_id)
-            self._changes.remove(room_id)
-            if self._tools is not None:
-                self._tools.forget(room_id)
-            return self._info(row)
+    async def drop_rule(self, rule_id: str) -> None:
+        """Take such a rule back; raises ``NotFound``."""
+        await self._runs.whole(self.asks.drop_rule(rule_id))
 
-    async def _run(self, room_id: str) -> int:
-        async with self._lock(room_id):
-            scene = await self._wanted(room_id)
-            if scene.runner is not None:
-                return scene.runner.run_seq
-            if scene.room.status == "completed":
-                return scene.room.last_seq
-            return await self._start(scene.room)
+    # --- one at a time for each conversation -----------------------------------------------------------
 
-    async def _resume(self, room_id: str) -> RoomInfo:
-        async with self._lock(room_id):
-            scene = await self._wanted(room_id)
-            if scene.room.status == "completed":
-                raise Refused("The room is completed", "There is nothing left to say.", status=409)
-            if not scene.room.run_seq:
-                raise Refused("The room was never started", "Run it first.", status=409)
-            if scene.runner is None:
-                await self._start(scene.room)
-            return await self.room(room_id)
+    async def _create(self, kind: Kind[Info], row: ConversationRow) -> Info:
+        async with self._runs.lock(row.id):
+            try:
+                return await self.show(kind, row.id)  # made before, with the same client_key
+            except NotFound:
+                await self._store.append(row.id, (), [ConversationCreated(row)])
+            self._note(kind, row.id)
+            return await self.show(kind, row.id)
 
-    async def _wanted(self, room_id: str) -> Scene:
-        """Return the room as it stands; if it runs, it goes on even where it was to wait for somebody."""
-        async with self._scene(room_id) as scene:
-            if scene.runner is not None and scene.room.desired == "paused":
-                await self._write(room_id, ConversationSet({"desired": "running"}))
-        return scene
+    async def _change(self, kind: Kind[Info], id_: str, change: Values) -> Info:
+        async with self._runs.lock(id_):
+            run = self._runs.of(id_)
+            async with run.still() if run is not None else nullcontext():
+                row = await self._store.read(reads.conversation, id_, kind.names)
+                if run is not None and row.status == "running" and waits(kind.settings, change):
+                    raise kind.busy()
+                if (head := change.get("head")) is not None:
+                    change = {**change, "head": await self._leaf(id_, head)}
+                written = kind.changed(row, change, self._resources.models, self._resources.now())
+                if written:
+                    await self._resources.write(id_, written)
+                if written and run is not None:
+                    run.changed(await self._store.read(reads.conversation, id_))
+            self._runs.look(id_)
+            self._note(kind, id_)
+            return await self.show(kind, id_)
 
-    async def _pause(self, room_id: str, reason: str) -> RoomInfo:
-        async with self._lock(room_id):
-            runner = self._runs.get(room_id)
-            if runner is not None and not runner.reason:
-                paused = ConversationSet({"desired": "paused", "interrupted": reason}, while_running=True)
-                await self._store.append(room_id, (), [paused])
-                runner.cut(reason)
-            return await self.room(room_id)
+    async def _leaf(self, id_: str, head: str) -> str:
+        """Return the last message of the branch in which a message stands."""
+        links = await self._store.read(reads.links, id_)
+        if head not in links:
+            raise NotFound(f"There is no message {head[:100]}", status=404)
+        return reads.leaf(links, head)
 
-    def _check_start(self, row: ConversationRow) -> None:
-        if row.archived:
-            raise Refused("The room is archived", "Take it out of the archive first.", status=409)
-        budget.check(row)
-        if self._stopping:
-            raise Refused("The backend is stopping", "Run the room again when it is back.", status=503)
+    async def _delete(self, kind: Kind[Info], id_: str) -> Info:
+        async with self._runs.lock(id_):
+            row = await self._runs.delete(id_, kind.names)
+            self.asks.forget(id_)
+            if kind.names == ROOM:
+                self._changes.remove(id_)
+            return kind.info(row, {}, running=False, asks=False)
 
-    async def _start(self, row: ConversationRow) -> int:
-        self._check_start(row)
-        runner = self._runs[row.id] = Runner(self._store, self._models, self._timing, row, self._tools)
-        try:
-            seq = await runner.begin()
-        except BaseException:
-            del self._runs[row.id]
-            raise
-        self._go(row.id, runner)
-        return seq
+    def _note(self, kind: Kind[Info], id_: str) -> None:
+        if kind.names == ROOM:
+            self._changes.note(id_)
 
-    # --- what happens by itself ------------------------------------------------------------------------
+    # --- as callers see them ---------------------------------------------------------------------------
 
-    async def _recover(self, row: ConversationRow) -> None:
-        """Close the turns and the run that ended without saying so. Speaks no word."""
-        runner = Runner(self._store, self._models, self._timing, row)
-        runner.cut((row.interrupted if row.desired == "paused" else "") or "crash")
-        await runner.go_on()
-
-    def _needs_watching(self, run: Runner) -> bool:
-        return not run.keep_running
-
-    def _cut_unwatched(self, room_id: str) -> None:
-        self._task(self._pause(room_id, "unwatched")).add_done_callback(say_failed)
-
-    async def _read_rooms(self, ids: Collection[str] | None) -> list[RoomInfo]:
-        ran = set(self._runs)
-        rows, stands = await self._store.read(reads.rooms_and_stands, ids)
-        return [self._info(row, stands, ran) for row in rows]
+    async def _shown(
+        self, kind: Kind[Info], ids: Collection[str] | None
+    ) -> list[tuple[ConversationRow, Info]]:
+        ran = self._runs.ids
+        rows, stands = await self._store.read(reads.conversations_and_stands, kind.names, ids)
+        return [(row, self._info(kind, row, stands, ran)) for row in rows]
 
     def _info(
-        self,
-        row: ConversationRow,
-        stands: Mapping[str, str] = MappingProxyType({}),
-        ran: Collection[str] = (),
-    ) -> RoomInfo:
-        """``ran``: the rooms that ran before ``row`` was read; their run may have ended well since."""
-        if row.status == "running" and row.id not in self._runs and row.id not in ran:
-            # Its run broke off and could not be closed yet: nothing speaks, whatever the record says.
-            row = replace(row, status="paused", interrupted="crash")
-        asks = row.status == "running" and self._tools is not None and self._tools.asks_in(row.id)
-        return replace(room_info(row, stands), asks=asks)
+        self, kind: Kind[Info], row: ConversationRow, stands: Mapping[str, str], ran: Collection[str]
+    ) -> Info:
+        """``ran``: what ran before ``row`` was read; its run may have ended well since."""
+        running = row.status == "running" and (row.id in ran or self._runs.of(row.id) is not None)
+        return kind.info(row, stands, running=running, asks=running and self.asks.waits_in(row.id))

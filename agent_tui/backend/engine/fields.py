@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from agent_tui.backend.engine.turn import ModelSource
+from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.words import storable
 from agent_tui.model.errors import ModelError, Refused
 from agent_tui.model.settings import Setting, Values, settings_of

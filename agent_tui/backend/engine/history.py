@@ -1,15 +1,68 @@
-"""What an agent's model is told (protocols.md §1): its system prompt and its room, then what was said."""
+"""What models are told: in a room (protocols.md §1) the agent's prompt, the room, then what was said; in a
+chat its system prompt and the branch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from agent_tui.backend.engine.agents import room_told, without_own_mark
-from agent_tui.backend.models.model import ChatMessage
+from agent_tui.backend.engine.answer_history import branch_told
+from agent_tui.backend.engine.attempt import Brief
+from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.models.model import ChatMessage, Member, ModelRequest
 from agent_tui.backend.store.reads import Said
 from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.config.file import DEMO_PROVIDER
-from agent_tui.model.events import AgentInfo
+from agent_tui.model.chains import joined_steps
+from agent_tui.model.events import AgentInfo, Message, Step
+
+ROOM_FAILED = "LLM stream failed"  # protocols.md §1
+CHAT_FAILED = "API Error"  # protocols.md §2
+
+# What an attempt continues: the attempts before it, oldest first, each with its steps, if it has any.
+Chain = Sequence[tuple[TurnRow, tuple[Step, ...]]]
+
+
+def room_brief(room: ConversationRow, turn: TurnRow, said: Sequence[Said], chain: Chain) -> Brief:
+    """Return what the ``turn`` of an agent is spoken from; ``said`` is that of ``model_messages``."""
+    agent = next(agent for agent in room.agents if agent.id == turn.agent_id)
+    before: tuple[Step, ...] = ()
+    for row, steps in chain:
+        before = joined_steps(before, steps or (Step("step-0", content=row.text),))
+    request = ModelRequest(
+        messages=model_messages(room, agent, turn, said, chain[0][0].first_seq if chain else None),
+        model=agent.model,
+        speaker=agent.name,
+        task=room.task,
+        round=turn.round,
+        max_rounds=room.max_rounds,
+        member=Member(room.id, agent.id, room.workspace),
+    )
+    continued = frozenset(row.message_id for row, _ in chain)
+    return Brief(request, ROOM_FAILED, before, continued, room.tools, keeps_steps=bool(room.tools))
+
+
+def chat_brief(
+    row: ConversationRow, history: Sequence[Message], question: Question, before: tuple[Step, ...]
+) -> Brief:
+    """Return what an answer is spoken from: ``history`` is the branch with the question at its end,
+    ``before`` are the steps of the answer that it continues.
+    """
+    prompt = row.agent.system_prompt if question.system_prompt is None else question.system_prompt
+    request = ModelRequest(
+        messages=tuple(branch_told(prompt, history)),
+        model=row.agent.model,
+        speaker="",
+        task=history[-1].text,
+        round=1,
+        max_rounds=1,
+        temperature=row.temperature,
+        thinking=row.thinking if question.thinking is None else question.thinking,
+        member=Member(row.id, row.id, row.workspace),
+    )
+    tools = row.tools if question.tools is None else question.tools
+    return Brief(request, CHAT_FAILED, before, tools=tools, is_alone=question.is_alone)
 
 
 def model_messages(

@@ -1,4 +1,4 @@
-"""What comes next in a room: a pure function of what is stored. The runner carries it out.
+"""What comes next in a room or a chat: pure functions of what is stored. The runner carries it out.
 
 Nothing is replayed after a crash or a pause: the next step follows from the rows alone, so a room goes on
 with the very turn that was cut, whoever cut it.
@@ -110,7 +110,35 @@ class Fail:
     content: str
 
 
-Step = StartRun | CloseTurns | OpenRound | Say | Skip | Speak | Wait | CloseRound | Complete | Pause | Fail
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nobody answers any more: the chat waits for its next question."""
+
+
+Step = (
+    StartRun
+    | CloseTurns
+    | OpenRound
+    | Say
+    | Skip
+    | Speak
+    | Wait
+    | CloseRound
+    | Complete
+    | Pause
+    | Fail
+    | Rest
+)
+
+
+def plan_answer(chat: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Collection[str]) -> Step:
+    """Return the next step of a chat, as ``plan`` does of a room. Its answers begin with their questions: one
+    that a process left open when it died is closed, and not given again.
+    """
+    if speaking:
+        return Wait()
+    left_open = tuple(row for row in turns if row.status == "streaming")
+    return CloseTurns(left_open, cut or "crash") if left_open else Rest()
 
 
 def plan(room: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Collection[str] = ()) -> Step:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agent_tui.backend.engine.answer import Ending
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import NotePiece
 from agent_tui.backend.store.messages import turn_message, user_message, with_notes
@@ -41,14 +42,20 @@ LAST_WORDS_CHARACTERS = 120
 OWN_PAUSES = ("error", "budget")
 
 
+def person_said(row: ConversationRow, said: UserSaid, written: Written) -> None:
+    """Add a person's words: they are a message, and a search finds them."""
+    found = [Searchable(said.id, "user", said.text, said.created_at)] if said.text else []
+    written.changes += [replace(said, event=len(written.events)), *found]
+    stored = ev.MessageStored(user_message(row.id, said, kind=row.kind))
+    written.events.append(NewEvent.of(stored, said.id))
+
+
 def run_started(room: ConversationRow, *, resumed: bool, task_id: str, now: str) -> Written:
     """The run begins; the first time the task is said, under ``task_id``."""
-    events = [NewEvent.of(ev.RunStarted(room.id, room.task, resumed))]
-    if resumed:
-        return Written(events, [RunOpened()])
-    task = UserSaid(task_id, 0, room.task, USER_NAME, USER_COLOR, now, event=1)
-    events.append(NewEvent.of(ev.MessageStored(user_message(room.id, task, kind=room.kind)), task_id))
-    return Written(events, [RunOpened(), task, *searchable_words(task)])
+    started = Written([NewEvent.of(ev.RunStarted(room.id, room.task, resumed))], [RunOpened()])
+    if not resumed:
+        person_said(room, UserSaid(task_id, 0, room.task, USER_NAME, USER_COLOR, now), started)
+    return started
 
 
 def round_opened(room: ConversationRow, round_: int) -> Written:
@@ -94,23 +101,12 @@ def run_failed(content: str) -> Written:
 
 def people_said(room: ConversationRow, words: Sequence[QueuedMessage], now: str) -> Written:
     """What waited is said, in its order."""
-    said = [
-        UserSaid(
-            waited.id,
-            room.round_open,
-            waited.content,
-            waited.sender_name or USER_NAME,
-            USER_COLOR,
-            now,
-            waited.to,
-            event=place,
-        )
-        for place, waited in enumerate(words)
-    ]
-    stored = ((one.id, user_message(room.id, one, kind=room.kind)) for one in said)
-    events = [NewEvent.of(ev.MessageStored(message), id_) for id_, message in stored]
-    taken = InboxSet(tuple(waited.id for waited in words), {"state": "taken"})
-    return Written(events, [taken, *said, *(found for one in said for found in searchable_words(one))])
+    written = Written([], [InboxSet(tuple(one.id for one in words), {"state": "taken"})])
+    for one in words:
+        name = one.sender_name or USER_NAME
+        said = UserSaid(one.id, room.round_open, one.content, name, USER_COLOR, now, one.to)
+        person_said(room, said, written)
+    return written
 
 
 def turns_pending(turns: Sequence[TurnRow]) -> Written:
@@ -168,52 +164,21 @@ def turn_refused(turn: TurnRow, error: str) -> Written:
     return Written([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
 
 
-def turn_completed(
-    room: ConversationRow, turn: TurnRow, steps: Sequence[ev.Step] = (), before: Sequence[ev.Step] = ()
+def turn_ended(
+    room: ConversationRow, turn: TurnRow, ending: Ending, before: Sequence[ev.Step] = ()
 ) -> Written:
-    """The agent is done; ``turn`` holds its whole text, ``steps`` what it did besides, if it could.
-
-    ``before`` are the steps of the turn that it continues.
+    """The turn is over, whole or not; one that is not and has no words or calls stores no message. ``before``
+    are the steps of the turn that it continues.
     """
-    closed = replace(turn, status="completed")
-    events = [_status(turn, "completed")] if room.parallel else []
-    events += [_end(room, closed), _stored(room, closed, steps)]
-    return Written(events, turn_closed(closed, used_tokens(closed), whole_words(closed, steps, before)))
-
-
-def turn_cut(
-    room: ConversationRow,
-    turn: TurnRow,
-    reason: str,
-    steps: Sequence[ev.Step] = (),
-    before: Sequence[ev.Step] = (),
-) -> Written:
-    """The turn was cut; ``turn`` holds the text so far. Without words or calls no message is stored."""
-    closed = replace(turn, status="interrupted", reason=reason)
-    events = [_end(room, closed)]
-    if _is_kept(closed, steps):
-        events.append(_stored(room, closed, steps))
-    return Written(events, turn_closed(closed, used_tokens(closed), whole_words(closed, steps, before)))
-
-
-def turn_failed(
-    room: ConversationRow,
-    turn: TurnRow,
-    error: str,
-    steps: Sequence[ev.Step] = (),
-    before: Sequence[ev.Step] = (),
-) -> Written:
-    """The model failed; ``turn`` holds the text so far. Words that were said are kept, and calls."""
-    closed = replace(turn, status="failed", error=error)
-    events = [_error(turn, error)]
-    if _is_kept(closed, steps):
-        events.append(_stored(room, closed, steps))
-    return Written(events, turn_closed(closed, used_tokens(closed), whole_words(closed, steps, before)))
-
-
-def used_tokens(turn: TurnRow) -> int:
-    """Return what the turn used: in the provider's own count where it gave one, else what was said."""
-    return turn.prompt_tokens + turn.completion_tokens or token_count(turn.text)
+    closed = ending.of(turn)
+    is_whole = closed.status == "completed"
+    events = [_status(turn, "completed")] if is_whole and room.parallel else []
+    events.append(_error(turn, closed.error) if closed.status == "failed" else _end(room, closed))
+    if is_whole or closed.text or any(step.type == "tool_call" for step in ending.steps):
+        stored = turn_message(room.id, closed, ending.steps, kind=room.kind)
+        events.append(NewEvent.of(ev.MessageStored(stored), turn.message_id))
+    used = closed.prompt_tokens + closed.completion_tokens or token_count(closed.text)
+    return Written(events, turn_closed(closed, used, whole_words(closed, ending.steps, before)))
 
 
 def _status(turn: TurnRow, status: str) -> NewEvent:
@@ -233,14 +198,6 @@ def _end(room: ConversationRow, turn: TurnRow) -> NewEvent:
         turn.message_id, turn.text, token_count(turn.text), _speaker(room, turn), turn.reason, turn.usage
     )
     return NewEvent.of(ended, turn.message_id)
-
-
-def _stored(room: ConversationRow, turn: TurnRow, steps: Sequence[ev.Step]) -> NewEvent:
-    return NewEvent.of(ev.MessageStored(turn_message(room.id, turn, steps, kind=room.kind)), turn.message_id)
-
-
-def _is_kept(turn: TurnRow, steps: Sequence[ev.Step]) -> bool:
-    return bool(turn.text) or any(step.type == "tool_call" for step in steps)
 
 
 def whole_words(turn: TurnRow, steps: Sequence[ev.Step], before: Sequence[ev.Step]) -> str:
@@ -265,11 +222,6 @@ def turn_closed(turn: TurnRow, used: int, words: str) -> list[Change]:
             Searchable(turn.message_id, "assistant", turn.text, turn.created_at),
         ]
     return changes
-
-
-def searchable_words(said: UserSaid) -> list[Change]:
-    """Return what lets a person's words be found."""
-    return [Searchable(said.id, "user", said.text, said.created_at)] if said.text else []
 
 
 def last_words(text: str) -> str:

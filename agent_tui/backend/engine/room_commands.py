@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.model.events import RoomInfo
 
 
@@ -14,18 +15,18 @@ class RoomCommands:
 
     async def rooms(self) -> list[RoomInfo]:
         """Return the rooms that were not put away."""
-        return await self._engine.rooms()
+        return await self._engine.listed(ROOMS)
 
     async def pause(self, room_id: str) -> RoomInfo:
         """Ask a room to pause."""
-        return await self._engine.pause(room_id)
+        return await self._engine.pause(ROOMS, room_id)
 
     async def resume(self, room_id: str) -> RoomInfo:
         """Let a room go on, or begin."""
-        await self._engine.run(room_id)
-        return await self._engine.room(room_id)
+        await self._engine.rooms.run(room_id)
+        return await self._engine.show(ROOMS, room_id)
 
     async def begin(self, task: str) -> RoomInfo:
         """Make a room with the default agents and start it."""
-        made = await self._engine.create_room({"task": task})
+        made = await self._engine.create(ROOMS, {"task": task})
         return await self.resume(made.id)

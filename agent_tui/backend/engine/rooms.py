@@ -1,9 +1,10 @@
-"""What callers say about rooms, checked; and rooms as callers see them."""
+"""What callers say about rooms, checked; what that puts on record; and rooms as callers see them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
@@ -16,8 +17,10 @@ from agent_tui.backend.engine.fields import (
     stored_settings,
     with_model,
 )
-from agent_tui.backend.engine.turn import ModelSource
-from agent_tui.backend.store.rows import ConversationRow
+from agent_tui.backend.engine.record import USER_NAME, run_paused
+from agent_tui.backend.engine.resources import ModelSource
+from agent_tui.backend.engine.written import Written
+from agent_tui.backend.store.rows import AgentsSet, ConversationRow, ConversationSet, InboxPut
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.records import MAX_AGENTS
 from agent_tui.model.settings import Values
@@ -32,18 +35,6 @@ WORDS = {
     "failed": "failed",
     "skipped": "skipped",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class RoomNews:
-    """Rooms as they are now and ids of those that are gone, up to ``cursor``; ``is_all``: there are no
-    other rooms.
-    """
-
-    rooms: list[RoomInfo]
-    removed: tuple[str, ...]
-    cursor: str
-    is_all: bool
 
 
 def room_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
@@ -108,11 +99,42 @@ def changed_agents(
     )
 
 
-def room_info(row: ConversationRow, stands: Mapping[str, str]) -> RoomInfo:
+def changed_room(row: ConversationRow, change: Values, models: ModelSource, now: str) -> Written:
+    """Return what ``change`` writes; raises ``Refused`` (422) for what is out of bounds.
+
+    A new task of a room that was started is also said to the room, so that agents and readers learn of
+    it. More rounds for a room that is completed make it a paused one, at once or, while it says a turn
+    again, before its next round.
+    """
+    values = changed_values(row, change)
+    written = Written()
+    if values:
+        written.changes.append(ConversationSet(values))
+    if "agents" in change:
+        written.changes.append(AgentsSet(changed_agents(row, change["agents"], models)))
+    task = values.get("task", row.task)
+    if row.run_seq and task != row.task:
+        said = InboxPut(uuid4().hex, str(task), "", "next", USER_NAME, "", now)
+        written.changes.append(said)
+    if int(values.get("max_rounds", row.max_rounds)) > row.round_done >= row.max_rounds:
+        if row.status == "running":
+            written.changes.append(ConversationSet({"desired": "paused"}))
+        elif row.status == "completed":
+            written.add(run_paused(row, ""))
+            written.changes.append(ConversationSet({"desired": "paused"}))
+    return written
+
+
+def room_info(
+    row: ConversationRow, stands: Mapping[str, str] = MappingProxyType({}), *, running: bool, asks: bool
+) -> RoomInfo:
     """Return the room as ``GET /api/rooms/{id}`` answers it; ``current_round`` is the newest that began.
 
-    ``stands`` says how the newest turn of each agent's in that round stands (``reads.stands``).
+    ``stands`` says how the newest turn of each agent's in that round stands (``reads.stands``). One that is
+    on record as running and is not broke off: nothing speaks, whatever the record says.
     """
+    if row.status == "running" and not running:
+        row = replace(row, status="paused", interrupted="crash")
     return RoomInfo(
         **stored_settings(RoomInfo, row),
         id=row.id,
@@ -130,6 +152,7 @@ def room_info(row: ConversationRow, stands: Mapping[str, str]) -> RoomInfo:
         last_speaker=row.last_speaker,
         last_words=row.last_words,
         queue=row.queue,
+        asks=asks,
     )
 
 

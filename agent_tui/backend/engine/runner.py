@@ -1,14 +1,18 @@
-"""Runs one room: reads where it stands, asks ``plan`` what comes next, does it, again and again."""
+"""Runs one conversation: reads where it stands, asks its ``plan`` what comes next, does it, and again."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from uuid import uuid4
 
 from agent_tui.backend.engine import record
+from agent_tui.backend.engine.answer import Ending, left_open
+from agent_tui.backend.engine.attempt import Attempt, Brief
 from agent_tui.backend.engine.budget import used_up
-from agent_tui.backend.engine.chat_record import left_open
+from agent_tui.backend.engine.history import Chain, room_brief
+from agent_tui.backend.engine.kinds import kind_of
 from agent_tui.backend.engine.plan import (
     CloseRound,
     CloseTurns,
@@ -16,6 +20,7 @@ from agent_tui.backend.engine.plan import (
     Fail,
     OpenRound,
     Pause,
+    Rest,
     Say,
     Skip,
     Speak,
@@ -23,47 +28,33 @@ from agent_tui.backend.engine.plan import (
     Step,
     Turn,
     Wait,
-    plan,
 )
-from agent_tui.backend.engine.room_tools import RoomTools
-from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.turn import Attempt, Chain, ModelSource
-from agent_tui.backend.engine.turn_chunks import TurnChunks
+from agent_tui.backend.engine.resources import Resources
+from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store import reads
 from agent_tui.backend.store import steps as stored_steps
 from agent_tui.backend.store.reads import Said
-from agent_tui.backend.store.rows import ConversationRow, TurnRow
-from agent_tui.backend.store.store import Store
+from agent_tui.backend.store.rows import ConversationRow, ConversationSet, TurnRow
 
 
 class Runner:
-    """One run of one room, in one task. It is never cancelled: ``cut`` asks it to end.
+    """One run of a room, or one answer of a chat, in one task. It is never cancelled: ``cut`` asks it to end.
 
-    ``run_seq`` is the seq of the run's ``room_started``; ``reason`` says why the run is to end, empty
-    while it may go on; ``keep_running`` whether it goes on when nobody watches. Who holds ``turnstile``
-    sees the room between two steps: nobody begins to speak, and the run does not end meanwhile.
+    ``row`` is the conversation as of the newest step or change. ``run_seq`` is the seq of a room's
+    ``room_started``; ``reason`` says why the run is to end, empty while it may go on.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        models: ModelSource,
-        timing: Timing,
-        room: ConversationRow,
-        tools: RoomTools | None = None,
-    ) -> None:
-        self.room_id = room.id
+    def __init__(self, resources: Resources, row: ConversationRow) -> None:
+        self.row = row
+        self.kind = kind_of(row)
         self.run_seq = 0
         self.reason = ""
-        self.keep_running = room.keep_running
         self.task: asyncio.Task[None] | None = None
-        self.turnstile = asyncio.Lock()
-        self._room = room  # as it was at the newest step
-        self._store = store
-        self._models = models
-        self._timing = timing
-        self._tools = tools
+        self._resources = resources
+        self._store = resources.store
+        self._turnstile = asyncio.Lock()  # held while a step is carried out
+        self._telling = asyncio.Lock()  # held while an end is written that says what the conversation is
         self._attempts: dict[str, Attempt] = {}  # by the ids of the agents that speak
         self._speaking: dict[str, asyncio.Task[None]] = {}
         self._news = asyncio.Event()  # somebody ended, or did something
@@ -73,11 +64,27 @@ class Runner:
 
     @property
     def providers(self) -> frozenset[str]:
-        """The providers whose models speak here, as of the newest step."""
-        return frozenset(agent.provider_id for agent in self._room.agents)
+        """The providers whose models speak here."""
+        return frozenset(agent.provider_id for agent in self.row.agents)
+
+    @asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        """Hold the conversation between two steps: nobody begins to speak, and the run does not end."""
+        async with self._turnstile, self._telling:
+            yield
+
+    def changed(self, row: ConversationRow) -> None:
+        """The conversation is ``row`` now: agents that are gone stop, the budget counts at once."""
+        self.row = row
+        self.cut_turns("stop", self._attempts.keys() - {agent.id for agent in row.agents})
+        self.look()
+
+    def says(self, message_id: str) -> bool:
+        """Return whether this message is under way."""
+        return any(attempt.turn.message_id == message_id for attempt in self._attempts.values())
 
     def cut(self, reason: str) -> None:
-        """Stop speaking, keep what was said, and pause, or complete if nothing is left to say."""
+        """Stop speaking, keep what was said, and pause, or end if nothing is left to say."""
         self.reason = self.reason or reason
         for attempt in self._attempts.values():
             attempt.cut(reason)
@@ -121,9 +128,19 @@ class Runner:
         await self._step()
         return self.run_seq
 
+    def attempt(self, turn: TurnRow, brief: Brief) -> Attempt:
+        """Return an attempt at this turn that has not begun."""
+        return Attempt(self._resources, self.row, turn, brief, self.kind.encode, self._check_budget)
+
+    async def answer(self, attempt: Attempt, opening: Written) -> int:
+        """Put a question of a chat and the beginning of its answer on record; return the first seq."""
+        first = await self._resources.write(self.row.id, opening)
+        self._begin(attempt)
+        return first
+
     def start(self) -> asyncio.Task[None]:
         """Go on in a task of its own."""
-        self.task = asyncio.create_task(self.go_on(), name=f"room-{self.room_id}")
+        self.task = asyncio.create_task(self.go_on(), name=f"run-{self.row.id}")
         return self.task
 
     async def ended(self) -> None:
@@ -132,12 +149,12 @@ class Runner:
             await asyncio.wait({self.task})
 
     async def go_on(self) -> None:
-        """Carry out step after step until the room is completed, paused or failed. Raises ``StoreError``."""
+        """Carry out step after step until one of them ends the run. Raises ``StoreError``, and only that."""
         try:
             while True:
                 self._news.clear()
                 step = await self._step()
-                if isinstance(step, Complete | Pause | Fail):
+                if isinstance(step, Complete | Pause | Fail | Rest):
                     return
                 if isinstance(step, Wait):
                     await self._news.wait()
@@ -147,19 +164,18 @@ class Runner:
                 await asyncio.wait(self._speaking.values())
 
     async def _step(self) -> Step:
-        async with self.turnstile:
+        async with self._turnstile:
             await self._gather()
-            room, turns = await self._store.read(reads.state, self.room_id)
-            self._room = room
-            step = plan(room, turns, self.reason, self._speaking.keys())
-            await self._carry_out(room, step)
+            self.row, turns = await self._store.read(reads.state, self.row.id)
+            step = self.kind.plan(self.row, turns, self.reason, self._speaking.keys())
+            await self._carry_out(self.row, step)
             self._stepped.set()
             return step
 
     def _check_budget(self) -> None:
         """Cut the run when what is under way uses up what is left."""
         using = [attempt.using for attempt in self._attempts.values()]
-        if used_up(self._room, sum(tokens for tokens, _ in using), sum(cost for _, cost in using)):
+        if used_up(self.row, sum(tokens for tokens, _ in using), sum(cost for _, cost in using)):
             self.cut("budget")
 
     async def _gather(self) -> None:
@@ -175,7 +191,8 @@ class Runner:
     async def _carry_out(self, room: ConversationRow, step: Step) -> None:
         match step:
             case StartRun(resumed):
-                started = record.run_started(room, resumed=resumed, task_id=uuid4().hex, now=self._now())
+                now = self._resources.now()
+                started = record.run_started(room, resumed=resumed, task_id=uuid4().hex, now=now)
                 self.run_seq = await self._write(started)
             case CloseTurns(turns, reason):
                 for turn in turns:
@@ -183,7 +200,7 @@ class Runner:
             case OpenRound(round_):
                 await self._write(record.round_opened(room, round_))
             case Say(words):
-                await self._write(record.people_said(room, words, self._now()))
+                await self._write(record.people_said(room, words, self._resources.now()))
             case Skip(turn):
                 await self._write(record.turn_skipped(self._turn_row(room, turn)))
             case Speak(turns):
@@ -198,13 +215,17 @@ class Runner:
                 await self._write(record.run_paused(room, reason, again))
             case Fail(content):
                 await self._write(record.run_failed(content))
+            case Rest() if room.status == "running":  # its process died before an answer began
+                await self._write(Written([], [ConversationSet({"status": "idle", "interrupted": ""})]))
+            case Rest():
+                pass
 
     async def _close(self, room: ConversationRow, turn: TurnRow, reason: str) -> None:
         """Cut a turn that a process left open when it died; what it called is not run again."""
         known = (await self._store.read(stored_steps.steps, room.id, [turn])).get(turn.message_id, ())
-        steps, written = left_open(turn, known, self._now(), TurnChunks(room, turn))
-        written.add(record.turn_cut(room, turn, reason, steps.in_order))
-        await self._write(written)
+        ending = left_open(turn, known, reason, self._resources.now(), self.kind.encode(room, turn, False))
+        ending.rest.add(self.kind.ended(room, turn, ending, ()))
+        await self._write(ending.rest)
 
     async def _speak(self, room: ConversationRow, due: Sequence[Turn]) -> None:
         said = await self._words(room.round_open)
@@ -214,44 +235,55 @@ class Runner:
             await self._write(record.turns_pending(turns))
         if self.reason:
             return
-        attempts = {
-            turn.agent_id: Attempt(
-                self._store,
-                self._models,
-                self._timing,
-                room,
-                turn,
-                self._check_budget,
-                self._tools,
-                chains[turn.agent_id],
-            )
-            for turn in turns
-        }
-        self._attempts.update(attempts)
-        opened = await asyncio.gather(
-            *(attempt.open(said) for attempt in attempts.values()), return_exceptions=True
-        )
-        for (agent_id, attempt), outcome in zip(attempts.items(), opened, strict=True):
+        attempts = [self.attempt(turn, room_brief(room, turn, said, chains[turn.agent_id])) for turn in turns]
+        self._attempts.update((attempt.turn.agent_id, attempt) for attempt in attempts)
+        opened = await asyncio.gather(*map(self._open, attempts), return_exceptions=True)
+        for attempt, outcome in zip(attempts, opened, strict=True):
             if outcome is True:
-                task = asyncio.create_task(self._one(attempt), name=f"turn-{agent_id}")
-                task.add_done_callback(lambda _: self._news.set())
-                self._speaking[agent_id] = task
+                self._begin(attempt)
             else:
-                del self._attempts[agent_id]
+                del self._attempts[attempt.turn.agent_id]
         for outcome in opened:
             if isinstance(outcome, BaseException):
                 raise outcome
 
+    async def _open(self, attempt: Attempt) -> bool:
+        """Put the beginning of a room's turn on record; return whether it can be spoken."""
+        if attempt.cut_for:
+            return False
+        if attempt.refused is not None:
+            await self._write(record.turn_refused(attempt.turn, failure(attempt.refused)))
+            return False
+        await self._write(record.turn_started(attempt.row, attempt.turn))
+        return True
+
+    def _begin(self, attempt: Attempt) -> None:
+        agent_id = attempt.turn.agent_id
+        self._attempts[agent_id] = attempt
+        self._speaking[agent_id] = asyncio.create_task(self._one(attempt), name=f"turn-{agent_id}")
+        self._speaking[agent_id].add_done_callback(lambda _: self._news.set())
+
     async def _one(self, attempt: Attempt) -> None:
+        """Carry an attempt out, and put its end on record."""
         try:
-            await attempt.speak()
+            ending = await attempt.speak()
+            if self.kind.tells_info:
+                async with self._telling:
+                    await self._end(attempt, ending, await self._store.read(reads.conversation, self.row.id))
+            else:
+                await self._end(attempt, ending, attempt.row)
+            attempt.using = (0, 0.0)  # from here on the stored row says it
         except BaseException:
             self.cut("crash")
             raise
 
+    async def _end(self, attempt: Attempt, ending: Ending, row: ConversationRow) -> None:
+        ending.rest.add(self.kind.ended(row, attempt.turn, ending, attempt.brief.before))
+        await self._write(ending.rest)
+
     async def _words(self, newest: int) -> list[Said]:
         """Return all that was said; what is older than the round before the ``newest`` is read once."""
-        news = await self._store.read(reads.said, self.room_id, self._round)
+        news = await self._store.read(reads.said, self.row.id, self._round)
         said = self._said + news
         # No turn of a round that is older is ever said again.
         self._said += [words for words in news if words.round < newest - 1]
@@ -262,7 +294,7 @@ class Runner:
         """Return the attempts that the ``turn`` continues; of thoughts alone no message was stored."""
         if not turn.continues:
             return []
-        parts = await self._store.read(reads.chain, self.room_id, turn.continues)
+        parts = await self._store.read(reads.chain, self.row.id, turn.continues)
         return [
             (row, steps)
             for row, steps in parts
@@ -276,15 +308,12 @@ class Runner:
             turn.agent_id,
             turn.attempt,
             uuid4().hex,
-            created_at=self._now(),
+            created_at=self._resources.now(),
             sender_name=agent.name,
             sender_color=agent.color,
             supersedes="" if chain else turn.supersedes,
             continues=chain[-1][0].message_id if chain else "",
         )
 
-    def _now(self) -> str:
-        return self._timing.now().isoformat()
-
     async def _write(self, written: Written) -> int:
-        return await self._store.append(self.room_id, written.events, written.changes)
+        return await self._resources.write(self.row.id, written)

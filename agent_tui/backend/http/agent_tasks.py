@@ -20,8 +20,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from agent_tui.backend.engine.chat_fields import id_of
-from agent_tui.backend.engine.chats import ANSWER_RUNNING, Chats, Question
+from agent_tui.backend.engine.chat_fields import Question, id_of
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.kinds import ANSWER_RUNNING, CHATS
 from agent_tui.backend.http.body import Fields, read_fields, wrong_field
 from agent_tui.backend.http.chat_requests import MAX_QUESTION_BYTES
 from agent_tui.backend.http.presence import is_child
@@ -104,8 +105,8 @@ class _Subscription:
 class AgentService:
     """The routes of the agent service."""
 
-    def __init__(self, chats: Chats, hub: Hub, workspaces: Workspaces) -> None:
-        self._chats = chats
+    def __init__(self, engine: Engine, hub: Hub, workspaces: Workspaces) -> None:
+        self._engine = engine
         self._hub = hub
         self._workspaces = workspaces
         self._listeners: set[_Listener] = set()
@@ -144,7 +145,7 @@ class AgentService:
                         queue.remove(queued)
                         self._lose(chat_id, task_id, STOPPED)
                     return json_answer({})
-        if not await self._chats.stop_answer(task_id):
+        if not await self._engine.chats.stop_answer(task_id):
             raise NotFound("There is no such task under way")
         return json_answer({})
 
@@ -152,7 +153,7 @@ class AgentService:
         """Return the id of the chat that is this session, empty for an unknown one."""
         for chat_id in (session_id, _id_named(session_id)):
             try:
-                if (await self._chats.conversation(chat_id)).kind == "chat":
+                if (await self._engine.show(CHATS, chat_id)).kind == "chat":
                     return chat_id
             except NotFound:
                 pass
@@ -166,7 +167,7 @@ class AgentService:
         if not chat_id:
             key = _key(session_id) if session_id else ""
             new = {"workspace": self._workspaces.default, "client_key": key}
-            chat_id = (await self._chats.create(new)).id
+            chat_id = (await self._engine.create(CHATS, new)).id
             for listener in self._listeners:
                 listener.session_made(session_id, chat_id)
         return session_id or chat_id, chat_id
@@ -176,7 +177,7 @@ class AgentService:
         if chat_id in self._queues:
             return False
         try:
-            await self._chats.ask(chat_id, question)
+            await self._engine.chats.ask(chat_id, question)
         except Refused as error:
             if error.code != ANSWER_RUNNING:
                 raise
@@ -199,7 +200,7 @@ class AgentService:
         """Ask what is queued, one after the other."""
         try:
             while queue:
-                await self._chats.answered(chat_id)
+                await self._engine.chats.answered(chat_id)
                 if queue and await self._is_settled(chat_id, queue[0]):
                     queue.popleft()
         finally:
@@ -209,14 +210,14 @@ class AgentService:
         """Ask what was queued; return False where something else is answered first."""
         queued.is_asked = True
         try:
-            await self._chats.ask(chat_id, queued.question)
+            await self._engine.chats.ask(chat_id, queued.question)
         except AgentTuiError as error:
             if isinstance(error, Refused) and error.code == ANSWER_RUNNING and not queued.is_cancelled:
                 queued.is_asked = False
                 return False
             self._lose(chat_id, queued.task_id, STOPPED if queued.is_cancelled else str(error))
         if queued.is_cancelled:  # while it was put on record
-            await self._chats.stop_answer(queued.task_id)
+            await self._engine.chats.stop_answer(queued.task_id)
         return True
 
     def _lose(self, chat_id: str, task_id: str, why: str) -> None:
@@ -233,7 +234,7 @@ class AgentService:
         """Tell a socket what happens in the sessions and tasks that it subscribes to."""
         await socket.accept()
         async with asyncio.TaskGroup() as tasks:
-            listener = _Listener(self, self._chats, self._hub, socket, tasks)
+            listener = _Listener(self, self._engine, self._hub, socket, tasks)
             self._listeners.add(listener)
             try:
                 while True:
@@ -263,10 +264,10 @@ class _Listener:
     """One open socket and its subscriptions."""
 
     def __init__(
-        self, service: AgentService, chats: Chats, hub: Hub, socket: WebSocket, tasks: asyncio.TaskGroup
+        self, service: AgentService, engine: Engine, hub: Hub, socket: WebSocket, tasks: asyncio.TaskGroup
     ) -> None:
         self._service = service
-        self._chats = chats
+        self._engine = engine
         self._hub = hub
         self._socket = socket
         self._tasks = tasks
@@ -310,7 +311,7 @@ class _Listener:
 
     async def _now(self, chat_id: str) -> int:
         """Return the event after which a new subscriber is told: before the task that runs, if one does."""
-        chat = await self._chats.conversation(chat_id)
+        chat = await self._engine.show(CHATS, chat_id)
         if chat.status != "running":
             return chat.last_event_id
         return max(await self._hub.answer_start(chat_id, chat.last_event_id) - 1, 0)
@@ -318,7 +319,7 @@ class _Listener:
     async def _name(self, found: _Subscription, task_id: str) -> None:
         """Read the task from its beginning, but for what was told of it."""
         found.name(task_id)
-        first = await self._chats.first_event(found.chat_id, task_id)
+        first = await self._engine.chats.first_event(found.chat_id, task_id)
         if first is None:
             if (why := self._service.why_lost(task_id)) is not None:
                 await self._send([error_event(task_id, why)])
@@ -333,7 +334,7 @@ class _Listener:
 
     async def _tell(self, found: _Subscription) -> None:
         counts = not is_child(self._socket)
-        waiting = self._chats.wait_for(found.chat_id) if counts else nullcontext()
+        waiting = self._engine.wait_for(found.chat_id) if counts else nullcontext()
         try:
             with waiting:
                 async with aclosing(self._hub.read(found.chat_id, found.seen, counts=counts)) as batches:

@@ -17,8 +17,10 @@ from pathlib import Path
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from agent_tui.backend.engine.chat_fields import MAX_ATTACHMENTS
-from agent_tui.backend.engine.chats import ANSWER_RUNNING, Asked, Chats, Question
+from agent_tui.backend.engine.chat_acts import Asked
+from agent_tui.backend.engine.chat_fields import MAX_ATTACHMENTS, Question
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.kinds import ANSWER_RUNNING, CHATS
 from agent_tui.backend.http.presence import is_child
 from agent_tui.backend.http.problem import problem
 from agent_tui.backend.http.room_requests import ID
@@ -55,8 +57,8 @@ LAST_SECONDS = 0.3  # for the end of an answer, when the backend stops
 class AgentSockets:
     """The route of the agent socket, and which chats are held."""
 
-    def __init__(self, chats: Chats, hub: Hub, workspaces: Workspaces) -> None:
-        self._chats = chats
+    def __init__(self, engine: Engine, hub: Hub, workspaces: Workspaces) -> None:
+        self._engine = engine
         self._hub = hub
         self._workspaces = workspaces
         self._held: set[str] = set()
@@ -80,7 +82,7 @@ class AgentSockets:
         self._held.add(chat_id)
         try:
             new = {"workspace": self._workspaces.default, "client_key": f"agent_ws:{chat_id}"}
-            await _Connection(self._chats, self._hub, socket, new).serve()
+            await _Connection(self._engine, self._hub, socket, new).serve()
         finally:
             self._held.discard(chat_id)
 
@@ -88,8 +90,8 @@ class AgentSockets:
 class _Connection:
     """One client."""
 
-    def __init__(self, chats: Chats, hub: Hub, socket: WebSocket, new: Values) -> None:
-        self._chats = chats
+    def __init__(self, engine: Engine, hub: Hub, socket: WebSocket, new: Values) -> None:
+        self._engine = engine
         self._hub = hub
         self._socket = socket
         self._new = new
@@ -137,14 +139,14 @@ class _Connection:
     async def _answer(self, message: UserMessage) -> None:
         """Answer one question to its end, well or badly."""
         try:
-            chat = await self._chats.create(self._new)
+            chat = await self._engine.create(CHATS, self._new)
             files = await asyncio.to_thread(_attachments, chat.workspace, message.attachments)
             question = Question(content=message.text, attachments=files, is_alone=True)
             counts = not is_child(self._socket)
-            with self._chats.wait_for(chat.id) if counts else nullcontext():
-                self._asked = asked = await self._chats.ask(chat.id, question)
+            with self._engine.wait_for(chat.id) if counts else nullcontext():
+                self._asked = asked = await self._engine.chats.ask(chat.id, question)
                 if self._is_left:
-                    await self._chats.stop_answer(asked.message_id)
+                    await self._engine.chats.stop_answer(asked.message_id)
                     return
                 offers = _Offers(asked.message_id, chat.workspace)
                 async with aclosing(self._hub.read(chat.id, asked.after, counts=counts)) as batches:
@@ -181,7 +183,7 @@ class _Connection:
         if answering is None or answering.done():
             return
         if self._asked is not None:
-            await self._chats.stop_answer(self._asked.message_id)
+            await self._engine.chats.stop_answer(self._asked.message_id)
             answering.cancel()
         await asyncio.wait({answering})  # one that is just being put on record stops then
 

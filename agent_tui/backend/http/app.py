@@ -25,6 +25,7 @@ from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.providers import Models
+from agent_tui.backend.store.rows import CHATS, ROOM
 
 
 @dataclass(slots=True)
@@ -72,7 +73,6 @@ class Face:
     instance: str
     stop: Callable[[], None]
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS
-    answers: Callable[[], int] = lambda: 0  # how many answers of chats are under way
     voice_rooms: Callable[[], int] = lambda: 0  # how many voice rooms are in use
 
 
@@ -95,8 +95,8 @@ def build_app(
 
     def under_way() -> dict[str, int]:
         return {
-            "rooms_running": engine.running(),
-            "answers_running": face.answers(),
+            "rooms_running": engine.running(ROOM),
+            "answers_running": engine.running(CHATS),
             "voice_rooms": face.voice_rooms(),
         }
 

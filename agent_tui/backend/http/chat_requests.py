@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_tui.backend.engine.chat_asks import Word
-from agent_tui.backend.engine.chats import Question, Recorded
+from agent_tui.backend.engine.chat_fields import Question, Recorded
 from agent_tui.backend.http.body import Fields
 from agent_tui.backend.http.room_requests import settings
 from agent_tui.backend.http.workspaces import Workspaces
@@ -16,13 +16,13 @@ MAX_QUESTION_BYTES = 8 * 1024 * 1024  # files come with it
 
 
 def new_conversation(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
-    """Return the chat to make, as ``Chats.create`` takes it."""
+    """Return the chat to make, as ``Engine.create`` takes it."""
     new = settings(fields, ConversationInfo, workspaces, is_new=True)
     return new | {"kind": fields.text("kind"), "client_key": fields.text("client_key")}
 
 
 def conversation_change(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
-    """Return what to change about a chat, as ``Chats.change`` takes it."""
+    """Return what to change about a chat, as ``Engine.change`` takes it."""
     return settings(fields, ConversationInfo, workspaces)
 
 

@@ -11,7 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agent_tui.backend.engine.chats import Chats
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.http import chat_requests, room_requests
 from agent_tui.backend.http.body import read_fields
 from agent_tui.backend.http.chat_forms import Form, form_asked, in_form
@@ -23,7 +24,7 @@ from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS, EventStream, pieces
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub, in_dialect
-from agent_tui.backend.store.rows import CHATS, KINDS, Frame
+from agent_tui.backend.store.rows import KINDS, Frame
 from agent_tui.model.errors import Refused
 from agent_tui.wire.chat_encode import TERMINAL, conversation_fields, frame, stored_message_fields
 
@@ -36,29 +37,24 @@ class Conversations:
 
     def __init__(
         self,
-        chats: Chats,
+        engine: Engine,
         hub: Hub,
         workspaces: Workspaces,
         keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
     ) -> None:
-        self._chats = chats
+        self._engine = engine
+        self._chats = engine.chats
         self._hub = hub
         self._keep_alive_seconds = keep_alive_seconds
         dialect = Dialect(
+            kind=CHATS,
             path="/api/conversations",
-            noun="conversation",
             read_new=chat_requests.new_conversation,
             read_change=chat_requests.conversation_change,
-            create=chats.create,
-            show=chats.conversation,
-            change=chats.change,
-            delete=chats.delete,
-            messages=chats.messages,
-            answer=chats.answer,
             fields=conversation_fields,
             message_fields=stored_message_fields,
         )
-        self._calls = Calls(dialect, workspaces)
+        self._calls = Calls(engine, dialect, workspaces)
 
     def routes(self) -> list[Route]:
         """Return one route for each path, so that a 405 names all its methods."""
@@ -66,7 +62,7 @@ class Conversations:
         return [
             *calls.routes(listed=self.listed, said=self.ask),
             by_method(f"{calls.one}/events", GET=self.events),
-            by_method(f"{calls.one}/stop", POST=calls.act(self._chats.stop)),
+            by_method(f"{calls.one}/stop", POST=calls.pause),
             by_method("/api/search", GET=self.search),
         ]
 
@@ -74,7 +70,7 @@ class Conversations:
 
     async def listed(self, request: Request) -> Response:
         archived = room_requests.switch(request, "archived")
-        chats = await self._chats.conversations(archived=archived)
+        chats = await self._engine.listed(CHATS, archived=archived)
         return json_answer({"conversations": self._calls.all_fields(chats)})
 
     async def search(self, request: Request) -> Response:
@@ -84,11 +80,11 @@ class Conversations:
         if len(words) > MAX_QUERY_CHARACTERS:
             longest = f"q may have {MAX_QUERY_CHARACTERS:,} characters."
             raise Refused("q is too long", longest, status=HTTPStatus.BAD_REQUEST)
-        kinds = tuple(request.query_params.get("kinds", ",".join(CHATS)).split(","))
+        kinds = tuple(request.query_params.get("kinds", ",".join(CHATS.names)).split(","))
         if strange := [kind for kind in kinds if kind not in KINDS]:
             known = f"{strange[0][:100]!r} is none of: {', '.join(KINDS)}."
             raise Refused("kinds is no list of kinds", known, status=HTTPStatus.BAD_REQUEST)
-        hits = await self._chats.search(words, room_requests.limit(request) or DEFAULT_HITS, kinds)
+        hits = await self._engine.search(words, room_requests.limit(request) or DEFAULT_HITS, kinds)
         return json_answer({"hits": [asdict(hit) for hit in hits]})
 
     # --- messages and events ---------------------------------------------------------------------------
@@ -110,7 +106,7 @@ class Conversations:
             begun = await self._chats.ask(chat_id, asked)
             counts = not is_child(request)
             if counts:
-                there.enter_context(self._chats.wait_for(chat_id))
+                there.enter_context(self._engine.wait_for(chat_id))
             batches = in_dialect(self._hub.read(chat_id, begun.after, counts=counts), frame)
             frames = in_form(batches, form, seen, lambda said: said.name in TERMINAL)
             body = pieces(frames, None)
@@ -126,7 +122,7 @@ class Conversations:
         after = room_requests.last_event_id(request)
         if after is None:
             after = room_requests.number(request, "after")
-        chat = await self._chats.conversation(chat_id)
+        chat = await self._engine.show(CHATS, chat_id)
         if after is None:
             after = 0 if follow else await self._hub.answer_start(chat_id, chat.last_event_id) - 1
         after = min(max(after, 0), chat.last_event_id)  # more was never said

@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agent_tui.backend.engine.chat_asks import Word
-from agent_tui.backend.engine.runs import MessagesPage
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.kinds import Info, Kind
 from agent_tui.backend.http.body import Fields, read_fields
 from agent_tui.backend.http.chat_requests import word_of
 from agent_tui.backend.http.problem import json_answer
@@ -25,31 +25,25 @@ from agent_tui.model.errors import NotFound
 from agent_tui.model.events import Message
 from agent_tui.model.settings import Values
 
-I = TypeVar("I")  # noqa: E741 - RoomInfo or ConversationInfo
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect(Generic[I]):
-    """How the conversations of one face are called and answered, and what does the work."""
+class Dialect(Generic[Info]):
+    """How the conversations of one face are called and answered."""
 
+    kind: Kind[Info]
     path: str  # of all of them; that of one is this and its id
-    noun: str  # in refusals
     read_new: Callable[[Fields, Workspaces], Values]
     read_change: Callable[[Fields, Workspaces], Values]
-    create: Callable[[Values], Awaitable[I]]
-    show: Callable[[str], Awaitable[I]]
-    change: Callable[[str, Values], Awaitable[I]]
-    delete: Callable[[str], Awaitable[I]]
-    messages: Callable[[str, str | None, int | None], Awaitable[MessagesPage]]
-    answer: Callable[[str, str, str, Word], Awaitable[None]]
-    fields: Callable[[I], dict[str, Any]]
+    fields: Callable[[Info], dict[str, Any]]
     message_fields: Callable[[Message], dict[str, Any]]
 
 
-class Calls(Generic[I]):
-    """The calls about the conversations of one face."""
+class Calls(Generic[Info]):
+    """The calls about the conversations of one face, which the engine carries out."""
 
-    def __init__(self, dialect: Dialect[I], workspaces: Workspaces) -> None:
+    def __init__(self, engine: Engine, dialect: Dialect[Info], workspaces: Workspaces) -> None:
+        self._engine = engine
+        self._kind = dialect.kind
         self._dialect = dialect
         self._workspaces = workspaces
         self.one = f"{dialect.path}/{{conversation_id}}"  # the path of one of them
@@ -67,13 +61,13 @@ class Calls(Generic[I]):
 
     def id(self, request: Request) -> str:
         """Return the id the path names; raises ``NotFound`` for what is no id."""
-        return path_id(request, "conversation_id", self._dialect.noun)
+        return path_id(request, "conversation_id", self._kind.noun)
 
-    def all_fields(self, conversations: Iterable[I]) -> list[dict[str, Any]]:
+    def all_fields(self, conversations: Iterable[Info]) -> list[dict[str, Any]]:
         """Return conversations as a list answers them."""
         return [self._dialect.fields(one) for one in conversations]
 
-    def act(self, act: Callable[..., Awaitable[I]], *names: str) -> Answer:
+    def act(self, act: Callable[..., Awaitable[Info]], *names: str) -> Answer:
         """Return what does ``act`` to the conversation (and to what else the path ``names``), and answers 202
         with the conversation.
         """
@@ -86,33 +80,37 @@ class Calls(Generic[I]):
 
     async def create(self, request: Request) -> Response:
         new = self._dialect.read_new(await read_fields(request), self._workspaces)
-        return self._one(await self._dialect.create(new), HTTPStatus.CREATED)
+        return self._one(await self._engine.create(self._kind, new), HTTPStatus.CREATED)
+
+    async def pause(self, request: Request) -> Response:
+        return self._one(await self._engine.pause(self._kind, self.id(request)), HTTPStatus.ACCEPTED)
 
     async def show(self, request: Request) -> Response:
-        return self._one(await self._dialect.show(self.id(request)))
+        return self._one(await self._engine.show(self._kind, self.id(request)))
 
     async def change(self, request: Request) -> Response:
         id_ = self.id(request)
         change = self._dialect.read_change(await read_fields(request), self._workspaces)
-        return self._one(await self._dialect.change(id_, change))
+        return self._one(await self._engine.change(self._kind, id_, change))
 
     async def delete(self, request: Request) -> Response:
-        return self._one(await self._dialect.delete(self.id(request)))
+        return self._one(await self._engine.delete(self._kind, self.id(request)))
 
     async def messages(self, request: Request) -> Response:
         id_, after = self.id(request), request.query_params.get("after")
         if after is not None and not ID.fullmatch(after):
-            detail = f"after: the id of a message of this {self._dialect.noun}."
+            detail = f"after: the id of a message of this {self._kind.noun}."
             raise NotFound("There is no such message", detail)
-        page = await self._dialect.messages(id_, after, limit(request))
+        page = await self._engine.messages(self._kind, id_, after, limit(request))
         listed = [self._dialect.message_fields(message) for message in page.messages]
         return json_answer({"messages": listed, "next": page.next, "as_of": page.as_of})
 
     async def answer(self, request: Request) -> Response:
         id_, message_id = self.id(request), path_id(request, "message_id", "message")
         step_id = path_id(request, "step_id", "call")
-        await self._dialect.answer(id_, message_id, step_id, word_of(await read_fields(request)))
+        word = word_of(await read_fields(request))
+        await self._engine.answer(self._kind, id_, message_id, step_id, word)
         return json_answer({}, HTTPStatus.ACCEPTED)
 
-    def _one(self, conversation: I, status: int = HTTPStatus.OK) -> Response:
+    def _one(self, conversation: Info, status: int = HTTPStatus.OK) -> Response:
         return json_answer(self._dialect.fields(conversation), status)

@@ -72,7 +72,7 @@ def last_event_id(request: Request) -> int | None:
 
 
 def new_room(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
-    """Return the room to make, as ``Engine.create_room`` takes it."""
+    """Return the room to make, as ``Engine.create`` takes it."""
     new = settings(fields, RoomInfo, workspaces, is_new=True)
     if (agents := fields.objects("agents")) is not None:
         new["agents"] = [agent.settings(AgentInfo, is_new=True) for agent in agents]
@@ -80,7 +80,7 @@ def new_room(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
 
 
 def room_change(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
-    """Return what to change about a room, as ``Engine.change_room`` takes it."""
+    """Return what to change about a room, as ``Engine.change`` takes it."""
     change = settings(fields, RoomInfo, workspaces)
     if (agents := fields.objects("agents")) is not None:
         change["agents"] = [agent.settings(AgentInfo) | {"id": agent.text("id")} for agent in agents]

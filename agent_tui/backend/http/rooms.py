@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.http import room_requests as asked
 from agent_tui.backend.http.body import read_fields
 from agent_tui.backend.http.conversations import Calls, Dialect
@@ -47,29 +48,23 @@ class Rooms:
         self._hub = hub
         self._keep_alive_seconds = keep_alive_seconds
         dialect = Dialect(
+            kind=ROOMS,
             path="/api/rooms",
-            noun="room",
             read_new=asked.new_room,
             read_change=asked.room_change,
-            create=engine.create_room,
-            show=engine.room,
-            change=engine.change_room,
-            delete=engine.delete_room,
-            messages=engine.messages,
-            answer=engine.answer,
             fields=room_fields,
             message_fields=listed_message_fields,
         )
-        self._calls = Calls(dialect, workspaces)
+        self._calls = Calls(engine, dialect, workspaces)
 
     def routes(self) -> list[Route]:
         """Return one route for each path, so that a 405 names all its methods."""
-        calls, engine = self._calls, self._engine
+        calls, rooms = self._calls, self._engine.rooms
         acts = {
-            "stop": engine.stop_agent,
-            "skip": engine.skip_agent,
-            "retry": engine.retry_agent,
-            "continue": engine.continue_agent,
+            "stop": rooms.stop_agent,
+            "skip": rooms.skip_agent,
+            "retry": rooms.retry_agent,
+            "continue": rooms.continue_agent,
         }
         agent = f"{calls.one}/agents/{{agent_id}}"
         queued = f"{calls.one}/queue/{{message_id}}"
@@ -77,8 +72,8 @@ class Rooms:
             *calls.routes(listed=self.listed, said=self.say),
             by_method(f"{calls.one}/run", POST=self.run),
             by_method(f"{calls.one}/events", GET=self.events),
-            by_method(f"{calls.one}/pause", POST=calls.act(engine.pause)),
-            by_method(f"{calls.one}/resume", POST=calls.act(engine.resume)),
+            by_method(f"{calls.one}/pause", POST=calls.pause),
+            by_method(f"{calls.one}/resume", POST=calls.act(rooms.resume)),
             by_method(f"{calls.one}/queue", GET=self.queue),
             by_method(queued, PATCH=self.change_queued, DELETE=self.drop_queued),
             *(by_method(f"{agent}/{word}", POST=calls.act(act, "agent")) for word, act in acts.items()),
@@ -87,8 +82,9 @@ class Rooms:
     async def listed(self, request: Request) -> Response:
         if "after" in request.query_params or "wait" in request.query_params:
             return await self._changed(request)
-        news = await self._engine.rooms_now(archived=asked.switch(request, "archived"))
-        return json_answer({"rooms": self._calls.all_fields(news.rooms), "cursor": news.cursor})
+        cursor = self._engine.cursor  # before they are read: what changes meanwhile is told again
+        rooms = await self._engine.listed(ROOMS, archived=asked.switch(request, "archived"))
+        return json_answer({"rooms": self._calls.all_fields(rooms), "cursor": cursor})
 
     async def _changed(self, request: Request) -> Response:
         """Answer a long poll; one whose client has left ends at once."""
@@ -115,7 +111,7 @@ class Rooms:
     async def run(self, request: Request) -> Response:
         room_id = self._calls.id(request)
         after = asked.last_event_id(request) or 0
-        start = await self._engine.run(room_id)
+        start = await self._engine.rooms.run(room_id)
         counts = not is_child(request)
         said = in_dialect(self._hub.read(room_id, start - 1, counts=counts), frame)
         frames = run_frames(said, after)
@@ -128,7 +124,7 @@ class Rooms:
         after = asked.last_event_id(request)
         if after is None:
             after = asked.number(request, "after") or 0
-        await self._engine.room(room_id)
+        await self._engine.show(ROOMS, room_id)
         frames = in_dialect(self._hub.read(room_id, after, counts=not is_child(request)), frame)
         # Who says so can answer what tools ask.
         there = self._engine.attend(room_id) if asked.switch(request, "asks") else nullcontext()
@@ -139,7 +135,7 @@ class Rooms:
     async def say(self, request: Request) -> Response:
         room_id = self._calls.id(request)
         fields = await read_fields(request)
-        message_id, status, queue = await self._engine.say(
+        message_id, status, queue = await self._engine.rooms.say(
             room_id,
             fields.needed_text("content"),
             when=asked.when(fields),
@@ -150,18 +146,18 @@ class Rooms:
         return json_answer(said, HTTPStatus.ACCEPTED)
 
     async def queue(self, request: Request) -> Response:
-        return json_answer(_queue_fields(await self._engine.queue(self._calls.id(request))))
+        return json_answer(_queue_fields(await self._engine.rooms.queue(self._calls.id(request))))
 
     async def change_queued(self, request: Request) -> Response:
         room_id, message_id = self._calls.id(request), asked.path_id(request, "message_id", "message")
         fields = await read_fields(request)
         content, to = fields.text("content"), fields.text("to")
-        queue = await self._engine.change_queued(room_id, message_id, content, to)
+        queue = await self._engine.rooms.change_queued(room_id, message_id, content, to)
         return json_answer(_queue_fields(queue))
 
     async def drop_queued(self, request: Request) -> Response:
         room_id, message_id = self._calls.id(request), asked.path_id(request, "message_id", "message")
-        return json_answer(_queue_fields(await self._engine.drop_queued(room_id, message_id)))
+        return json_answer(_queue_fields(await self._engine.rooms.drop_queued(room_id, message_id)))
 
     def _accumulator(self, request: Request) -> Accumulator | None:
         return None if request.query_params.get("accumulated") == "0" else Accumulator(self._hub)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agent_tui.backend.engine.chats import Chats
+from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.tool_runs import ToolCallAsked, ToolRuns
 from agent_tui.backend.http.body import read_fields, wrong_field
 from agent_tui.backend.http.chat_requests import word_of
@@ -41,8 +41,8 @@ class ToolList(Protocol):
 class Tools:
     """The routes under ``/api/tools``."""
 
-    def __init__(self, chats: Chats, tools: ToolList, runs: ToolRuns, workspaces: Workspaces) -> None:
-        self._chats = chats
+    def __init__(self, engine: Engine, tools: ToolList, runs: ToolRuns, workspaces: Workspaces) -> None:
+        self._engine = engine
         self._tools = tools
         self._runs = runs
         self._workspaces = workspaces
@@ -101,16 +101,16 @@ class Tools:
         names = ("id", "tool", "pattern", "folder", "scope", "created_at")
         rules = [
             {**{name: getattr(rule, name) for name in names}, "conversation_id": rule.conversation_id}
-            for rule in self._chats.rules()
+            for rule in self._engine.rules()
         ]
         return json_answer({"rules": rules})
 
     async def confirm_rule(self, request: Request) -> Response:
-        await self._chats.confirm_rule(path_id(request, "rule_id", "rule"))
+        await self._engine.confirm_rule(path_id(request, "rule_id", "rule"))
         return await self.rules(request)
 
     async def drop_rule(self, request: Request) -> Response:
-        await self._chats.drop_rule(path_id(request, "rule_id", "rule"))
+        await self._engine.drop_rule(path_id(request, "rule_id", "rule"))
         return await self.rules(request)
 
 

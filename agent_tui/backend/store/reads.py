@@ -179,16 +179,20 @@ def stands(connection: Connection, ids: Collection[str] | None = None) -> dict[s
     return {row.agent_id: row.status for row in found}
 
 
-def room_and_stands(connection: Connection, id_: str) -> tuple[ConversationRow, dict[str, str]]:
-    """Return the room, also a damaged one, and its ``stands`` of one moment."""
-    return conversation(connection, id_, ROOM, or_damaged=True), stands(connection, [id_])
+def conversation_and_stands(
+    connection: Connection, id_: str, kinds: Collection[str]
+) -> tuple[ConversationRow, dict[str, str]]:
+    """Return the conversation, also a damaged one, and of a room its ``stands`` of one moment."""
+    row = conversation(connection, id_, kinds, or_damaged=True)
+    return row, stands(connection, [id_]) if row.kind in ROOM else {}
 
 
-def rooms_and_stands(
-    connection: Connection, ids: Collection[str] | None
+def conversations_and_stands(
+    connection: Connection, kinds: Collection[str], ids: Collection[str] | None
 ) -> tuple[list[ConversationRow], dict[str, str]]:
-    """Return all rooms, or some, and their ``stands`` of one moment."""
-    return conversations(connection, ROOM, ids=ids), stands(connection, ids)
+    """Return all conversations of these kinds, or some, and of rooms their ``stands`` of one moment."""
+    found = stands(connection, ids) if kinds == ROOM else {}
+    return conversations(connection, kinds, ids=ids), found
 
 
 def _conversations(
@@ -250,12 +254,6 @@ def state(connection: Connection, id_: str) -> tuple[ConversationRow, list[TurnR
     """
     row = conversation(connection, id_)
     return row, _turns(connection, id_, _NEWEST_TURNS, {"id": id_, "round": row.round_open - 2})
-
-
-def open_turn(connection: Connection, id_: str) -> tuple[TurnRow, tuple[Step, ...]] | None:
-    """Return the turn that is under way, or was when its process ended, and its steps so far."""
-    rows = _turns(connection, id_, _TURNS.where(_TURN.conversation_id == id_, _TURN.status == "streaming"))
-    return (rows[0], steps(connection, id_, rows[:1]).get(rows[0].message_id, ())) if rows else None
 
 
 def said(connection: Connection, id_: str, from_round: int = 0) -> list[Said]:

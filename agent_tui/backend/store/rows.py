@@ -14,7 +14,8 @@ Value = str | int | float | bool | None
 RuleScope = Literal["exact", "wide", "suspended"]
 
 ROOM = ("room",)
-CHATS = ("chat", "voice")  # a voice session is a chat that is spoken
+VOICE = "voice"  # a chat that is spoken
+CHATS = ("chat", VOICE)
 KINDS = (*ROOM, *CHATS)
 
 

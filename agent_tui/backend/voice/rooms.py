@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agent_tui.backend.engine.chats import Chats
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.voice.agent import JOIN_SECONDS, Orders, VoiceAgent, agent_settings
 from agent_tui.backend.voice.last_words import LogFile
@@ -106,7 +107,7 @@ class VoiceRooms:
         self,
         data: Path,
         config: Callable[[], VoiceConfig],
-        chats: Chats,
+        engine: Engine,
         presence: Presence,
         home: Home,
         *,
@@ -116,7 +117,7 @@ class VoiceRooms:
     ) -> None:
         self._data = data
         self._config = config
-        self._chats = chats
+        self._engine = engine
         self._presence = presence
         self._home = home
         self._left_seconds = left_seconds
@@ -319,13 +320,13 @@ class VoiceRooms:
 
     async def _opened(self, spot: Spot, request: TokenRequest) -> VoiceRoom:
         room = self._rooms.get(spot)
-        if room is not None and not await conversation_exists(self._chats, room.conversation_id):
+        if room is not None and not await conversation_exists(self._engine, room.conversation_id):
             if room.agent is not None:  # it was told the one that somebody has deleted
                 await room.agent.stop()
                 room.agent = None
-            room.conversation_id = await begin_conversation(self._chats, spot[1], self._locale(room.locale))
+            room.conversation_id = await begin_conversation(self._engine, spot[1], self._locale(room.locale))
         elif room is None:
-            begun = await begin_conversation(self._chats, spot[1], self._locale(request.locale))
+            begun = await begin_conversation(self._engine, spot[1], self._locale(request.locale))
             room = VoiceRoom(begun, request.locale, time.monotonic())
         if self._closed:
             raise Refused("The backend is stopping", status=503)
@@ -393,7 +394,7 @@ class VoiceRooms:
         for (url, name), room in ended:
             if self._livekit is not None and not url:
                 await self._livekit[1].delete(name)
-            await end_conversation(self._chats, room.conversation_id)
+            await end_conversation(self._engine, room.conversation_id)
         await self._end_servers()
 
     async def _end_servers(self) -> None:
@@ -468,28 +469,28 @@ class VoiceRooms:
             self._attending = None
 
 
-async def begin_conversation(chats: Chats, room: str, locale: str) -> str:
+async def begin_conversation(engine: Engine, room: str, locale: str) -> str:
     """Make the conversation that a voice room's session is kept in; return its id. Its model is told in the
     language of ``locale`` that it is heard and not read.
     """
     new = {"title": room, "kind": "voice", "system_prompt": spoken_prompt(locale)}
-    return (await chats.create(new)).id
+    return (await engine.create(CHATS, new)).id
 
 
-async def conversation_exists(chats: Chats, conversation_id: str) -> bool:
+async def conversation_exists(engine: Engine, conversation_id: str) -> bool:
     """Say whether nobody has deleted it."""
     try:
-        await chats.conversation(conversation_id)
+        await engine.show(CHATS, conversation_id)
     except NotFound:
         return False
     return True
 
 
-async def end_conversation(chats: Chats, conversation_id: str) -> None:
+async def end_conversation(engine: Engine, conversation_id: str) -> None:
     """Forget a voice session in which nobody said anything."""
     try:
-        if not (await chats.messages(conversation_id, None, 1)).messages:
-            await chats.delete(conversation_id)
+        if not (await engine.messages(CHATS, conversation_id, None, 1)).messages:
+            await engine.delete(CHATS, conversation_id)
     except NotFound:  # somebody has deleted it
         pass
     except StoreError as error:  # the room is over all the same

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.backend.engine.answer_tools import ToolSource
-from agent_tui.backend.engine.chats import Chats, Question
+from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.kinds import CHATS
+from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.model import CallPiece, ModelRequest
@@ -36,7 +38,7 @@ class ChatHouse:
         self.log = Log(chat_encode.frame)
         store.subscribe(self.log)
         self.presence = Presence()
-        self.chats = Chats(
+        self.engine = Engine(
             store,
             self.hub,
             models,
@@ -49,13 +51,13 @@ class ChatHouse:
 
     async def ask(self, content: str = "Well?", **fields: Any) -> str:
         """Ask, wait for the end of the answer, return its id."""
-        asked = await self.chats.ask(self.id, Question(content, **fields))
+        asked = await self.engine.chats.ask(self.id, Question(content, **fields))
         await self.ended(asked.message_id)
         return asked.message_id
 
     async def begin(self, content: str = "Well?", **fields: Any) -> str:
         """Ask; return the id of the answer that begins."""
-        return (await self.chats.ask(self.id, Question(content, **fields))).message_id
+        return (await self.engine.chats.ask(self.id, Question(content, **fields))).message_id
 
     async def ended(self, message_id: str) -> None:
         """Wait for the last event of that answer."""
@@ -84,7 +86,7 @@ class ChatHouse:
 
     async def messages(self) -> list[Message]:
         """Return the shown branch."""
-        return (await self.chats.messages(self.id, None, None)).messages
+        return (await self.engine.messages(CHATS, self.id, None, None)).messages
 
     async def last(self) -> Message:
         """Return the newest message of the shown branch."""
@@ -119,13 +121,13 @@ async def open_chats(
     quick = timing or Timing(retries=(0.0, 0.0), grace=0.05, tool_grace=0.05)
     house = ChatHouse(store, models or FakeModels(model), source, unwatched, quick)
     try:
-        await house.chats.start()
+        await house.engine.start(resume=False)
         if new:
             tools_on = None if enabled is None else tuple(enabled)
-            house.id = (await house.chats.create({"enabled_tools": tools_on})).id
+            house.id = (await house.engine.create(CHATS, {"enabled_tools": tools_on})).id
         yield house
     finally:
-        await house.chats.stop_all()
+        await house.engine.stop_all()
         house.hub.close()
         await house.store.close()
 

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.backend.engine.answer_tools import ToolSource
-from agent_tui.backend.engine.chat_asks import Asks
 from agent_tui.backend.engine.engine import Engine
-from agent_tui.backend.engine.room_tools import RoomTools
+from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.turn import ModelSource
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Dialect, Frame, Hub, translated
 from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece
@@ -99,17 +97,14 @@ class House:
         self.hub = Hub(store)
         self.log = Log()
         store.subscribe(self.log)
-        box = box or ScriptedBox()
-        self.asks = Asks(store, timing, lambda: box.allow)
-        tools = RoomTools(store, box, self.asks)
         self.presence = Presence()
         self.engine = Engine(
             store,
             self.hub,
             models,
+            box or ScriptedBox(),
             unwatched_seconds=unwatched,
             timing=timing,
-            tools=tools,
             presence=self.presence,
         )
 
@@ -132,12 +127,10 @@ async def open_house(
     """Open the database ``file``, start an engine on it; stop and close both in the end."""
     house = House(FileStore(file, retry_seconds=retry_seconds), models, unwatched, timing or Timing(), box)
     try:
-        await house.asks.load()
         await house.engine.start(resume=resume)
         yield house
     finally:
         await house.engine.stop_all()
-        await house.asks.close()
         house.hub.close()
         await house.store.close()
 

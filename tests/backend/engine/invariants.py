@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.plan import is_final
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.store import reads
@@ -19,13 +20,13 @@ from tests.backend.engine.house import TERMINAL, House, data
 
 async def check_room(house: House, room_id: str) -> None:
     """Check the room's log, of which ``house`` has seen all, against what the engine answers."""
-    await check_as_it_is(house, await house.engine.room(room_id))
+    await check_as_it_is(house, await house.engine.show(ROOMS, room_id))
 
 
 async def check_as_it_is(house: House, room: RoomInfo) -> None:
     """The same for a ``room`` that was just read."""
     room_id = room.id
-    page = await house.engine.messages(room_id, None, None)
+    page = await house.engine.messages(ROOMS, room_id, None, None)
     assert page.as_of == room.last_event_id
     check(house.log.of(room_id), room, page.messages)
     if room.status == "completed":

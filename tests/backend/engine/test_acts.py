@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import UsagePiece
 from agent_tui.model.errors import ModelError, NotFound, Refused
@@ -26,8 +27,8 @@ async def talking(
     """Run a room of Ada and Bob in which Ada (in parallel both) has said the first of two pieces."""
     model = ScriptedModel(words)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room(mode, names="Ada Bob"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room(mode, names="Ada Bob"))
+        await house.engine.rooms.run(room.id)
         speakers = 1 if mode == "sequential" else 2
         for number in range(1, speakers + 1):
             (await model.called(number)).release()
@@ -42,7 +43,7 @@ async def finish(house: House, model: ScriptedModel, room: RoomInfo) -> list[Mes
         call.finish()
     assert await house.log.ended(room.id) == "room_completed"
     await check_room(house, room.id)
-    return (await house.engine.messages(room.id, None, None)).messages
+    return (await house.engine.messages(ROOMS, room.id, None, None)).messages
 
 
 def told(model: ScriptedModel, number: int) -> list[str]:
@@ -57,9 +58,9 @@ async def test_a_turn_that_is_stopped_keeps_its_words_and_the_round_goes_on(
     tmp_path: Path, reason: str
 ) -> None:
     async with talking(tmp_path) as (house, model, room):
-        act = house.engine.stop_agent if reason == "stop" else house.engine.skip_agent
+        act = house.engine.rooms.stop_agent if reason == "stop" else house.engine.rooms.skip_agent
         await act(room.id, room.agents[0].id)
-        message = (await house.engine.messages(room.id, None, None)).messages[1]
+        message = (await house.engine.messages(ROOMS, room.id, None, None)).messages[1]
         assert (message.text, message.interrupted, message.status) == ("Ada says, ", reason, "")
         await model.called(2)
         assert told(model, 1)[-1] == "[Ada]: Ada says, "  # it is final: others are told
@@ -70,36 +71,36 @@ async def test_a_turn_that_is_stopped_keeps_its_words_and_the_round_goes_on(
 @pytest.mark.parametrize("mode", MODES)
 async def test_stopping_who_does_not_speak_does_nothing(tmp_path: Path, mode: str) -> None:
     async with talking(tmp_path, mode) as (house, _, room):
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         await house.log.ended(room.id)
         before = house.log.names(room.id)[:]
-        await house.engine.stop_agent(room.id, room.agents[1].id)
+        await house.engine.rooms.stop_agent(room.id, room.agents[1].id)
         assert house.log.names(room.id) == before
         with pytest.raises(NotFound):
-            await house.engine.stop_agent(room.id, "nobody")
+            await house.engine.rooms.stop_agent(room.id, "nobody")
 
 
 async def test_a_skip_of_who_waits_passes_over_its_next_turn_and_only_that(tmp_path: Path) -> None:
     async with talking(tmp_path) as (house, model, room):
         bob = room.agents[1].id
-        assert (await house.engine.skip_agent(room.id, bob)).agents[1].skip_next
+        assert (await house.engine.rooms.skip_agent(room.id, bob)).agents[1].skip_next
         messages = await finish(house, model, room)
         assert [(m.sender_name, m.round_number) for m in messages[1:]] == [("Ada", 1), ("Ada", 2), ("Bob", 2)]
         skipped = [data(f) for f in house.log.of(room.id) if f.name == "agent_status"]
         assert skipped == [{"agent_id": bob, "agent_name": "Bob", "status": "skipped"}]
-        assert not (await house.engine.room(room.id)).agents[1].skip_next
+        assert not (await house.engine.show(ROOMS, room.id)).agents[1].skip_next
 
 
 async def test_a_skip_that_is_asked_for_again_is_undone(tmp_path: Path) -> None:
     async with talking(tmp_path) as (house, model, room):
-        await house.engine.skip_agent(room.id, room.agents[1].id)
-        assert not (await house.engine.skip_agent(room.id, room.agents[1].id)).agents[1].skip_next
+        await house.engine.rooms.skip_agent(room.id, room.agents[1].id)
+        assert not (await house.engine.rooms.skip_agent(room.id, room.agents[1].id)).agents[1].skip_next
         assert len(await finish(house, model, room)) == 5
 
 
 async def test_a_retry_says_the_newest_turn_again_and_models_are_not_told_the_old_one(tmp_path: Path) -> None:
     async with talking(tmp_path) as (house, model, room):
-        await house.engine.retry_agent(room.id, room.agents[0].id)  # it speaks: cut, then again
+        await house.engine.rooms.retry_agent(room.id, room.agents[0].id)  # it speaks: cut, then again
         await model.called(2)
         assert told(model, 1) == ["Talk"]
         messages = await finish(house, model, room)
@@ -119,12 +120,15 @@ async def test_a_retry_in_a_completed_room_says_that_turn_and_completes_again(tm
     async with talking(tmp_path) as (house, model, room):
         await finish(house, model, room)
         with pytest.raises(Refused, match="Bob spoke after Ada") as refused:
-            await house.engine.retry_agent(room.id, room.agents[0].id)
+            await house.engine.rooms.retry_agent(room.id, room.agents[0].id)
         assert refused.value.status == 409
-        assert (await house.engine.retry_agent(room.id, room.agents[1].id)).status in ("running", "completed")
+        assert (await house.engine.rooms.retry_agent(room.id, room.agents[1].id)).status in (
+            "running",
+            "completed",
+        )
         await house.log.seen(room.id, "room_completed", 2)
         await check_room(house, room.id)
-        messages = (await house.engine.messages(room.id, None, None)).messages
+        messages = (await house.engine.messages(ROOMS, room.id, None, None)).messages
         assert [m.superseded for m in messages[-2:]] == [True, False]
         assert house.log.names(room.id).count("round_end") == 2
 
@@ -132,20 +136,20 @@ async def test_a_retry_in_a_completed_room_says_that_turn_and_completes_again(tm
 async def test_a_retry_of_who_never_spoke_is_refused(tmp_path: Path) -> None:
     async with talking(tmp_path) as (house, _, room):
         with pytest.raises(Refused, match="Bob did not speak yet"):
-            await house.engine.retry_agent(room.id, room.agents[1].id)
+            await house.engine.rooms.retry_agent(room.id, room.agents[1].id)
 
 
 async def test_a_retry_that_is_cut_by_a_pause_is_said_when_the_room_goes_on(tmp_path: Path) -> None:
     async with talking(tmp_path) as (house, model, room):
-        await house.engine.stop_agent(room.id, room.agents[0].id)
+        await house.engine.rooms.stop_agent(room.id, room.agents[0].id)
         await model.called(2)
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         await house.log.ended(room.id)
-        await house.engine.retry_agent(room.id, room.agents[0].id)  # Bob was cut without a word
+        await house.engine.rooms.retry_agent(room.id, room.agents[0].id)  # Bob was cut without a word
         (await model.called(3)).release()
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         await house.log.seen(room.id, "room_paused", 2)
-        await house.engine.resume(room.id)
+        await house.engine.rooms.resume(room.id)
         messages = await finish(house, model, room)
         standing = [m for m in messages[1:] if not (m.superseded or m.interrupted)]
         assert [m.sender_name for m in standing] == ["Ada", "Bob", "Ada", "Bob"]
@@ -153,16 +157,16 @@ async def test_a_retry_that_is_cut_by_a_pause_is_said_when_the_room_goes_on(tmp_
 
 async def test_words_for_the_next_turn_wait_until_then(tmp_path: Path) -> None:
     async with talking(tmp_path) as (house, model, room):
-        id_, status, queue = await house.engine.say(room.id, "And Mongo?")
+        id_, status, queue = await house.engine.rooms.say(room.id, "And Mongo?")
         assert (status, [(q.id, q.content, q.when) for q in queue]) == (
             "queued",
             [(id_, "And Mongo?", "next")],
         )
-        assert (await house.engine.room(room.id)).queue == queue
+        assert (await house.engine.show(ROOMS, room.id)).queue == queue
         model.calls[0].finish()
         await model.called(2)
         assert told(model, 1)[1:] == ["[Ada]: Ada says, in round 1.", "And Mongo?"]
-        assert await house.engine.queue(room.id) == ()
+        assert await house.engine.rooms.queue(room.id) == ()
         said = [data(f) for f in house.log.of(room.id) if f.name == "message" and f.message_id == id_]
         assert [(m["role"], m["round_number"]) for m in said] == [("user", 1)]
         await finish(house, model, room)
@@ -174,7 +178,7 @@ async def test_words_now_cut_all_that_speak_and_they_speak_again_knowing_them(
 ) -> None:
     async with talking(tmp_path, mode) as (house, model, room):
         before = len(model.calls)
-        id_, status, queue = await house.engine.say(room.id, "Stop, Mongo!", when="now")
+        id_, status, queue = await house.engine.rooms.say(room.id, "Stop, Mongo!", when="now")
         assert (status, queue) == ("said", ())
         await model.called(2 * before)
         for number in range(before, 2 * before):
@@ -187,7 +191,7 @@ async def test_words_now_cut_all_that_speak_and_they_speak_again_knowing_them(
 async def test_a_whisper_now_cuts_only_its_agent_and_is_told_to_it_alone(tmp_path: Path) -> None:
     async with talking(tmp_path, "parallel") as (house, model, room):
         bob = room.agents[1].id
-        id_, status, _ = await house.engine.say(room.id, "Be brief, Bob.", when="now", to=bob)
+        id_, status, _ = await house.engine.rooms.say(room.id, "Be brief, Bob.", when="now", to=bob)
         assert status == "said"
         await model.called(3)
         assert model.calls[2].request.speaker == "Bob"
@@ -202,7 +206,7 @@ async def test_a_whisper_now_cuts_only_its_agent_and_is_told_to_it_alone(tmp_pat
 
 async def test_the_same_key_is_the_same_message_even_at_once(tmp_path: Path) -> None:
     async with talking(tmp_path) as (house, model, room):
-        say = house.engine.say
+        say = house.engine.rooms.say
         answers = await asyncio.gather(*(say(room.id, "Once", client_key="k") for _ in range(5)))
         assert len({id_ for id_, _, _ in answers}) == 1
         messages = await finish(house, model, room)
@@ -213,17 +217,17 @@ async def test_the_same_key_is_the_same_message_even_at_once(tmp_path: Path) -> 
 async def test_what_waits_can_be_changed_and_taken_back_until_it_is_said(tmp_path: Path) -> None:
     async with talking(tmp_path) as (house, model, room):
         engine, bob = house.engine, room.agents[1].id
-        first, _, _ = await engine.say(room.id, "One")
-        second, _, _ = await engine.say(room.id, "Two")
-        queue = await engine.change_queued(room.id, first, "Eins", bob)
+        first, _, _ = await engine.rooms.say(room.id, "One")
+        second, _, _ = await engine.rooms.say(room.id, "Two")
+        queue = await engine.rooms.change_queued(room.id, first, "Eins", bob)
         assert [(q.content, q.to) for q in queue] == [("Eins", bob), ("Two", "")]
-        assert [q.id for q in await engine.drop_queued(room.id, second)] == [first]
+        assert [q.id for q in await engine.rooms.drop_queued(room.id, second)] == [first]
         with pytest.raises(NotFound):
-            await engine.change_queued(room.id, second, "Zwei", None)
+            await engine.rooms.change_queued(room.id, second, "Zwei", None)
         messages = await finish(house, model, room)
         assert [m.text for m in messages if m.role == "user"] == ["Talk", "Eins"]
         with pytest.raises(Refused, match="said already") as refused:
-            await engine.drop_queued(room.id, first)
+            await engine.rooms.drop_queued(room.id, first)
         assert refused.value.status == 409
 
 
@@ -236,7 +240,7 @@ async def test_words_that_cannot_be_said_are_refused(
 ) -> None:
     async with talking(tmp_path) as (house, _, room):
         with pytest.raises(Refused) as refused:
-            await house.engine.say(room.id, content, **more)
+            await house.engine.rooms.say(room.id, content, **more)
         assert refused.value.status == status
 
 
@@ -244,7 +248,7 @@ async def test_words_into_a_completed_room_are_refused(tmp_path: Path) -> None:
     async with talking(tmp_path) as (house, model, room):
         await finish(house, model, room)
         with pytest.raises(Refused, match="completed: Add a round first"):
-            await house.engine.say(room.id, "Hello?")
+            await house.engine.rooms.say(room.id, "Hello?")
 
 
 async def test_words_that_come_while_the_last_turn_is_spoken_are_said(tmp_path: Path) -> None:
@@ -252,15 +256,15 @@ async def test_words_that_come_while_the_last_turn_is_spoken_are_said(tmp_path: 
         for number in (1, 2, 3):
             model.calls[number - 1].finish()
             await model.called(number + 1)
-        await house.engine.say(room.id, "Thanks.")
+        await house.engine.rooms.say(room.id, "Thanks.")
         messages = await finish(house, model, room)
         assert [m.text for m in messages][-2:] == ["Bob says, in round 2.", "Thanks."]
 
 
 async def test_what_was_acknowledged_is_said_after_a_crash(tmp_path: Path) -> None:
     async with talking(tmp_path) as (house, _, room):
-        await house.engine.say(room.id, "Still here?", client_key="k")
-        await house.engine.skip_agent(room.id, room.agents[1].id)
+        await house.engine.rooms.say(room.id, "Still here?", client_key="k")
+        await house.engine.rooms.skip_agent(room.id, room.agents[1].id)
         copy = crash_copy(house.store.file, tmp_path / "copy.db")
     model = ScriptedModel(words, free=True)
     async with open_house(copy, FakeModels(model), resume=True) as house:
@@ -277,12 +281,12 @@ async def test_a_failed_turn_pauses_a_room_that_wants_it_and_goes_on_later(
     broken = [ModelError("gone", "Try later.")]
     model = ScriptedModel(lambda request: ["Half ", broken.pop()] if broken else words(request), free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room("sequential", names="Ada Bob"))
-        await house.engine.change_room(room.id, {"on_error": "pause", "on_resume": on_resume})
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential", names="Ada Bob"))
+        await house.engine.change(ROOMS, room.id, {"on_error": "pause", "on_resume": on_resume})
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_paused"
-        assert (await house.engine.room(room.id)).interrupted == "error"
-        await house.engine.resume(room.id)
+        assert (await house.engine.show(ROOMS, room.id)).interrupted == "error"
+        await house.engine.rooms.resume(room.id)
         messages = await finish(house, model, room)
         first, second = messages[1:3]
         if on_resume == "again":
@@ -307,8 +311,8 @@ async def test_a_provider_is_asked_again_when_it_wants_and_never_more_than_three
     model = ScriptedModel(lambda request: [errors.pop(0)] if errors else ["Well."], free=True)
     timing = Timing(sleep=sleep)
     async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=timing) as house:
-        room = await house.engine.create_room(new_room("sequential", rounds=1, names="Ada Bob"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential", rounds=1, names="Ada Bob"))
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
         assert house.log.names(room.id).count("agent_error") == 1
     assert waited == [7.0, 30.0]
@@ -317,12 +321,12 @@ async def test_a_provider_is_asked_again_when_it_wants_and_never_more_than_three
 async def test_what_a_turn_used_is_on_record_with_it(tmp_path: Path) -> None:
     model = ScriptedModel(lambda _: ["Well.", UsagePiece(10, 1), UsagePiece(12, 3)], free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room("sequential", rounds=1, names="Ada Bob"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential", rounds=1, names="Ada Bob"))
+        await house.engine.rooms.run(room.id)
         messages = await finish(house, model, room)
         usage = messages[1].usage
         assert usage is not None
         assert (usage.prompt_tokens, usage.completion_tokens) == (12, 3)
         assert usage.first_token_seconds is not None
-        told_room = await house.engine.room(room.id)
+        told_room = await house.engine.show(ROOMS, room.id)
         assert (told_room.tokens, told_room.last_speaker, told_room.last_words) == (30, "Bob", "Well.")

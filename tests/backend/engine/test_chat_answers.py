@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.models.model import (
     CallPiece,
     CutPiece,
@@ -251,10 +252,10 @@ async def test_a_question_that_was_never_answered_is_not_told_with_the_next_one(
 async def test_without_a_model_the_answer_says_so(tmp_path: Path) -> None:
     models = FakeModels(speaks(["x"]), refusal=ModelError("no such provider"))
     async with open_chats(tmp_path / "a.db", speaks(["x"]), models=models) as house:
-        await house.chats.change(house.id, {"provider_id": "missing"})
+        await house.engine.change(CHATS, house.id, {"provider_id": "missing"})
         await house.ask()
         assert house.end() == ("error", {"content": "API Error: no such provider"})
-        assert (await house.chats.conversation(house.id)).status == "idle"
+        assert (await house.engine.show(CHATS, house.id)).status == "idle"
 
 
 async def test_text_is_on_record_while_it_is_said(tmp_path: Path) -> None:

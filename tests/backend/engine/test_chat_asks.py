@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.chat_asks import Word
-from agent_tui.backend.engine.chats import Question
+from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.store.rows import RulePut, ToolRule
 from agent_tui.backend.store.store import FileStore
@@ -23,14 +24,14 @@ from tests.fakes.scripted_tools import reader, writer
 async def test_nothing_runs_before_somebody_allowed_exactly_that(tmp_path: Path) -> None:
     tool = writer()
     async with open_chats(tmp_path / "a.db", speaks([call("change", {"a": 1})], ["Done."]), tool) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
             assert tool.ran == []
             assert asking["ask"]["call"] == 'change {"a": 1}'
             running = (await house.last()).steps[0]
             assert (running.status, running.ask is not None) == ("asks", True)
-            await house.chats.answer(house.id, answer_id, asking["id"], Word("once"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("once"))
             await house.ended(answer_id)
         answer = await house.last()
         stood = [data["status"] for name, data in house.events() if name == "tool_status"]
@@ -43,10 +44,14 @@ async def test_once_is_for_one_call_only(tmp_path: Path) -> None:
     tool = writer()
     model = speaks([call("change")], [call("change")], ["Done."])
     async with open_chats(tmp_path / "a.db", model, tool) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
-            await house.chats.answer(house.id, answer_id, (await house.asks("step-0"))["id"], Word("once"))
-            await house.chats.answer(house.id, answer_id, (await house.asks("step-2"))["id"], Word("deny"))
+            await house.engine.answer(
+                CHATS, house.id, answer_id, (await house.asks("step-0"))["id"], Word("once")
+            )
+            await house.engine.answer(
+                CHATS, house.id, answer_id, (await house.asks("step-2"))["id"], Word("deny")
+            )
             await house.ended(answer_id)
         assert statuses(await house.last()) == ["done", "denied"]
 
@@ -54,11 +59,11 @@ async def test_once_is_for_one_call_only(tmp_path: Path) -> None:
 async def test_who_denies_may_say_why_and_the_model_is_told(tmp_path: Path) -> None:
     tool, model = writer(), speaks([call("change")], ["I see."])
     async with open_chats(tmp_path / "a.db", model, tool) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
-            await house.chats.answer(
-                house.id, answer_id, asking["id"], Word("deny", reason="not on a Friday")
+            await house.engine.answer(
+                CHATS, house.id, answer_id, asking["id"], Word("deny", reason="not on a Friday")
             )
             await house.ended(answer_id)
         answer = await house.last()
@@ -86,10 +91,10 @@ async def test_a_call_waits_a_while_for_somebody_who_went_away(tmp_path: Path) -
 
     tool, timing = writer(), Timing(sleep=sleep)
     async with open_chats(tmp_path / "a.db", speaks([call("change")], ["Oh."]), tool, timing=timing) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             await house.asks()
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             assert (await house.last()).steps[0].status == "asks"
         over.set()
         await house.ended(answer_id)
@@ -101,11 +106,13 @@ async def test_for_this_conversation_is_for_no_other_and_stays(tmp_path: Path) -
     tool = writer()
     model = speaks([call("change")], ["One."], [call("change")], ["Two."], [call("change")], ["Three."])
     async with open_chats(tmp_path / "a.db", model, tool) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
-            await house.chats.answer(house.id, answer_id, (await house.asks())["id"], Word("conversation"))
+            await house.engine.answer(
+                CHATS, house.id, answer_id, (await house.asks())["id"], Word("conversation")
+            )
             await house.ended(answer_id)
-        assert [rule.conversation_id for rule in house.chats.rules()] == [house.id]
+        assert [rule.conversation_id for rule in house.engine.rules()] == [house.id]
         first = house.id
     async with open_chats(tmp_path / "a.db", model, tool) as house:
         other, house.id = house.id, first
@@ -120,37 +127,38 @@ async def test_always_is_a_rule_that_can_be_taken_back(tmp_path: Path) -> None:
     tool = writer()
     model = speaks([call("change")], ["One."], [call("change")], ["Two."], [call("change")], ["Three."])
     async with open_chats(tmp_path / "a.db", model, tool) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
-            await house.chats.answer(house.id, answer_id, (await house.asks())["id"], Word("always"))
+            await house.engine.answer(CHATS, house.id, answer_id, (await house.asks())["id"], Word("always"))
             await house.ended(answer_id)
     async with open_chats(tmp_path / "a.db", model, tool) as house:
-        (rule,) = house.chats.rules()
+        (rule,) = house.engine.rules()
         assert (rule.tool, rule.pattern) == ("change", "change")
         await house.ask()
         assert statuses(await house.last()) == ["done"]
-        await house.chats.drop_rule(rule.id)
+        await house.engine.drop_rule(rule.id)
         await house.ask()
-        assert (statuses(await house.last()), house.chats.rules()) == (["denied"], [])
+        assert (statuses(await house.last()), house.engine.rules()) == (["denied"], [])
         with pytest.raises(NotFound):
-            await house.chats.drop_rule(rule.id)
+            await house.engine.drop_rule(rule.id)
 
 
 async def test_two_terminals_that_allow_the_same_call_at_once_keep_one_rule(tmp_path: Path) -> None:
     model = speaks([call("change"), call("change", index=1)], ["Done."], [call("change")], ["Oh."])
     async with open_chats(tmp_path / "a.db", model, writer()) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             await house.asks("step-1")
             both = (
-                house.chats.answer(house.id, answer_id, step, Word("always")) for step in ("step-0", "step-1")
+                house.engine.answer(CHATS, house.id, answer_id, step, Word("always"))
+                for step in ("step-0", "step-1")
             )
             await asyncio.gather(*both)
             await house.ended(answer_id)
-        (rule,) = house.chats.rules()
-        await house.chats.drop_rule(rule.id)
+        (rule,) = house.engine.rules()
+        await house.engine.drop_rule(rule.id)
         await house.ask()
-        assert (statuses(await house.last()), house.chats.rules()) == (["denied"], [])
+        assert (statuses(await house.last()), house.engine.rules()) == (["denied"], [])
 
 
 async def test_of_two_decisions_on_one_call_the_first_counts_and_the_other_keeps_no_rule(
@@ -158,11 +166,13 @@ async def test_of_two_decisions_on_one_call_the_first_counts_and_the_other_keeps
 ) -> None:
     tool = writer()
     async with open_chats(tmp_path / "a.db", speaks([call("change")], ["Done."]), tool) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             await house.asks()
             decisions = ("conversation", "always", "deny")
-            answers = (house.chats.answer(house.id, answer_id, "step-0", Word(one)) for one in decisions)
+            answers = (
+                house.engine.answer(CHATS, house.id, answer_id, "step-0", Word(one)) for one in decisions
+            )
             found = await asyncio.gather(*answers, return_exceptions=True)
             await house.ended(answer_id)
         # Each looks up the call in a thread first: whichever is back first counts.
@@ -170,7 +180,7 @@ async def test_of_two_decisions_on_one_call_the_first_counts_and_the_other_keeps
         refused = [error for error in found if error is not None]
         assert [isinstance(error, Refused) and error.status for error in refused] == [409, 409]
         kept = {"conversation": [house.id], "always": [""], "deny": []}
-        assert [rule.conversation_id for rule in house.chats.rules()] == kept[counted]
+        assert [rule.conversation_id for rule in house.engine.rules()] == kept[counted]
     assert len(tool.ran) == (counted != "deny")
 
 
@@ -184,23 +194,23 @@ async def test_a_rule_of_an_earlier_version_holds_again_only_when_somebody_confi
     changes: list[Script] = [[call("change", {"a": 1})], ["Done."]]
     model = speaks(*changes * 4)
     async with open_chats(tmp_path / "a.db", model, writer()) as house:
-        assert house.chats.rules() == [old]
-        with house.chats.attend(house.id):
+        assert house.engine.rules() == [old]
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
             assert asking["ask"]["suspended"] == "change"
-            await house.chats.answer(house.id, answer_id, asking["id"], Word("deny"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("deny"))
             await house.ended(answer_id)
         await house.ask()
         assert statuses(await house.last()) == ["denied"]
         with pytest.raises(NotFound):
-            await house.chats.confirm_rule("r2")
-        await house.chats.confirm_rule("r1")
+            await house.engine.confirm_rule("r2")
+        await house.engine.confirm_rule("r1")
         await house.ask()
         assert statuses(await house.last()) == ["done"]
     async with open_chats(tmp_path / "a.db", model, writer()) as house:
-        assert [rule.scope for rule in house.chats.rules()] == ["wide"]
-        await house.chats.drop_rule("r1")
+        assert [rule.scope for rule in house.engine.rules()] == ["wide"]
+        await house.engine.drop_rule("r1")
         await house.ask()
         assert statuses(await house.last()) == ["denied"]
 
@@ -209,7 +219,7 @@ async def test_what_is_too_long_to_be_shown_asks_nobody_and_does_not_run(tmp_pat
     tool = writer()
     model = speaks([call("change", {"text": "x" * 400_000})], ["Oh."])
     async with open_chats(tmp_path / "a.db", model, tool) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             await house.ask()
         answer = await house.last()
     assert (statuses(answer), tool.ran) == (["failed"], [])
@@ -227,41 +237,41 @@ async def test_the_config_file_allows_calls_too(tmp_path: Path) -> None:
 async def test_a_rule_that_allows_one_call_lets_others_go_that_it_covers(tmp_path: Path) -> None:
     model = speaks([call("change"), call("change", index=1)], ["Done."])
     async with open_chats(tmp_path / "a.db", model, writer()) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             await house.asks("step-1")
-            await house.chats.answer(house.id, answer_id, "step-0", Word("conversation"))
+            await house.engine.answer(CHATS, house.id, answer_id, "step-0", Word("conversation"))
             await house.ended(answer_id)
         assert statuses(await house.last()) == ["done", "done"]
 
 
 async def test_words_that_do_not_fit_are_refused_and_the_call_goes_on_asking(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks([call("change")], ["Done."]), writer()) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             step = (await house.asks())["id"]
             for decision, pattern, status in (("perhaps", "", 422), ("always", "another_tool", 422)):
                 with pytest.raises(Refused) as refused:
-                    await house.chats.answer(house.id, answer_id, step, Word(decision, pattern))
+                    await house.engine.answer(CHATS, house.id, answer_id, step, Word(decision, pattern))
                 assert refused.value.status == status
             for message_id, step_id in ((answer_id, "step-9"), ("nothing", step)):
                 with pytest.raises(NotFound):
-                    await house.chats.answer(house.id, message_id, step_id, Word("once"))
-            await house.chats.answer(house.id, answer_id, step, Word("once"))
+                    await house.engine.answer(CHATS, house.id, message_id, step_id, Word("once"))
+            await house.engine.answer(CHATS, house.id, answer_id, step, Word("once"))
             with pytest.raises(Refused) as refused:
-                await house.chats.answer(house.id, answer_id, step, Word("deny"))
+                await house.engine.answer(CHATS, house.id, answer_id, step, Word("deny"))
             assert refused.value.status == 409
             await house.ended(answer_id)
             with pytest.raises(Refused) as refused:
-                await house.chats.answer(house.id, answer_id, step, Word("once"))
-            assert (refused.value.status, house.chats.rules()) == (409, [])
+                await house.engine.answer(CHATS, house.id, answer_id, step, Word("once"))
+            assert (refused.value.status, house.engine.rules()) == (409, [])
 
 
 async def test_a_call_that_can_never_be_carried_out_asks_nobody(tmp_path: Path) -> None:
     tool = writer()
     tool.refusal = "outside the workspace"
     async with open_chats(tmp_path / "a.db", speaks([call("change")], ["Oh."]), tool) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             await house.ask()
         answer = await house.last()
     assert (statuses(answer), tool.ran) == (["failed"], [])
@@ -275,8 +285,8 @@ async def test_unless_they_are_named_only_tools_that_need_no_leave_are_offered(t
         assert model.calls[0].request.tools == ()
         await house.ask(tools=("look2", "nothing"))
         assert [spec.name for spec in model.calls[1].request.tools] == ["look2"]
-        id_ = (await house.chats.create({"enabled_tools": ("change",)})).id
-        asked = await house.chats.ask(id_, Question("Well?"))
+        id_ = (await house.engine.create(CHATS, {"enabled_tools": ("change",)})).id
+        asked = await house.engine.chats.ask(id_, Question("Well?"))
         house.id = id_
         await house.ended(asked.message_id)
         assert [spec.name for spec in model.calls[2].request.tools] == ["change"]
@@ -292,6 +302,6 @@ async def test_a_chat_that_names_no_tools_offers_those_that_could_be_allowed(
     model = speaks(["Done."])
     database = tmp_path / "a.db"
     async with open_chats(database, model, reader(), writer(), allow=allow, enabled=None) as house:
-        with house.chats.attend(house.id) if there else nullcontext():
+        with house.engine.chats.attend(house.id) if there else nullcontext():
             await house.ended(await house.begin())
     assert [spec.name for spec in model.calls[0].request.tools] == offered

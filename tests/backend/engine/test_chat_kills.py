@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent_tui.backend.engine.chat_asks import Word
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.hub import Frame, translated
 from agent_tui.backend.models.model import ThinkingPiece
 from agent_tui.backend.store import reads
@@ -29,9 +30,9 @@ async def killed_everywhere(tmp_path: Path) -> tuple[str, list[Path]]:
     tools = reader(), reader("broken", crash), writer()
     async with open_chats(tmp_path / "a.db", model, *tools, enabled=("look", "broken", "change")) as house:
         house.log.watchers.append(copy)
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
-            await house.chats.answer(house.id, answer_id, (await house.asks())["id"], Word("once"))
+            await house.engine.answer(CHATS, house.id, answer_id, (await house.asks())["id"], Word("once"))
             await house.ended(answer_id)
         return house.id, copies
 

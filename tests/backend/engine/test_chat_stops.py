@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, text
 
-from agent_tui.backend.engine.chats import Question
+from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CallPiece, Piece, ThinkingPiece
 from agent_tui.backend.store import reads
@@ -53,14 +54,14 @@ async def test_a_stop_while_words_come_keeps_them(tmp_path: Path) -> None:
         answer_id = await house.begin()
         (await model.called(1)).release()
         await house.log.seen(house.id, "process_step_delta")
-        assert (await house.chats.stop(house.id)).status == "running"
+        assert (await house.engine.pause(CHATS, house.id)).status == "running"
         await house.ended(answer_id)
         answer = await house.last()
         assert house.end() == ("error", {"content": "Stopped"})
         assert (answer.text, answer.interrupted, model.open_calls()) == ("Half", "stop", [])
         model.free = True
         await house.ask("And?")
-        assert (await house.chats.stop(house.id)).status == "idle"  # again: nothing is under way
+        assert (await house.engine.pause(CHATS, house.id)).status == "idle"  # again: nothing is under way
     assert told(model.calls[1].request)[1] == ("assistant", "Half\n\n[cut off here: stop]")
 
 
@@ -70,7 +71,7 @@ async def test_a_stop_while_it_thinks_ends_at_once(tmp_path: Path) -> None:
         answer_id = await house.begin()
         (await model.called(1)).release()
         await house.log.seen(house.id, "process_step_delta")
-        await house.chats.stop(house.id)
+        await house.engine.pause(CHATS, house.id)
         await house.ended(answer_id)
         answer = await house.last()
     assert ([step.content for step in answer.steps], answer.text) == (["Hmm"], "")
@@ -81,7 +82,7 @@ async def test_a_stop_inside_a_tool_ends_the_tool(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["I look.", call("look")]), tool) as house:
         answer_id = await house.begin()
         await house.stands("running")
-        await house.chats.stop(house.id)
+        await house.engine.pause(CHATS, house.id)
         await house.ended(answer_id)
         answer = await house.last()
     assert (statuses(answer), tool.ended, answer.interrupted) == (["cut"], ["cancelled"], "stop")
@@ -91,12 +92,12 @@ async def test_a_stop_inside_a_tool_ends_the_tool(tmp_path: Path) -> None:
 async def test_a_stop_while_a_call_asks_is_no_denial(tmp_path: Path) -> None:
     tool = writer()
     async with open_chats(tmp_path / "a.db", speaks([call("change")]), tool) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             await house.asks()
-            await house.chats.stop(house.id)
+            await house.engine.pause(CHATS, house.id)
             await house.ended(answer_id)
-            assert not house.chats.asks.waits_in(house.id)
+            assert not house.engine.asks.waits_in(house.id)
         answer = await house.last()
     assert (statuses(answer), tool.ran) == (["cut"], [])
     assert "the answer was stopped" in results(answer)[0][0]
@@ -105,11 +106,11 @@ async def test_a_stop_while_a_call_asks_is_no_denial(tmp_path: Path) -> None:
 async def test_a_chat_that_is_deleted_while_a_call_asks_leaves_nobody_waiting(tmp_path: Path) -> None:
     tool = writer()
     async with open_chats(tmp_path / "a.db", speaks([call("change")]), tool) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             await house.begin()
             await house.asks()
-            await house.chats.delete(house.id)
-            assert not house.chats.asks.waits_in(house.id)
+            await house.engine.delete(CHATS, house.id)
+            assert not house.engine.asks.waits_in(house.id)
     assert tool.ran == []
 
 
@@ -133,12 +134,12 @@ async def test_a_stop_while_a_tool_looks_what_it_would_do_ends_the_answer(tmp_pa
         held() as (tool, looking),
         open_chats(tmp_path / "a.db", speaks([call("change")]), tool) as house,
     ):
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             await looking.wait()
-            await house.chats.stop(house.id)
+            await house.engine.pause(CHATS, house.id)
             await house.ended(answer_id)
-            assert not house.chats.asks.waits_in(house.id)
+            assert not house.engine.asks.waits_in(house.id)
         answer = await house.last()
     assert (statuses(answer), answer.interrupted, tool.ran) == (["cut"], "stop", [])
     assert "the answer was stopped" in results(answer)[0][0]
@@ -147,7 +148,7 @@ async def test_a_stop_while_a_tool_looks_what_it_would_do_ends_the_answer(tmp_pa
 async def test_a_tool_that_never_says_what_it_would_do_is_not_run(tmp_path: Path) -> None:
     timing, model = Timing(retries=(), preview=0.01), speaks([call("change")], ["Then not."])
     async with held() as (tool, _), open_chats(tmp_path / "a.db", model, tool, timing=timing) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             await house.ask()
         answer = await house.last()
     assert (statuses(answer), answer.text, tool.ran) == (["failed"], "Then not.", [])
@@ -161,7 +162,7 @@ async def test_a_stop_while_arguments_come_runs_nothing(tmp_path: Path) -> None:
         answer_id = await house.begin()
         (await model.called(1)).release()
         await house.log.seen(house.id, "process_step")
-        await house.chats.stop(house.id)
+        await house.engine.pause(CHATS, house.id)
         await house.ended(answer_id)
         answer = await house.last()
     assert (statuses(answer), tool.ran, kinds(answer)) == (["cut"], [], ["tool_call", "tool_result"])
@@ -172,7 +173,7 @@ async def test_a_tool_that_does_not_end_when_it_is_cut_holds_nothing_up(tmp_path
     async with open_chats(tmp_path / "a.db", speaks([call("look")]), reader(does=slow.run)) as house:
         answer_id = await house.begin()
         await house.stands("running")
-        await house.chats.stop(house.id)
+        await house.engine.pause(CHATS, house.id)
         await house.ended(answer_id)
         assert statuses(await house.last()) == ["cut"]
         slow.may_end.set()
@@ -203,7 +204,7 @@ async def killed(tmp_path: Path, point: str) -> tuple[Path, str, str, int]:
     )
     tool = reader(does=hang) if point == "running" else reader()
     async with open_chats(tmp_path / "a.db", model, tool, writer()) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             first = await model.called(1)
             first.release(len(says) + is_whole)
@@ -222,7 +223,7 @@ async def test_a_process_that_is_killed_leaves_an_answer_that_the_next_one_close
     async with open_chats(dead, speaks(["x"]), again, writer(), new=False) as house:
         house.id = id_
         answer = await house.last()
-        info = await house.chats.conversation(id_)
+        info = await house.engine.show(CHATS, id_)
         end = house.end()
         calls = [step for step in answer.steps if step.type == "tool_call"]
     assert (answer.id, answer.interrupted, answer.status) == (answer_id, "crash", "")
@@ -249,7 +250,7 @@ async def test_what_was_closed_after_a_crash_stays_as_it_is_at_the_next_start(tm
     for _ in range(2):
         async with open_chats(dead, speaks(["x"]), new=False) as house:
             house.id = id_
-            seen.append((await house.messages(), (await house.chats.conversation(id_)).last_event_id))
+            seen.append((await house.messages(), (await house.engine.show(CHATS, id_)).last_event_id))
     assert seen[0] == seen[1]
 
 
@@ -259,7 +260,7 @@ async def test_an_answer_that_was_stopped_when_the_process_died_says_stop(tmp_pa
     async with open_chats(tmp_path / "a.db", speaks([call("look")]), look, timing=patient) as house:
         await house.begin()
         await house.stands("running")
-        await house.chats.stop(house.id)
+        await house.engine.pause(CHATS, house.id)
         dead, id_ = await dies(tmp_path), house.id
         slow.may_end.set()
     async with open_chats(dead, speaks(["x"]), new=False) as house:
@@ -272,10 +273,10 @@ async def test_the_engine_that_stops_cuts_its_answers_and_says_why(tmp_path: Pat
     async with open_chats(tmp_path / "a.db", speaks([call("look")]), reader(does=hang)) as house:
         await house.begin()
         await house.stands("running")
-        assert house.chats.running() == 1
-        await house.chats.stop_all("handover")
+        assert house.engine.running() == 1
+        await house.engine.stop_all("handover")
         assert house.end() == ("error", {"content": "Interrupted: handover"})
-        assert house.chats.running() == 0
+        assert house.engine.running() == 0
 
 
 async def test_an_answer_that_nobody_reads_is_cut(tmp_path: Path) -> None:
@@ -301,11 +302,11 @@ async def test_a_chat_that_is_deleted_while_it_answers_is_gone_with_all_it_holds
     async with open_chats(tmp_path / "a.db", speaks(["Words.", call("look")]), reader(does=hang)) as house:
         await house.begin("Findable question")
         await house.stands("running")
-        assert len(await house.chats.search("findable")) == 1
-        assert (await house.chats.delete(house.id)).id == house.id
-        assert await house.chats.search("findable") == []
+        assert len(await house.engine.search("findable")) == 1
+        assert (await house.engine.delete(CHATS, house.id)).id == house.id
+        assert await house.engine.search("findable") == []
         with pytest.raises(NotFound):
-            await house.chats.conversation(house.id)
+            await house.engine.show(CHATS, house.id)
         for table in ("step", "turn", "user_message", "event", "conversation", "agent", "searched"):
             left = await house.store.read(
                 lambda connection, name: connection.execute(
@@ -322,23 +323,23 @@ async def test_a_deletion_that_was_broken_off_is_finished_at_the_next_start(tmp_
         await house.store.append(house.id, (), [ConversationSet({"desired": "deleted"})])
     async with open_chats(tmp_path / "a.db", speaks(["Words."]), new=False) as house:
         assert await house.store.read(reads.conversations, deleted=True) == []
-        assert await house.chats.conversations(archived=True) == []
+        assert await house.engine.listed(CHATS, archived=True) == []
 
 
 async def test_an_answer_ends_when_the_budget_is_used_up_in_the_middle_of_it(tmp_path: Path) -> None:
     model = ScriptedModel(lambda request: ["word " * 100, "never"])
     async with open_chats(tmp_path / "a.db", model) as house:
-        await house.chats.change(house.id, {"max_tokens": 100})
+        await house.engine.change(CHATS, house.id, {"max_tokens": 100})
         answer_id = await house.begin()
         (await model.called(1)).release()
         await house.ended(answer_id)
         answer = await house.last()
         assert house.end() == ("error", {"content": "The budget of the conversation is used up"})
         assert (answer.interrupted, answer.text) == ("budget", "word " * 100)
-        assert (await house.chats.conversation(house.id)).tokens == 125
-        await house.chats.change(house.id, {"max_tokens": 1000})
+        assert (await house.engine.show(CHATS, house.id)).tokens == 125
+        await house.engine.change(CHATS, house.id, {"max_tokens": 1000})
         model.free = True
-        assert (await house.chats.ask(house.id, Question("More?"))).message_id
+        assert (await house.engine.chats.ask(house.id, Question("More?"))).message_id
 
 
 async def test_an_answer_that_a_full_disk_broke_off_is_closed_once_there_is_room(tmp_path: Path) -> None:
@@ -360,7 +361,7 @@ async def test_an_answer_that_a_full_disk_broke_off_is_closed_once_there_is_room
                 call_.finish()
                 with pytest.raises(StoreError):
                     await anext(batches)
-            assert (await house.chats.conversation(house.id)).status == "idle"
+            assert (await house.engine.show(CHATS, house.id)).status == "idle"
             space.free()
             mend.set()
             await house.ended(answer_id)

@@ -14,6 +14,7 @@ from typing import Any
 from agent_tui.backend.engine.answer_steps import Steps
 from agent_tui.backend.engine.answer_tools import Calls, Waiting, Workshop
 from agent_tui.backend.engine.chat_asks import Word
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import Image
@@ -97,14 +98,14 @@ async def test_an_answer_reads_writes_and_counts_in_the_folder_of_its_conversati
     )
     box = Toolbox(lambda: Config(tmp_path / "config.toml", tools=ToolsConfig(allow=("run_command(cat *)",))))
     async with open_chats(tmp_path / "a.db", model, box=box, enabled=NAMES) as house:
-        await house.chats.change(house.id, {"workspace": str(folder)})
-        with house.chats.attend(house.id):
+        await house.engine.change(CHATS, house.id, {"workspace": str(folder)})
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
             assert (folder / "notes.txt").read_text() == "one\ntwo\n"
             assert asking["ask"]["preview_type"] == "diff"
             assert "-two\n+three" in asking["ask"]["preview"]
-            await house.chats.answer(house.id, answer_id, asking["id"], Word("once"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("once"))
             await house.ended(answer_id)
         answer = await house.last()
     await box.aclose()
@@ -126,16 +127,16 @@ async def test_only_the_diff_that_was_shown_is_carried_out(tmp_path: Path) -> No
     model = speaks([write], [write], ["Done."])
     box = Toolbox(lambda: Config(tmp_path / "config.toml"))
     async with open_chats(tmp_path / "a.db", model, box=box, enabled=NAMES) as house:
-        await house.chats.change(house.id, {"workspace": str(tmp_path)})
-        with house.chats.attend(house.id):
+        await house.engine.change(CHATS, house.id, {"workspace": str(tmp_path)})
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks("step-0")
             file.write_text("one\nand what somebody else wrote\n")
-            await house.chats.answer(house.id, answer_id, asking["id"], Word("once"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("once"))
             asking = await house.asks("step-2")
             assert file.read_text() == "one\nand what somebody else wrote\n"
             assert "-and what somebody else wrote" in asking["ask"]["preview"]
-            await house.chats.answer(house.id, answer_id, asking["id"], Word("conversation"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("conversation"))
             await house.ended(answer_id)
         answer = await house.last()
     assert statuses(answer) == ["failed", "done"]
@@ -148,12 +149,12 @@ async def test_what_a_rule_allows_runs_whatever_was_shown(tmp_path: Path) -> Non
     model = speaks([call("write_file", {"path": "notes.txt", "content": "two\n"})], ["Done."])
     box = Toolbox(lambda: Config(tmp_path / "config.toml"))
     async with open_chats(tmp_path / "a.db", model, box=box, enabled=NAMES) as house:
-        await house.chats.change(house.id, {"workspace": str(tmp_path)})
-        with house.chats.attend(house.id):
+        await house.engine.change(CHATS, house.id, {"workspace": str(tmp_path)})
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
             file.write_text("what somebody else wrote\n")
-            await house.chats.answer(house.id, answer_id, asking["id"], Word("always"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("always"))
             await house.ended(answer_id)
         assert statuses(await house.last()) == ["done"]
     assert file.read_text() == "two\n"

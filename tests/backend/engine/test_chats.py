@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.chats import Question
-from agent_tui.backend.engine.engine import Engine
+from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import Attachment
 from agent_tui.model.settings import Values
 from tests.backend.engine.chat_house import open_chats, speaks, told
-from tests.backend.engine.house import free_models
 from tests.fakes.scripted_model import ScriptedModel
 
 
@@ -28,13 +27,13 @@ async def refusal(status: int, what: Awaitable[object]) -> Refused:
 
 async def test_a_chat_has_the_first_question_as_its_title_until_somebody_names_it(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
-        assert (await house.chats.conversation(house.id)).title == ""
+        assert (await house.engine.show(CHATS, house.id)).title == ""
         await house.ask("Why is the sky blue, and why " + "so " * 50 + "\nblue?")
-        title = (await house.chats.conversation(house.id)).title
+        title = (await house.engine.show(CHATS, house.id)).title
         assert (title[:20], len(title) <= 60) == ("Why is the sky blue,", True)
-        await house.chats.change(house.id, {"title": "Sky"})
+        await house.engine.change(CHATS, house.id, {"title": "Sky"})
         await house.ask("And at night?")
-        assert (await house.chats.conversation(house.id)).title == "Sky"
+        assert (await house.engine.show(CHATS, house.id)).title == "Sky"
 
 
 async def test_what_a_chat_says_of_its_model_counts_for_the_next_question(tmp_path: Path) -> None:
@@ -51,13 +50,13 @@ async def test_what_a_chat_says_of_its_model_counts_for_the_next_question(tmp_pa
             "max_tokens": 5,
             "max_cost": 1.5,
         }
-        info = await house.chats.change(house.id, change)
+        info = await house.engine.change(CHATS, house.id, change)
         assert (info.system_prompt, info.model, info.temperature) == ("Be brief.", "big", 0.1)
         assert (info.enabled_tools, info.workspace, info.max_tokens) == ((), str(tmp_path), 5)
         assert house.end()[0] == "conversation"
         assert house.end()[1]["model"] == "big"
         await house.ask(thinking=False)
-        info = await house.chats.change(house.id, {"enabled_tools": None, "temperature": None})
+        info = await house.engine.change(CHATS, house.id, {"enabled_tools": None, "temperature": None})
         assert (info.enabled_tools, info.temperature, info.model) == (None, None, "big")
     request = model.calls[1].request
     assert (request.model, request.temperature, request.thinking) == ("big", 0.1, False)
@@ -78,8 +77,8 @@ async def test_what_a_chat_says_of_its_model_counts_for_the_next_question(tmp_pa
 )
 async def test_what_is_out_of_bounds_is_refused(tmp_path: Path, wrong: Values) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
-        await refusal(422, house.chats.create(wrong))
-        assert len(await house.chats.conversations()) == 1
+        await refusal(422, house.engine.create(CHATS, wrong))
+        assert len(await house.engine.listed(CHATS)) == 1
 
 
 async def test_edit_and_ask_again_keeps_the_old_branch(tmp_path: Path) -> None:
@@ -93,14 +92,14 @@ async def test_edit_and_ask_again_keeps_the_old_branch(tmp_path: Path) -> None:
         q1, _, edited, _ = await house.messages()
         assert (len(edited.versions), edited.versions[1], q1.versions) == (2, edited.id, ())
         newest = await house.ask("Q3")
-        shown = await house.chats.change(house.id, {"head": edited.versions[0]})
+        shown = await house.engine.change(CHATS, house.id, {"head": edited.versions[0]})
         assert shown.head == old
         assert [one.text for one in await house.messages()] == ["Q1", "A1", "Q2, badly put", "A2"]
-        back = await house.chats.change(house.id, {"head": new})
+        back = await house.engine.change(CHATS, house.id, {"head": new})
         assert back.head == newest
         assert [one.text for one in await house.messages()][2:] == ["Q2, well put", "B2", "Q3", "B3"]
         with pytest.raises(NotFound):
-            await house.chats.change(house.id, {"head": "nothing"})
+            await house.engine.change(CHATS, house.id, {"head": "nothing"})
 
 
 async def test_the_first_question_can_be_edited_too(tmp_path: Path) -> None:
@@ -133,17 +132,17 @@ async def test_a_question_asked_again_has_another_version_of_its_answer(tmp_path
 async def test_the_same_key_is_the_same_question(tmp_path: Path) -> None:
     model = ScriptedModel(lambda request: ["Yes."])
     async with open_chats(tmp_path / "a.db", model) as house:
-        one = await house.chats.ask(house.id, Question("Q", client_key="k"))
-        assert await house.chats.ask(house.id, Question("Q", client_key="k")) == one
+        one = await house.engine.chats.ask(house.id, Question("Q", client_key="k"))
+        assert await house.engine.chats.ask(house.id, Question("Q", client_key="k")) == one
         (await model.called(1)).finish()
         await house.ended(one.message_id)
-        assert await house.chats.ask(house.id, Question("Q", client_key="k")) == one
+        assert await house.engine.chats.ask(house.id, Question("Q", client_key="k")) == one
         assert house.events(one.after)[0][0] == "message"
         question = (await house.messages())[0]
         model.free = True
-        two = await house.chats.ask(house.id, Question(again=question.id, client_key="again"))
+        two = await house.engine.chats.ask(house.id, Question(again=question.id, client_key="again"))
         await house.ended(two.message_id)
-        assert await house.chats.ask(house.id, Question(again=question.id, client_key="again")) == two
+        assert await house.engine.chats.ask(house.id, Question(again=question.id, client_key="again")) == two
         assert house.events(two.after)[0][0] == "answer_started"
         assert len(model.calls) == 2
 
@@ -152,14 +151,14 @@ async def test_there_is_one_answer_at_a_time(tmp_path: Path) -> None:
     model = ScriptedModel(lambda request: ["Yes."])
     async with open_chats(tmp_path / "a.db", model) as house:
         answer_id = await house.begin()
-        assert (await house.chats.conversation(house.id)).status == "running"
+        assert (await house.engine.show(CHATS, house.id)).status == "running"
         await refusal(409, house.begin())
-        await refusal(409, house.chats.change(house.id, {"archived": True}))
-        await refusal(409, house.chats.change(house.id, {"head": answer_id}))
-        await house.chats.change(house.id, {"title": "While it speaks"})
+        await refusal(409, house.engine.change(CHATS, house.id, {"archived": True}))
+        await refusal(409, house.engine.change(CHATS, house.id, {"head": answer_id}))
+        await house.engine.change(CHATS, house.id, {"title": "While it speaks"})
         (await model.called(1)).finish()
         await house.ended(answer_id)
-        assert (await house.chats.conversation(house.id)).title == "While it speaks"
+        assert (await house.engine.show(CHATS, house.id)).title == "While it speaks"
         model.free = True
         await house.ask("At once again?")
 
@@ -167,21 +166,21 @@ async def test_there_is_one_answer_at_a_time(tmp_path: Path) -> None:
 async def test_empty_questions_and_archived_chats_are_refused(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
         await refusal(422, house.begin("  \n"))
-        await house.chats.change(house.id, {"archived": True})
+        await house.engine.change(CHATS, house.id, {"archived": True})
         await refusal(409, house.begin("Q"))
-        assert await house.chats.conversations() == []
-        assert len(await house.chats.conversations(archived=True)) == 1
+        assert await house.engine.listed(CHATS) == []
+        assert len(await house.engine.listed(CHATS, archived=True)) == 1
         with pytest.raises(NotFound):
-            await house.chats.ask("nothing", Question("Q"))
+            await house.engine.chats.ask("nothing", Question("Q"))
 
 
 async def test_a_budget_that_is_used_up_refuses_questions_until_it_is_raised(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["word " * 100])) as house:
         await house.ask()
-        await house.chats.change(house.id, {"max_tokens": 10})
+        await house.engine.change(CHATS, house.id, {"max_tokens": 10})
         refused = await refusal(409, house.begin())
         assert "raise max_tokens" in refused.detail
-        await house.chats.change(house.id, {"max_tokens": 0})
+        await house.engine.change(CHATS, house.id, {"max_tokens": 0})
         await house.ask()
 
 
@@ -202,12 +201,12 @@ async def test_messages_come_page_by_page(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["A"])) as house:
         for number in range(3):
             await house.ask(f"Q{number}")
-        page = await house.chats.messages(house.id, None, 4)
-        rest = await house.chats.messages(house.id, page.next, 4)
+        page = await house.engine.messages(CHATS, house.id, None, 4)
+        rest = await house.engine.messages(CHATS, house.id, page.next, 4)
         assert [one.text for one in (*page.messages, *rest.messages)] == ["Q0", "A", "Q1", "A", "Q2", "A"]
         assert (page.next, rest.next) == (page.messages[-1].id, None)
         with pytest.raises(NotFound):
-            await house.chats.messages(house.id, "nothing", None)
+            await house.engine.messages(CHATS, house.id, "nothing", None)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +234,7 @@ async def test_a_chat_is_found_by_its_words_in_any_language(
     async with open_chats(tmp_path / "a.db", model) as house:
         await house.ask("The lazy dog sleeps.")
         await house.ask("Next.")
-        hits = await house.chats.search(words)
+        hits = await house.engine.search(words)
     assert [hit.snippet for hit in hits] == found
     assert all((hit.conversation_id, hit.title) == (house.id, "The lazy dog sleeps.") for hit in hits)
 
@@ -258,8 +257,8 @@ async def test_a_chat_is_found_by_the_title_that_a_person_gave_it(
 ) -> None:
     title = "The lazy dog_house, ленивый café – 那只懒狗"
     async with open_chats(tmp_path / "a.db", speaks([])) as house:
-        named = await house.chats.create({"title": title})
-        hits = await house.chats.search(words)
+        named = await house.engine.create(CHATS, {"title": title})
+        hits = await house.engine.search(words)
     assert [hit.snippet for hit in hits] == found
     assert all((hit.conversation_id, hit.title, hit.message_id) == (named.id, title, "") for hit in hits)
 
@@ -270,16 +269,16 @@ async def test_a_message_that_is_full_of_what_is_searched_is_found_in_time_that_
 ) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
         await house.ask("a*" * 400_000)
-        hits = await house.chats.search("a b* " * 20 + "a" * 3)
+        hits = await house.engine.search("a b* " * 20 + "a" * 3)
         assert hits == []
-        (hit,) = await house.chats.search("a " * 16)  # took minutes: all the matches against each other
+        (hit,) = await house.engine.search("a " * 16)  # took minutes: all the matches against each other
     assert hit.snippet == "*".join(["\x02a\x03"] * 24) + "…"
 
 
 async def test_an_excerpt_is_where_most_of_the_words_stand_together(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
         await house.ask(f"sea {'and land ' * 200}{'far away ' * 10}the sea is salty here{' and on' * 100}")
-        (hit,) = await house.chats.search("salty sea")
+        (hit,) = await house.engine.search("salty sea")
     assert hit.snippet.startswith("…")
     assert hit.snippet.endswith("…")
     assert "the \x02sea\x03 is \x02salty\x03 here and" in hit.snippet
@@ -288,28 +287,35 @@ async def test_an_excerpt_is_where_most_of_the_words_stand_together(tmp_path: Pa
 async def test_titles_come_before_messages_and_count_among_those_that_are_wanted(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Aye.", "Aye."])) as house:
         for number in range(2):
-            await house.chats.create({"title": f"Plan {number}"})
+            await house.engine.create(CHATS, {"title": f"Plan {number}"})
         await house.ask("Which plan?")  # its own title is found where it was said
-        hits = await house.chats.search("plan")
+        hits = await house.engine.search("plan")
         assert [hit.snippet for hit in hits] == ["\x02Plan\x03 1", "\x02Plan\x03 0", "Which \x02plan\x03?"]
-        assert await house.chats.search("plan", 1) == hits[:1]
+        assert await house.engine.search("plan", 1) == hits[:1]
 
 
 async def test_the_newest_are_found_first_and_no_more_than_wanted(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Aye."])) as house:
         for number in range(3):
             await house.ask(f"Question {number}")
-        assert [hit.snippet[-1] for hit in await house.chats.search("question", 2)] == ["2", "1"]
+        assert [hit.snippet[-1] for hit in await house.engine.search("question", 2)] == ["2", "1"]
 
 
 async def test_rooms_and_chats_do_not_see_each_other(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", speaks(["Yes."])) as house:
-        engine = Engine(house.store, house.hub, free_models(), unwatched_seconds=None)
-        await engine.start(resume=False)
-        assert await engine.rooms(archived=True) == []
+        engine = house.engine
+        room = await engine.create(ROOMS, {"task": "Talk"})
+        assert await engine.listed(ROOMS, archived=True) == [room]
+        assert [chat.id for chat in await engine.listed(CHATS, archived=True)] == [house.id]
+        for act in (engine.show, engine.pause, engine.delete):
+            with pytest.raises(NotFound, match="There is no room"):
+                await act(ROOMS, house.id)
+            with pytest.raises(NotFound, match="There is no conversation"):
+                await act(CHATS, room.id)
         with pytest.raises(NotFound):
-            await engine.room(house.id)
+            await engine.rooms.run(house.id)
+        with pytest.raises(NotFound):
+            await engine.chats.ask(room.id, Question("Well?"))
         await house.ask()
         async with aclosing(house.hub.read(house.id, 0)) as batches:
             assert (await anext(batches))[0].name == "message_stored"
-        await engine.stop_all()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.engine.answer_history import without_unrun
+from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CutPiece, ModelRequest, ThinkingPiece, UsagePiece
 from agent_tui.backend.store import reads
@@ -45,20 +46,20 @@ async def talked(
     model = ScriptedModel(says, free=True)
     timing = Timing(retries=())
     async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=timing) as house:
-        room = await house.engine.create_room(new_room(mode, rounds=1, names="Ada Bob"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room(mode, rounds=1, names="Ada Bob"))
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
         yield house, model, room
 
 
 async def messages(house: House, room: RoomInfo) -> list[Message]:
-    return (await house.engine.messages(room.id, None, None)).messages
+    return (await house.engine.messages(ROOMS, room.id, None, None)).messages
 
 
 async def go_on(house: House, room: RoomInfo, agent: int = 0) -> None:
     """Have the agent finish its turn, and wait for the end of the run."""
     runs = house.log.names(room.id).count("room_completed")
-    await house.engine.continue_agent(room.id, room.agents[agent].id)
+    await house.engine.rooms.continue_agent(room.id, room.agents[agent].id)
     await house.log.seen(room.id, "room_completed", runs + 1)
 
 
@@ -93,8 +94,8 @@ async def test_a_room_with_tools_cuts_such_a_turn_in_the_same_way(tmp_path: Path
         tmp_path / "a.db", FakeModels(model), box=ScriptedBox(look), timing=timing
     ) as house:
         new = {**new_room("sequential", rounds=1, names="Ada"), "enabled_tools": ("look",)}
-        room = await house.engine.create_room(new)
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new)
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
         message = (await messages(house, room))[-1]
         assert (message.text, message.interrupted, message.error) == ("Half an ans", "length", "")
@@ -109,8 +110,8 @@ async def test_a_model_that_gives_up_before_its_end_fails_its_turn(
     model = ScriptedModel(lambda request: ["Half an ans", CutPiece("abort")], free=True)
     async with open_house(tmp_path / "a.db", FakeModels(model), box=ScriptedBox(reader())) as house:
         new = {**new_room("sequential", rounds=1, names="Ada"), "enabled_tools": tools}
-        room = await house.engine.create_room(new)
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new)
+        await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
         message = (await messages(house, room))[-1]
         assert (message.text, message.interrupted) == ("Half an ans", "")
@@ -136,7 +137,7 @@ async def test_an_agent_finishes_its_turn_with_what_is_new_under_a_new_id(tmp_pa
         ]
         await check_room(house, room.id)
         with pytest.raises(Refused, match="whole"):
-            await house.engine.continue_agent(room.id, room.agents[0].id)
+            await house.engine.rooms.continue_agent(room.id, room.agents[0].id)
 
 
 async def test_a_model_that_says_its_beginning_over_again_is_not_heard_twice(tmp_path: Path) -> None:
@@ -193,15 +194,15 @@ async def test_a_rest_that_fails_leaves_what_was_said_and_can_be_asked_for_again
 async def test_a_turn_cut_while_it_thought_begins_anew_and_leaves_no_empty_message(tmp_path: Path) -> None:
     model = ScriptedModel(lambda request: [ThinkingPiece("Hm, let me"), "All ", "of it."])
     async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=Timing(retries=())) as house:
-        room = await house.engine.create_room(new_room("sequential", rounds=1, names="Ada"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential", rounds=1, names="Ada"))
+        await house.engine.rooms.run(room.id)
         (await model.called(1)).release()  # its thought, and not yet a word
         await house.log.seen(room.id, "message_start")
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         await house.log.seen(room.id, "room_paused")
         assert [message.text for message in await messages(house, room)] == ["Talk"]
         model.free = True
-        await house.engine.resume(room.id)
+        await house.engine.rooms.resume(room.id)
         await house.log.seen(room.id, "room_completed")
         assert (model.calls[1].request.continues, told(model, 1)) == ("", [("user", "Talk")])
         stored = await messages(house, room)
@@ -222,7 +223,7 @@ async def test_a_search_finds_a_turn_and_its_rest_once_also_by_words_across_the_
             mine = [hit for hit in found if hit.message_id in (before[1].id, rest.id)]
             assert [hit.message_id for hit in mine] == [rest.id], words
             assert "library" in mine[0].snippet.replace("\x02", "").replace("\x03", "")
-        row = await house.engine.room(room.id)
+        row = await house.engine.show(ROOMS, room.id)
         assert row.last_words == "It is a caf\u00e9. The library is nigh."
 
 
@@ -231,10 +232,10 @@ async def test_a_search_finds_a_continued_answer_of_a_chat_once(tmp_path: Path) 
         first = await house.ask("Well?")
         second = await house.ask("", continues=first)
         for words in ("this second", "first part"):
-            (hit,) = await house.chats.search(words)
+            (hit,) = await house.engine.search(words)
             assert hit.message_id == second
         assert (
-            await house.chats.conversation(house.id)
+            await house.engine.show(CHATS, house.id)
         ).last_words == "This is the first part and the second."
 
 
@@ -242,11 +243,11 @@ async def test_a_retry_says_the_whole_turn_anew(tmp_path: Path) -> None:
     alone = new_room("sequential", rounds=1, names="Ada")
     model = ScriptedModel(cut_short, free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(alone)
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, alone)
+        await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
         await go_on(house, room)
-        await house.engine.retry_agent(room.id, room.agents[0].id)
+        await house.engine.rooms.retry_agent(room.id, room.agents[0].id)
         await house.log.seen(room.id, "room_completed", 3)
         said = await messages(house, room)
         assert [message.superseded for message in said[1:]] == [True, True, False]
@@ -266,8 +267,8 @@ async def test_what_a_turn_did_with_tools_is_known_to_its_rest(tmp_path: Path) -
     model, box = ScriptedModel(uses, free=True), ScriptedBox(reader())
     async with open_house(tmp_path / "a.db", FakeModels(model), box=box) as house:
         new = {**new_room("sequential", rounds=1, names="Ada"), "enabled_tools": ("look",)}
-        room = await house.engine.create_room(new)
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new)
+        await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
         await go_on(house, room)
         assert [role for role, _ in told(model, -1)] == ["user", "assistant", "tool", "assistant"]
@@ -285,20 +286,20 @@ async def test_a_rest_that_is_interrupted_goes_on_where_it_was(tmp_path: Path, h
     file, copy = tmp_path / "rooms.db", tmp_path / "copy.db"
     model = ScriptedModel(cut_short, free=True)
     async with open_house(file, FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room("sequential", rounds=1, names="Ada Bob"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential", rounds=1, names="Ada Bob"))
+        await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
         model.free = False
-        await house.engine.continue_agent(room.id, room.agents[0].id)
+        await house.engine.rooms.continue_agent(room.id, room.agents[0].id)
         (await model.called(3)).release()
         await house.log.until(room.id, lambda: data(house.log.of(room.id)[-1]).get("content") == " and more")
         if how == "crash":
             crash_copy(file, copy)
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         await house.log.seen(room.id, "room_paused")
     model = ScriptedModel(cut_short, free=True)
     async with open_house(copy if how == "crash" else file, FakeModels(model)) as house:
-        await house.engine.resume(room.id)
+        await house.engine.rooms.resume(room.id)
         await house.log.seen(room.id, "room_completed")
         assert told(model, 0)[-1] == ("assistant", "Ada says so and more")
         *_, cut, rest = await messages(house, room)
@@ -322,7 +323,7 @@ async def test_the_database_refuses_a_second_continuation(tmp_path: Path) -> Non
 async def test_only_a_turn_that_was_cut_off_can_be_continued(tmp_path: Path) -> None:
     async with talked(tmp_path) as (house, _, room):
         with pytest.raises(Refused, match="whole"):
-            await house.engine.continue_agent(room.id, room.agents[1].id)
+            await house.engine.rooms.continue_agent(room.id, room.agents[1].id)
 
     def silent(request: ModelRequest) -> Script:
         return [ModelError("no")] if request.speaker == "Ada" else words(request)
@@ -330,7 +331,7 @@ async def test_only_a_turn_that_was_cut_off_can_be_continued(tmp_path: Path) -> 
     (tmp_path / "other").mkdir()
     async with talked(tmp_path / "other", silent) as (house, _, room):
         with pytest.raises(Refused, match="said nothing"):
-            await house.engine.continue_agent(room.id, room.agents[0].id)
+            await house.engine.rooms.continue_agent(room.id, room.agents[0].id)
 
 
 def chat_parts(request: ModelRequest) -> Script:
@@ -429,16 +430,16 @@ def counted(request: ModelRequest) -> Script:
 async def test_four_pauses_leave_one_message_and_each_attempt_holds_only_what_is_new(tmp_path: Path) -> None:
     model = ScriptedModel(counted)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room("sequential", rounds=1, names="Ada"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential", rounds=1, names="Ada"))
+        await house.engine.rooms.run(room.id)
         for pause in range(1, 5):
             (await model.called(pause)).release()
             await house.log.seen(room.id, "message_chunk", pause)
-            await house.engine.pause(room.id)
+            await house.engine.pause(ROOMS, room.id)
             await house.log.seen(room.id, "room_paused", pause)
             if pause == 2:
-                await house.engine.say(room.id, "Be brief.")
-            await house.engine.resume(room.id)
+                await house.engine.rooms.say(room.id, "Be brief.")
+            await house.engine.rooms.resume(room.id)
         (await model.called(5)).finish()
         await house.log.seen(room.id, "room_completed")
         parts = [message for message in await messages(house, room) if message.role == "assistant"]
@@ -452,7 +453,7 @@ async def test_four_pauses_leave_one_message_and_each_attempt_holds_only_what_is
             ("user", "Be brief."),
             ("assistant", "words-one words-two "),
         ]
-        info = await house.engine.room(room.id)
+        info = await house.engine.show(ROOMS, room.id)
         assert info.tokens == sum(len(part.text) // 4 for part in parts)
         await check_room(house, room.id)
 
@@ -460,14 +461,14 @@ async def test_four_pauses_leave_one_message_and_each_attempt_holds_only_what_is
 async def test_a_turn_that_a_pause_cut_is_said_anew_by_a_retry(tmp_path: Path) -> None:
     model = ScriptedModel(counted)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room("sequential", rounds=1, names="Ada"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential", rounds=1, names="Ada"))
+        await house.engine.rooms.run(room.id)
         (await model.called(1)).release()
         await house.log.seen(room.id, "message_chunk", 1)
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         await house.log.seen(room.id, "room_paused")
         model.free = True
-        await house.engine.retry_agent(room.id, room.agents[0].id)
+        await house.engine.rooms.retry_agent(room.id, room.agents[0].id)
         await house.log.seen(room.id, "room_completed")
         cut, anew = (await messages(house, room))[1:]
         assert (cut.text, cut.superseded) == ("words-one ", True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import RoomInfo
@@ -41,8 +42,8 @@ def expected(name: str) -> str:
 async def test_a_fresh_sequential_room_has_the_events_of_the_protocol(tmp_path: Path) -> None:
     model = ScriptedModel(words)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room("sequential", names="Ada Bob"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential", names="Ada Bob"))
+        await house.engine.rooms.run(room.id)
         for call in range(1, 5):
             await say(house, model, room, call)
             await end(house, model, room, call)
@@ -53,8 +54,8 @@ async def test_a_fresh_sequential_room_has_the_events_of_the_protocol(tmp_path: 
 async def test_a_fresh_parallel_room_has_the_events_of_the_protocol(tmp_path: Path) -> None:
     model = ScriptedModel(words)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room("parallel", names="Ada Bob"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("parallel", names="Ada Bob"))
+        await house.engine.rooms.run(room.id)
         for call in (1, 3):
             await say(house, model, room, call)
             await say(house, model, room, call + 1)
@@ -70,15 +71,15 @@ async def test_a_cut_sequential_room_goes_on_with_the_turn_that_was_cut(
     model = ScriptedModel(words)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
         new = {**new_room("sequential", rounds=1, names="Ada Bob"), "on_resume": on_resume}
-        room = await house.engine.create_room(new)
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new)
+        await house.engine.rooms.run(room.id)
         await say(house, model, room, 1)
         await end(house, model, room, 1)
         (await model.called(2)).release()
         await house.log.seen(room.id, "message_chunk", 3)
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         await house.log.ended(room.id)
-        assert await house.engine.run(room.id) == 14
+        assert await house.engine.rooms.run(room.id) == 14
         await say(house, model, room, 3)
         await end(house, model, room, 3)
         await house.log.ended(room.id)
@@ -91,16 +92,16 @@ async def test_a_cut_parallel_round_goes_on_with_the_agents_that_were_cut(
 ) -> None:
     model = ScriptedModel(words)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room({**new_room("parallel", rounds=1), "on_resume": on_resume})
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, {**new_room("parallel", rounds=1), "on_resume": on_resume})
+        await house.engine.rooms.run(room.id)
         await say(house, model, room, 1)
         await end(house, model, room, 1)
         (await model.called(2)).release()
         await house.log.seen(room.id, "message_chunk", 3)
         # The third agent has said nothing yet: it ends without words, and no message is stored.
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         await house.log.ended(room.id)
-        await house.engine.resume(room.id)
+        await house.engine.rooms.resume(room.id)
         await say(house, model, room, 4)
         await say(house, model, room, 5)
         await end(house, model, room, 4, 5)
@@ -118,8 +119,8 @@ def failing(request: ModelRequest) -> Script:
 async def test_a_failed_turn_says_why_keeps_its_words_and_the_room_goes_on(tmp_path: Path, mode: str) -> None:
     model = ScriptedModel(failing)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room(mode, rounds=1))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room(mode, rounds=1))
+        await house.engine.rooms.run(room.id)
         (await model.called(1)).release()
         await house.log.seen(room.id, "agent_error")
         (await model.called(2)).release()
@@ -136,11 +137,11 @@ async def test_a_failed_turn_says_why_keeps_its_words_and_the_room_goes_on(tmp_p
 async def test_a_room_without_agents_fails_and_says_so(tmp_path: Path) -> None:
     model = ScriptedModel(words)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room("sequential", names=""))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential", names=""))
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "error"
         lines = story(house.log.of(room.id), room).splitlines()
         assert [line.split()[1] for line in lines] == ["room_started", "message", "error"]
         assert lines[-1] == '3 error {"content":"No agents in room"}'
-        assert (await house.engine.room(room.id)).status == "error"
+        assert (await house.engine.show(ROOMS, room.id)).status == "error"
         assert house.engine.running() == 0

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.history import model_messages
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
 from agent_tui.backend.store.reads import Said
 from agent_tui.backend.store.rows import ConversationRow, TurnRow
@@ -174,10 +175,10 @@ async def asked(tmp_path: Path, mode: str) -> dict[tuple[str, int], list[str]]:
     model = ScriptedModel(says, free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model, max_tokens=77)) as house:
         agents = tuple({"name": name, "model": "big"} for name in ("Ada", "Bob", "Cyd"))
-        room = await house.engine.create_room(
-            {"task": "Talk", "name": "", "execution_mode": mode, "max_rounds": 2, "agents": agents}
+        room = await house.engine.create(
+            ROOMS, {"task": "Talk", "name": "", "execution_mode": mode, "max_rounds": 2, "agents": agents}
         )
-        await house.engine.run(room.id)
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
     request = model.calls[0].request
     assert (request.speaker, request.task, request.round, request.max_rounds) == ("Ada", "Talk", 1, 2)
@@ -215,7 +216,8 @@ async def test_the_words_of_a_cut_attempt_that_is_said_again_are_told_to_nobody(
     model = ScriptedModel(lambda request: ["half ", "whole"])
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
         agents = ({"name": "Ada"}, {"name": "Bob"})
-        room = await house.engine.create_room(
+        room = await house.engine.create(
+            ROOMS,
             {
                 "task": "Talk",
                 "name": "",
@@ -223,15 +225,15 @@ async def test_the_words_of_a_cut_attempt_that_is_said_again_are_told_to_nobody(
                 "max_rounds": 2,
                 "agents": agents,
                 "on_resume": "again",
-            }
+            },
         )
-        await house.engine.run(room.id)
+        await house.engine.rooms.run(room.id)
         (await model.called(1)).release()
         await house.log.seen(room.id, "message_chunk")
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         await house.log.ended(room.id)
         before, model.free = len(model.calls), True
-        await house.engine.resume(room.id)
+        await house.engine.rooms.resume(room.id)
         assert await house.log.ended(room.id) == "room_completed"
     told_later = {message for call in model.calls[before:] for message in call.request.messages}
     assert ChatMessage("assistant", "half whole") in told_later

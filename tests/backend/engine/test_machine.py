@@ -15,6 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.store import reads
 from agent_tui.model.errors import Refused
@@ -117,11 +118,11 @@ class Room(RuleBasedStateMachine):
 
     @initialize(mode=st.sampled_from(MODES))
     def make(self, mode: str) -> None:
-        self.room = self.do(self.house.engine.create_room(new_room(mode, names="Ada Bob")))
+        self.room = self.do(self.house.engine.create(ROOMS, new_room(mode, names="Ada Bob")))
 
     @rule()
     def run_it(self) -> None:
-        seq = self.do(self.house.engine.run(self.room.id))
+        seq = self.do(self.house.engine.rooms.run(self.room.id))
         assert self.house.log.of(self.room.id)[seq - 1].name in ("room_started", "room_completed")
         if self.may_be is not COMPLETED:
             self.may_be = RUNNING
@@ -131,13 +132,13 @@ class Room(RuleBasedStateMachine):
     @rule()
     def resume_it_too_early(self) -> None:
         with pytest.raises(Refused):
-            self.do(self.house.engine.resume(self.room.id))
+            self.do(self.house.engine.rooms.resume(self.room.id))
 
     @precondition(lambda self: self.may_be is not IDLE)
     @rule()
     def resume_it(self) -> None:
         try:
-            self.do(self.house.engine.resume(self.room.id))
+            self.do(self.house.engine.rooms.resume(self.room.id))
         except Refused:
             assert self.may_be is not IDLE
             self.may_be = COMPLETED
@@ -149,7 +150,7 @@ class Room(RuleBasedStateMachine):
     @rule(times=st.integers(1, 3))
     def pause_it(self, times: int) -> None:
         for _ in range(times):
-            self.do(self.house.engine.pause(self.room.id))
+            self.do(self.house.engine.pause(ROOMS, self.room.id))
         if self.may_be in (RUNNING, PAUSED):
             assert self.do(self.house.log.ended(self.room.id)) in ("room_paused", "room_completed")
             self.may_be = PAUSED
@@ -165,7 +166,7 @@ class Room(RuleBasedStateMachine):
         text, key = f"words {self.number}", f"key {self.number}"
         agent = "" if to is None else self.room.agents[to].id
         saying = [
-            self.house.engine.say(self.room.id, text, when=when, to=agent, client_key=key)
+            self.house.engine.rooms.say(self.room.id, text, when=when, to=agent, client_key=key)
             for _ in range(1 + twice)
         ]
         try:
@@ -186,10 +187,10 @@ class Room(RuleBasedStateMachine):
         engine = self.house.engine
         try:
             if drop:
-                self.do(engine.drop_queued(self.room.id, id_))
+                self.do(engine.rooms.drop_queued(self.room.id, id_))
                 del self.record.words[id_]
             else:
-                queue = self.do(engine.change_queued(self.room.id, id_, f"{text}!", None))
+                queue = self.do(engine.rooms.change_queued(self.room.id, id_, f"{text}!", None))
                 self.record.words[id_] = f"{text}!", to
                 if f"{text}!" not in [waiting.content for waiting in queue]:  # it was said right afterwards
                     assert self._said()[id_] == f"{text}!"
@@ -197,17 +198,17 @@ class Room(RuleBasedStateMachine):
             assert id_ in self._said()
 
     def _said(self) -> dict[str, str]:
-        messages = self.do(self.house.engine.messages(self.room.id, None, None)).messages
+        messages = self.do(self.house.engine.messages(ROOMS, self.room.id, None, None)).messages
         return {message.id: message.content for message in messages}
 
     @rule(which=st.integers(0, 1))
     def stop_an_agent(self, which: int) -> None:
-        self.do(self.house.engine.stop_agent(self.room.id, self.room.agents[which].id))
+        self.do(self.house.engine.rooms.stop_agent(self.room.id, self.room.agents[which].id))
         self._look()
 
     @rule(which=st.integers(0, 1))
     def skip_an_agent(self, which: int) -> None:
-        self.do(self.house.engine.skip_agent(self.room.id, self.room.agents[which].id))
+        self.do(self.house.engine.rooms.skip_agent(self.room.id, self.room.agents[which].id))
         self._look()
 
     @rule(which=st.integers(0, 1))
@@ -216,7 +217,7 @@ class Room(RuleBasedStateMachine):
         stands = self._status() != "running"  # else its newest turn may be another one by then
         _, turns = self.do(self.house.store.read(reads.state, self.room.id))
         try:
-            self.do(self.house.engine.retry_agent(self.room.id, agent))
+            self.do(self.house.engine.rooms.retry_agent(self.room.id, agent))
         except Refused:  # it did not speak, or others did since
             return
         own = [row for row in turns if row.agent_id == agent]
@@ -228,7 +229,7 @@ class Room(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1))
     def continue_an_agent(self, which: int) -> None:
         try:
-            self.do(self.house.engine.continue_agent(self.room.id, self.room.agents[which].id))
+            self.do(self.house.engine.rooms.continue_agent(self.room.id, self.room.agents[which].id))
         except Refused:  # it said nothing, or all
             return
         self.may_be = RUNNING
@@ -277,10 +278,10 @@ class Room(RuleBasedStateMachine):
         self.model.free = True
         for call in self.model.calls:
             call.finish()
-        self.do(self.house.engine.run(self.room.id))
+        self.do(self.house.engine.rooms.run(self.room.id))
         assert self.do(self.house.log.ended(self.room.id)) == "room_completed"
         self.do(check_room(self.house, self.room.id))
-        page = self.do(self.house.engine.messages(self.room.id, None, None))
+        page = self.do(self.house.engine.messages(ROOMS, self.room.id, None, None))
         self._remember()
         names = {agent.id: agent.name for agent in self.room.agents}
         self.record.check(page.messages, self.requests, names)
@@ -289,7 +290,7 @@ class Room(RuleBasedStateMachine):
         self.requests += [call.request for call in self.model.calls]
 
     def _status(self) -> str:
-        return self.do(self.house.engine.room(self.room.id)).status
+        return self.do(self.house.engine.show(ROOMS, self.room.id)).status
 
     def _reopen(self, file: Path, *, resume: bool) -> None:
         ran = self.may_be is RUNNING
@@ -306,7 +307,7 @@ class Room(RuleBasedStateMachine):
         self.do(self._look_once())
 
     async def _look_once(self) -> None:
-        now = await self.house.engine.room(self.room.id)
+        now = await self.house.engine.show(ROOMS, self.room.id)
         assert now.status in self.may_be
         if now.status == "completed":
             self.may_be = COMPLETED

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.call import MAX_WAITING_PIECES
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS
 from agent_tui.backend.hub import Frame
@@ -33,8 +34,8 @@ BUSY = ModelError("too busy", retryable=True)
 
 async def ran(house: House, mode: str = "sequential", names: str = "Ada", end: str = "room_completed") -> str:
     """Run a room of one round to its ``end``; return its id."""
-    room = await house.engine.create_room(new_room(mode, rounds=1, names=names))
-    await house.engine.run(room.id)
+    room = await house.engine.create(ROOMS, new_room(mode, rounds=1, names=names))
+    await house.engine.rooms.run(room.id)
     assert await house.log.ended(room.id) == end
     await check_room(house, room.id)
     return room.id
@@ -45,7 +46,7 @@ def errors(house: House, room_id: str) -> list[str]:
 
 
 async def said(house: House, room_id: str) -> list[Message]:
-    page = await house.engine.messages(room_id, None, None)
+    page = await house.engine.messages(ROOMS, room_id, None, None)
     return page.messages[1:]
 
 
@@ -131,8 +132,8 @@ async def test_an_agent_without_a_provider_fails_and_the_others_speak(tmp_path: 
         new = new_room(mode, rounds=1, names="Ada Bob")
         ada, bob = new["agents"]
         lost = {**new, "agents": ({**ada, "provider_id": "missing"}, bob)}
-        room = await house.engine.create_room(lost)
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, lost)
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
         assert errors(house, room.id) == ["No LLM provider configured"]
         starts = [
@@ -200,10 +201,10 @@ async def test_a_model_that_does_not_let_go_does_not_keep_a_room_from_pausing(tm
     model = Stubborn()
     timing = Timing(grace=0.01)
     async with open_house(tmp_path / "rooms.db", FakeModels(model), timing=timing) as house:
-        room = await house.engine.create_room(new_room("sequential"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential"))
+        await house.engine.rooms.run(room.id)
         await model.asked.wait()
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         assert await house.log.ended(room.id) == "room_paused"
         await check_room(house, room.id)
         assert [message.text for message in await said(house, room.id)] == ["mine"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.model.events import RoomInfo
 from tests.backend.engine.house import MODES, House, crash_copy, new_room, open_house, words
 from tests.backend.engine.invariants import check_room
@@ -24,8 +25,8 @@ async def completed(
     """Give a room of one round of Ada and Bob that is completed; what is said next waits for the test."""
     model = ScriptedModel(words, free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room(mode, rounds=1, names="Ada Bob"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room(mode, rounds=1, names="Ada Bob"))
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
         model.free = False
         yield house, model, room
@@ -34,21 +35,21 @@ async def completed(
 async def retry(house: House, model: ScriptedModel, room: RoomInfo) -> None:
     """Let Bob's turn be said again, up to its first chunk."""
     chunks = house.log.names(room.id).count("message_chunk")
-    await house.engine.retry_agent(room.id, room.agents[1].id)
+    await house.engine.rooms.retry_agent(room.id, room.agents[1].id)
     (await model.called(3)).release()
     await house.log.seen(room.id, "message_chunk", chunks + 1)
 
 
 async def check_waits_for_round_two(house: House, model: ScriptedModel, room: RoomInfo) -> None:
     """Check that the room is paused after its first round, the change kept, and goes on when resumed."""
-    now = await house.engine.room(room.id)
+    now = await house.engine.show(ROOMS, room.id)
     assert (now.max_rounds, now.current_round, now.status, now.interrupted) == (2, 1, "paused", "")
     await check_room(house, room.id)
     model.free = True
-    await house.engine.resume(room.id)
+    await house.engine.rooms.resume(room.id)
     await house.log.seen(room.id, "round_end", 2)
     assert await house.log.ended(room.id) == "room_completed"
-    assert (await house.engine.room(room.id)).max_rounds == 2
+    assert (await house.engine.show(ROOMS, room.id)).max_rounds == 2
     await check_room(house, room.id)
 
 
@@ -58,7 +59,7 @@ async def test_rounds_added_while_a_completed_room_says_a_turn_again_are_kept_an
 ) -> None:
     async with completed(tmp_path, mode) as (house, model, room):
         await retry(house, model, room)
-        changed = await house.engine.change_room(room.id, MORE)
+        changed = await house.engine.change(ROOMS, room.id, MORE)
         assert (changed.max_rounds, changed.status) == (2, "running")
         model.calls[2].finish()
         await house.log.seen(room.id, "room_paused")
@@ -74,7 +75,7 @@ async def test_rounds_added_at_any_moment_around_the_end_of_a_retry_are_kept_and
         model.calls[2].finish()
         for _ in range(turns):
             await asyncio.sleep(0)
-        assert (await house.engine.change_room(room.id, MORE)).max_rounds == 2
+        assert (await house.engine.change(ROOMS, room.id, MORE)).max_rounds == 2
         await house.log.seen(room.id, "room_paused")
         await check_waits_for_round_two(house, model, room)
 
@@ -86,7 +87,7 @@ async def test_rounds_added_once_the_end_of_a_retry_is_on_record_are_kept_and_wa
 
         def change_after_the_last_word(names: list[str]) -> None:
             if "message_end" in names and not changing:
-                changing.append(asyncio.create_task(house.engine.change_room(room.id, MORE)))
+                changing.append(asyncio.create_task(house.engine.change(ROOMS, room.id, MORE)))
 
         house.log.watchers.append(lambda frames: change_after_the_last_word([f.name for f in frames]))
         model.calls[2].finish()
@@ -98,10 +99,10 @@ async def test_rounds_added_once_the_end_of_a_retry_is_on_record_are_kept_and_wa
 async def test_a_retry_right_after_rounds_were_added_goes_on_with_them(tmp_path: Path) -> None:
     async with completed(tmp_path) as (house, model, room):
         model.free = True
-        assert (await house.engine.change_room(room.id, MORE)).status == "paused"
-        assert (await house.engine.retry_agent(room.id, room.agents[1].id)).max_rounds == 2
+        assert (await house.engine.change(ROOMS, room.id, MORE)).status == "paused"
+        assert (await house.engine.rooms.retry_agent(room.id, room.agents[1].id)).max_rounds == 2
         await house.log.seen(room.id, "room_completed", 2)
-        assert (await house.engine.room(room.id)).current_round == 2
+        assert (await house.engine.show(ROOMS, room.id)).current_round == 2
         await check_room(house, room.id)
 
 
@@ -111,8 +112,8 @@ async def test_a_room_that_is_told_to_go_on_while_it_says_a_turn_again_does_not_
 ) -> None:
     async with completed(tmp_path) as (house, model, room):
         await retry(house, model, room)
-        await house.engine.change_room(room.id, MORE)
-        await (house.engine.resume(room.id) if go_on == "resume" else house.engine.run(room.id))
+        await house.engine.change(ROOMS, room.id, MORE)
+        await (house.engine.rooms.resume(room.id) if go_on == "resume" else house.engine.rooms.run(room.id))
         model.free = True
         model.calls[2].finish()
         await house.log.seen(room.id, "room_completed", 2)
@@ -125,8 +126,8 @@ async def test_rounds_added_and_taken_back_while_a_turn_is_said_again_let_the_ro
 ) -> None:
     async with completed(tmp_path) as (house, model, room):
         await retry(house, model, room)
-        await house.engine.change_room(room.id, MORE)
-        await house.engine.change_room(room.id, {"max_rounds": 1})
+        await house.engine.change(ROOMS, room.id, MORE)
+        await house.engine.change(ROOMS, room.id, {"max_rounds": 1})
         model.calls[2].finish()
         await house.log.seen(room.id, "room_completed", 2)
         assert "room_paused" not in house.log.names(room.id)
@@ -136,15 +137,15 @@ async def test_rounds_added_and_taken_back_while_a_turn_is_said_again_let_the_ro
 async def test_a_crash_while_added_rounds_wait_for_a_retry_speaks_nothing_by_itself(tmp_path: Path) -> None:
     async with completed(tmp_path) as (house, model, room):
         await retry(house, model, room)
-        await house.engine.change_room(room.id, MORE)
+        await house.engine.change(ROOMS, room.id, MORE)
         copy = crash_copy(house.store.file, tmp_path / "copy.db")
     model = ScriptedModel(words, free=True)
     async with open_house(copy, FakeModels(model), resume=True) as house:
         await house.load(room.id)
-        now = await house.engine.room(room.id)
+        now = await house.engine.show(ROOMS, room.id)
         assert (now.status, now.interrupted, now.max_rounds) == ("paused", "crash", 2)
         assert model.calls == []
-        await house.engine.resume(room.id)
+        await house.engine.rooms.resume(room.id)
         assert await house.log.ended(room.id) == "room_completed"
         await check_room(house, room.id)
         assert [call.request.round for call in model.calls] == [1, 2, 2]

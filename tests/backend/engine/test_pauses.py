@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.hub import Frame
 from tests.backend.engine.house import MODES, House, PacedModel, crash_copy, new_room, open_house
 from tests.backend.engine.invariants import check_room
@@ -23,28 +24,28 @@ LAST_WORDS = {"sequential": 33, "parallel": 45}
 async def pause_at(house: House, model: PacedModel, mode: str, index: int) -> None:
     """Run a room, pause it as soon as event number ``index`` is on record, let it go on to the end."""
     engine, log, task = house.engine, house.log, f"{mode} {index:03d}"
-    room = await engine.create_room(new_room(mode, task=task))
+    room = await engine.create(ROOMS, new_room(mode, task=task))
     pauses: list[asyncio.Task[object]] = []
 
     def watch(frames: list[Frame]) -> None:
         if any(frame.seq == index and frame.room_id == room.id for frame in frames):
             model.held.add(task)
-            pauses.append(asyncio.create_task(engine.pause(room.id)))
+            pauses.append(asyncio.create_task(engine.pause(ROOMS, room.id)))
 
     log.watchers.append(watch)
-    await engine.run(room.id)
+    await engine.rooms.run(room.id)
     await log.until(room.id, lambda: bool(pauses))
     await pauses[0]
     if await log.ended(room.id) == "room_paused":
-        stopped = await engine.room(room.id)
+        stopped = await engine.show(ROOMS, room.id)
         assert (stopped.status, stopped.interrupted) == ("paused", "pause"), index
         await check_room(house, room.id)
         model.held.discard(task)
-        await (engine.run(room.id) if index % 2 else engine.resume(room.id))
+        await (engine.rooms.run(room.id) if index % 2 else engine.rooms.resume(room.id))
         assert await log.ended(room.id) == "room_completed", index
     else:
         assert index >= LAST_WORDS[mode], index  # nothing was left to say
-    assert (await engine.room(room.id)).status == "completed"
+    assert (await engine.show(ROOMS, room.id)).status == "completed"
     await check_room(house, room.id)
 
 
@@ -68,8 +69,8 @@ async def test_a_crash_after_any_commit_loses_and_doubles_nothing(tmp_path: Path
     async with open_house(file, FakeModels(model)) as house:
         model.watch(house.log)
         house.log.watchers.append(copy)
-        room = await house.engine.create_room(new_room(mode, names="Ada Bob"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room(mode, names="Ada Bob"))
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
     assert len(copies) == COMMITS[mode]
     for dead in copies:
@@ -81,11 +82,11 @@ async def go_on_after_crash(file: Path, room_id: str) -> None:
     async with open_house(file, FakeModels(model)) as house:
         model.watch(house.log)
         await house.load(room_id)
-        stopped = await house.engine.room(room_id)
+        stopped = await house.engine.show(ROOMS, room_id)
         assert stopped.status in ("paused", "completed"), file
         await check_room(house, room_id)
         if stopped.status == "paused":
             assert stopped.interrupted == "crash"
-            await house.engine.resume(room_id)
+            await house.engine.rooms.resume(room_id)
             assert await house.log.ended(room_id) == "room_completed"
         await check_room(house, room_id)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.store import reads
@@ -33,8 +34,8 @@ from tests.fakes.scripted_model import FakeModels, ScriptedModel
 
 async def speaking(house: House, model: ScriptedModel, mode: str) -> RoomInfo:
     """Make a room and run it until its first chunk is on record."""
-    room = await house.engine.create_room(new_room(mode))
-    await house.engine.run(room.id)
+    room = await house.engine.create(ROOMS, new_room(mode))
+    await house.engine.rooms.run(room.id)
     (await model.called(1)).release()
     await house.log.seen(room.id, "message_chunk")
     return room
@@ -52,18 +53,18 @@ async def test_a_stop_cuts_the_rooms_and_they_go_on_at_the_next_start(tmp_path: 
         room = await speaking(house, model, mode)
         await house.engine.stop_all("handover")
         assert house.log.names(room.id)[-1] == "room_paused"
-        stopped = await house.engine.room(room.id)
+        stopped = await house.engine.show(ROOMS, room.id)
         assert (stopped.status, stopped.interrupted) == ("paused", "handover")
         await check_room(house, room.id)
         with pytest.raises(Refused) as refused:
-            await house.engine.run(room.id)
+            await house.engine.rooms.run(room.id)
         assert refused.value.status == 503
     async with open_house(file, free_models(), resume=True) as house:
         assert house.engine.running() == 1 or house.log.names(room.id)[-1] == "room_completed"
         await house.log.ended(room.id)
         await house.load(room.id)
         await check_room(house, room.id)
-        assert (await house.engine.room(room.id)).status == "completed"
+        assert (await house.engine.show(ROOMS, room.id)).status == "completed"
 
 
 async def test_without_resume_rooms_stay_paused_also_at_later_starts(tmp_path: Path) -> None:
@@ -73,18 +74,18 @@ async def test_without_resume_rooms_stay_paused_also_at_later_starts(tmp_path: P
     for resume in (False, True):
         async with open_house(file, free_models(), resume=resume) as house:
             assert house.engine.running() == 0
-            assert (await house.engine.room(room.id)).status == "paused"
+            assert (await house.engine.show(ROOMS, room.id)).status == "paused"
 
 
 async def test_what_a_person_paused_stays_paused(tmp_path: Path) -> None:
     file, model = tmp_path / "rooms.db", ScriptedModel(words)
     async with open_house(file, FakeModels(model)) as house:
         room = await speaking(house, model, "sequential")
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         await house.log.ended(room.id)
     async with open_house(file, free_models(), resume=True) as house:
         assert house.engine.running() == 0
-        assert (await house.engine.room(room.id)).interrupted == "pause"
+        assert (await house.engine.show(ROOMS, room.id)).interrupted == "pause"
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -117,7 +118,7 @@ async def test_a_crash_in_the_middle_of_a_pause_adds_only_what_is_missing(tmp_pa
         house.log.watchers.append(
             lambda frames: copies.append(crash_copy(tmp_path / "rooms.db", tmp_path / f"{len(copies)}.db"))
         )
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         await house.log.ended(room.id)
         whole = house.log.names(room.id)
     assert len(copies) > 2
@@ -125,10 +126,10 @@ async def test_a_crash_in_the_middle_of_a_pause_adds_only_what_is_missing(tmp_pa
         async with open_house(copy, free_models(), resume=True) as house:
             await house.load(room.id)
             assert sorted(house.log.names(room.id)) == sorted(whole)
-            stopped = await house.engine.room(room.id)
+            stopped = await house.engine.show(ROOMS, room.id)
             assert (stopped.status, stopped.interrupted) == ("paused", "pause")
             await check_room(house, room.id)
-            await house.engine.resume(room.id)
+            await house.engine.rooms.resume(room.id)
             assert await house.log.ended(room.id) == "room_completed"
             await check_room(house, room.id)
 
@@ -149,13 +150,13 @@ async def test_a_second_restart_after_a_crash_changes_nothing(tmp_path: Path) ->
 
 async def test_a_deletion_that_a_crash_interrupted_is_finished(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        room = await house.engine.create_room(new_room("sequential"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential"))
+        await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
         await house.store.append(room.id, (), [ConversationSet({"desired": "deleted"})])
-        assert await house.engine.rooms() == []
+        assert await house.engine.listed(ROOMS) == []
         with pytest.raises(NotFound):
-            await house.engine.run(room.id)
+            await house.engine.rooms.run(room.id)
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         assert await house.store.read(reads.conversations, deleted=True) == []
         assert await house.store.read(reads.frames, room.id, 0, 10) == []
@@ -170,12 +171,12 @@ async def test_a_clock_that_jumps_back_changes_no_order(tmp_path: Path) -> None:
 
     timing = Timing(now=backwards)
     async with open_house(tmp_path / "rooms.db", free_models(), timing=timing) as house:
-        rooms = [await house.engine.create_room(new_room("sequential")) for _ in range(3)]
-        assert [room.id for room in await house.engine.rooms()] == [room.id for room in rooms]
-        await house.engine.run(rooms[0].id)
+        rooms = [await house.engine.create(ROOMS, new_room("sequential")) for _ in range(3)]
+        assert [room.id for room in await house.engine.listed(ROOMS)] == [room.id for room in rooms]
+        await house.engine.rooms.run(rooms[0].id)
         await house.log.ended(rooms[0].id)
         await check_room(house, rooms[0].id)
-        page = await house.engine.messages(rooms[0].id, None, None)
+        page = await house.engine.messages(ROOMS, rooms[0].id, None, None)
         created = [message.created_at for message in page.messages]
         assert created == sorted(created, reverse=True)
 
@@ -223,7 +224,7 @@ async def test_a_disk_that_stays_full_stops_the_room_and_it_is_closed_when_there
             # Nothing was shown that is not on record.
             stored = await house.store.read(reads.frames, room.id, 0, 1000)
             assert shown == stored[: len(shown)]
-            stopped = await house.engine.room(room.id)
+            stopped = await house.engine.show(ROOMS, room.id)
             assert (stopped.status, stopped.interrupted) == ("paused", "crash")
             await clock.advance(6)
             space.free()
@@ -231,6 +232,6 @@ async def test_a_disk_that_stays_full_stops_the_room_and_it_is_closed_when_there
             assert await house.log.ended(room.id) == "room_paused"
             await check_room(house, room.id)
             model.free = True
-            await house.engine.resume(room.id)
+            await house.engine.rooms.resume(room.id)
             assert await house.log.ended(room.id) == "room_completed"
             await check_room(house, room.id)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.models.model import ModelRequest, ThinkingPiece
 from tests.backend.engine.chat_house import call, statuses
@@ -37,9 +38,9 @@ async def killed_everywhere(tmp_path: Path, mode: str) -> tuple[str, list[Path]]
     box = ScriptedBox(reader(), reader("broken", crash), writer(), allow=("change",))
     async with open_house(tmp_path / "a.db", models(says), box=box, timing=QUICK) as house:
         tools = ("look", "broken", "change")
-        room = await house.engine.create_room(a_room(mode, enabled_tools=tools))
+        room = await house.engine.create(ROOMS, a_room(mode, enabled_tools=tools))
         house.log.watchers.append(copy)
-        await house.engine.run(room.id)
+        await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
         await check_room(house, room.id)
     return room.id, copies
@@ -59,7 +60,7 @@ async def test_whenever_it_is_killed_nothing_runs_again_and_the_room_goes_on(
         async with open_house(dead, source, box=box, timing=QUICK) as house:
             await house.load(id_)
             await check_room(house, id_)
-            room = await house.engine.room(id_)
+            room = await house.engine.show(ROOMS, id_)
             assert (look.ran, change.ran, source.model.calls) == ([], [], [])  # type: ignore[attr-defined]
             for message in await said(house, id_):
                 calls = [step.id for step in message.steps if step.type == "tool_call"]
@@ -68,7 +69,7 @@ async def test_whenever_it_is_killed_nothing_runs_again_and_the_room_goes_on(
                 assert not {"asks", "running", ""} & set(statuses(message))
                 seen |= set(statuses(message))
             if room.status != "completed":
-                await house.engine.resume(id_)
+                await house.engine.rooms.resume(id_)
                 await house.log.until(id_, lambda h=house: h.log.of(id_)[-1].name == "room_completed")  # type: ignore[misc]
             await check_room(house, id_)
             assert (look.ran, change.ran) == ([], [])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.engine.chat_asks import Word
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.hub import Frame
 from agent_tui.backend.models.model import ModelRequest
@@ -67,7 +68,7 @@ def a_room(mode: str = "sequential", names: str = "Ada Bob", rounds: int = 1, **
 
 
 async def said(house: House, room_id: str) -> list[Message]:
-    page = await house.engine.messages(room_id, None, None)
+    page = await house.engine.messages(ROOMS, room_id, None, None)
     return [message for message in page.messages if message.role == "assistant"]
 
 
@@ -99,8 +100,8 @@ def original_view(frames: list[Frame]) -> dict[str, str]:
 async def test_an_agent_looks_and_then_says_what_it_saw(tmp_path: Path, mode: str) -> None:
     look = reader()
     async with open_house(tmp_path / "a.db", models(), box=ScriptedBox(look), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room(mode))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, a_room(mode))
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
         await check_room(house, room.id)
         ada, bob = await said(house, room.id)
@@ -117,8 +118,8 @@ async def test_an_agent_looks_and_then_says_what_it_saw(tmp_path: Path, mode: st
 async def test_a_room_that_allows_no_tools_is_as_ever(tmp_path: Path) -> None:
     says = models(lambda request: ["Words."])
     async with open_house(tmp_path / "a.db", says, box=ScriptedBox(reader()), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room(enabled_tools=()))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, a_room(enabled_tools=()))
+        await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
         await check_room(house, room.id)
         assert says.model.calls[0].request.tools == ()  # type: ignore[attr-defined]
@@ -135,16 +136,16 @@ async def test_only_tools_that_the_room_allows_are_offered_and_run(tmp_path: Pat
 
     source = models(says)
     async with open_house(tmp_path / "a.db", source, box=ScriptedBox(reader(), other), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room(names="Ada", enabled_tools=("look",)))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, a_room(names="Ada", enabled_tools=("look",)))
+        await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
         request = source.model.calls[0].request  # type: ignore[attr-defined]
         assert [spec.name for spec in request.tools] == ["look"]
         (ada,) = await said(house, room.id)
         assert (statuses(ada), other.ran) == (["failed"], [])
         assert "is not enabled" in results(ada)[0][0]
-        await house.engine.change_room(room.id, {"enabled_tools": (), "max_rounds": 2})
-        assert (await house.engine.room(room.id)).enabled_tools == ()
+        await house.engine.change(ROOMS, room.id, {"enabled_tools": (), "max_rounds": 2})
+        assert (await house.engine.show(ROOMS, room.id)).enabled_tools == ()
 
 
 # --- pauses, stops ----------------------------------------------------------------------------------------
@@ -156,10 +157,10 @@ async def test_a_pause_inside_a_tool_cuts_it_and_the_turn_is_said_again(tmp_path
     look = reader(does=once)
     source = models()
     async with open_house(tmp_path / "a.db", source, box=ScriptedBox(look), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room(mode, names="Ada"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, a_room(mode, names="Ada"))
+        await house.engine.rooms.run(room.id)
         await once.begun.wait()
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         assert await house.log.ended(room.id) == "room_paused"
         await check_room(house, room.id)
         (cut,) = await said(house, room.id)
@@ -167,7 +168,7 @@ async def test_a_pause_inside_a_tool_cuts_it_and_the_turn_is_said_again(tmp_path
         assert "cut: the answer was stopped" in results(cut)[0][0]
         assert (len(look.ran), look.ended) == (1, ["cancelled"])
 
-        await house.engine.resume(room.id)
+        await house.engine.rooms.resume(room.id)
         await house.log.until(room.id, lambda: house.log.of(room.id)[-1].name == "room_completed")
         await check_room(house, room.id)
         again = (await said(house, room.id))[-1]
@@ -187,17 +188,17 @@ async def test_a_pause_while_a_call_asks_ends_it_unrun(tmp_path: Path) -> None:
         return [call("change")]
 
     async with open_house(tmp_path / "a.db", models(says), box=ScriptedBox(change), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room(names="Ada"))
+        room = await house.engine.create(ROOMS, a_room(names="Ada"))
         with house.engine.attend(room.id):
-            await house.engine.run(room.id)
+            await house.engine.rooms.run(room.id)
             message_id, step_id = await stands(house, room.id, "asks")
-            await house.engine.pause(room.id)
+            await house.engine.pause(ROOMS, room.id)
             assert await house.log.ended(room.id) == "room_paused"
             await check_room(house, room.id)
             (cut,) = await said(house, room.id)  # it said nothing, but what it called can be seen
             assert (cut.text, statuses(cut), change.ran) == ("", ["cut"], [])
             with pytest.raises(Refused) as refused:
-                await house.engine.answer(room.id, message_id, step_id, Word("once"))
+                await house.engine.answer(ROOMS, room.id, message_id, step_id, Word("once"))
             assert refused.value.status == 409
 
 
@@ -207,11 +208,13 @@ async def test_an_agent_that_is_stopped_inside_a_tool_keeps_what_it_said(
 ) -> None:
     look = reader(does=hang)
     async with open_house(tmp_path / "a.db", models(), box=ScriptedBox(look), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room(names="Ada"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, a_room(names="Ada"))
+        await house.engine.rooms.run(room.id)
         await stands(house, room.id, "running")
         agent = room.agents[0].id
-        await (house.engine.stop_agent if act == "stop" else house.engine.skip_agent)(room.id, agent)
+        await (house.engine.rooms.stop_agent if act == "stop" else house.engine.rooms.skip_agent)(
+            room.id, agent
+        )
         assert await house.log.ended(room.id) == rest
         await check_room(house, room.id)
         (cut,) = await said(house, room.id)
@@ -222,10 +225,10 @@ async def test_words_that_are_said_now_cut_a_tool_and_the_agent_speaks_again(tmp
     once = HangsOnce()
     look = reader(does=once)
     async with open_house(tmp_path / "a.db", models(), box=ScriptedBox(look), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room(names="Ada"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, a_room(names="Ada"))
+        await house.engine.rooms.run(room.id)
         await once.begun.wait()
-        await house.engine.say(room.id, "Look there!", when="now")
+        await house.engine.rooms.say(room.id, "Look there!", when="now")
         assert await house.log.ended(room.id) == "room_completed"
         await check_room(house, room.id)
         assert [message.interrupted for message in await said(house, room.id)] == ["interject", ""]
@@ -236,11 +239,11 @@ async def test_a_turn_that_uses_up_the_budget_in_its_loop_is_cut(tmp_path: Path)
     source = models(lambda request: ["Words " * 100, call("look")])
     source.charged = Terms()
     async with open_house(tmp_path / "a.db", source, box=ScriptedBox(look), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room(names="Ada", max_tokens=400))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, a_room(names="Ada", max_tokens=400))
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_paused"
         await check_room(house, room.id)
-        assert (await house.engine.room(room.id)).interrupted == "budget"
+        assert (await house.engine.show(ROOMS, room.id)).interrupted == "budget"
         assert 1 <= len(look.ran) < 5
 
 
@@ -249,8 +252,8 @@ async def test_an_agent_that_never_stops_calling_fails_and_the_room_goes_on(tmp_
         return [call("look")] if request.speaker == "Ada" else ["Enough."]
 
     async with open_house(tmp_path / "a.db", models(says), box=ScriptedBox(reader()), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room())
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, a_room())
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
         await check_room(house, room.id)
         ada, bob = await said(house, room.id)
@@ -268,24 +271,24 @@ async def test_a_tool_that_asks_waits_for_a_word_and_one_word_may_allow_the_rest
         return ["Done."] if request.messages[-1].role == "tool" else [call("change", {"by": "us"})]
 
     async with open_house(tmp_path / "a.db", models(says), box=ScriptedBox(change), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room())
+        room = await house.engine.create(ROOMS, a_room())
         with house.engine.attend(room.id):
-            await house.engine.run(room.id)
+            await house.engine.rooms.run(room.id)
             message_id, step_id = await stands(house, room.id, "asks")
             assert change.ran == []
-            page = await house.engine.messages(room.id, None, None)
+            page = await house.engine.messages(ROOMS, room.id, None, None)
             (step,) = page.messages[-1].steps
             assert (page.messages[-1].status, step.status) == ("streaming", "asks")
             assert step.ask is not None
             assert step.ask.call == 'change {"by": "us"}'
             with pytest.raises(NotFound):
-                await house.engine.answer(room.id, message_id, "step-9", Word("once"))
-            await house.engine.answer(room.id, message_id, step_id, Word("conversation"))
+                await house.engine.answer(ROOMS, room.id, message_id, "step-9", Word("once"))
+            await house.engine.answer(ROOMS, room.id, message_id, step_id, Word("conversation"))
             assert await house.log.ended(room.id) == "room_completed"
         await check_room(house, room.id)
         assert len(change.ran) == 2  # Ada's and Bob's
-        other = await house.engine.create_room(a_room(names="Ada"))
-        await house.engine.run(other.id)
+        other = await house.engine.create(ROOMS, a_room(names="Ada"))
+        await house.engine.rooms.run(other.id)
         await house.log.ended(other.id)
         (ada,) = await said(house, other.id)  # the rule was of the first room, and nobody is there to ask
         assert statuses(ada) == ["denied"]
@@ -294,19 +297,19 @@ async def test_a_tool_that_asks_waits_for_a_word_and_one_word_may_allow_the_rest
 
 async def test_a_deleted_room_takes_its_steps_and_rules_with_it(tmp_path: Path) -> None:
     async with open_house(tmp_path / "a.db", models(), box=ScriptedBox(reader()), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room(names="Ada"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, a_room(names="Ada"))
+        await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
-        await house.engine.delete_room(room.id)
+        await house.engine.delete(ROOMS, room.id)
         with pytest.raises(NotFound):
-            await house.engine.answer(room.id, "m", "s", Word("once"))
+            await house.engine.answer(ROOMS, room.id, "m", "s", Word("once"))
 
 
 async def test_what_is_under_way_is_listed_with_its_steps_so_far(tmp_path: Path) -> None:
     look = reader(does=hang)
     async with open_house(tmp_path / "a.db", models(), box=ScriptedBox(look), timing=QUICK) as house:
-        room = await house.engine.create_room(a_room("parallel", names="Ada"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, a_room("parallel", names="Ada"))
+        await house.engine.rooms.run(room.id)
         await stands(house, room.id, "running")
         (ada,) = await said(house, room.id)
         assert (ada.status, ada.text, kinds(ada), statuses(ada)) == (
@@ -334,10 +337,10 @@ async def test_the_tools_of_the_house_work_in_the_folder_of_the_room(tmp_path: P
 
     box = Toolbox(lambda: Config(tmp_path / "config.toml"))
     async with open_house(tmp_path / "a.db", models(says), box=box, timing=QUICK) as house:
-        room = await house.engine.create_room(
-            a_room(names="Ada", enabled_tools=("read_file",), workspace=str(folder))
+        room = await house.engine.create(
+            ROOMS, a_room(names="Ada", enabled_tools=("read_file",), workspace=str(folder))
         )
-        await house.engine.run(room.id)
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
         (ada,) = await said(house, room.id)
         assert sorted(statuses(ada)) == ["done", "failed"]
@@ -352,8 +355,8 @@ async def test_the_tools_of_the_house_work_in_the_folder_of_the_room(tmp_path: P
 async def test_bad_tools_and_folders_are_refused(tmp_path: Path, fields: dict[str, Any]) -> None:
     async with open_house(tmp_path / "a.db", models(), box=ScriptedBox(), timing=QUICK) as house:
         with pytest.raises(Refused) as refused:
-            await house.engine.create_room(a_room(**fields))
+            await house.engine.create(ROOMS, a_room(**fields))
         assert refused.value.status == 422
-        room = await house.engine.create_room(a_room())
+        room = await house.engine.create(ROOMS, a_room())
         with pytest.raises(Refused):
-            await house.engine.change_room(room.id, {**fields})
+            await house.engine.change(ROOMS, room.id, {**fields})

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.agents import PALETTE
+from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.settings import Values
 from tests.backend.engine.house import free_models, new_room, open_house, words
@@ -20,15 +21,15 @@ AGENT = {"name": "Ada"}
 async def test_a_room_gets_a_name_from_its_task_and_the_default_models(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         task = "\n  Which database shall we use for sessions that must survive a restart?\nThink of costs."
-        room = await house.engine.create_room({"task": task})
+        room = await house.engine.create(ROOMS, {"task": task})
         assert room.name == "Which database shall we use for sessions that must survive a"
         assert (room.status, room.execution_mode, room.current_round) == ("idle", "sequential", 0)
         assert (room.max_rounds, room.last_event_id, room.keep_running) == (3, 0, False)
         assert {(agent.provider_id, agent.model) for agent in room.agents} == {("scripts", "scripts-model")}
         assert [agent.turn_order for agent in room.agents] == [0, 1, 2]
         assert room.created_at.endswith("+00:00")
-        assert await house.engine.room(room.id) == room
-        assert await house.engine.rooms() == [room]
+        assert await house.engine.show(ROOMS, room.id) == room
+        assert await house.engine.listed(ROOMS) == [room]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ async def test_a_room_gets_a_name_from_its_task_and_the_default_models(tmp_path:
 )
 async def test_default_agents_speak_the_language_of_the_task(tmp_path: Path, task: str, name: str) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        agents = (await house.engine.create_room({"task": task})).agents
+        agents = (await house.engine.create(ROOMS, {"task": task})).agents
         assert agents[0].name == name
         assert len({agent.name for agent in agents}) == len({agent.system_prompt for agent in agents}) == 3
 
@@ -52,7 +53,7 @@ async def test_agents_keep_what_they_were_given(tmp_path: Path) -> None:
             "provider_id": "local",
         }
         modelled = {"name": "Bob", "color": "blue", "provider_id": "local"}
-        agents = (await house.engine.create_room({"task": "Talk", "agents": (named, modelled)})).agents
+        agents = (await house.engine.create(ROOMS, {"task": "Talk", "agents": (named, modelled)})).agents
         ada, bob = agents
         assert (ada.color, ada.system_prompt, ada.model, ada.provider_id) == (
             "#abcdef",
@@ -65,7 +66,7 @@ async def test_agents_keep_what_they_were_given(tmp_path: Path) -> None:
 
 async def test_two_agents_of_one_name_are_told_apart_by_id_and_colour(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        agents = (await house.engine.create_room({"task": "Talk", "agents": (AGENT, AGENT)})).agents
+        agents = (await house.engine.create(ROOMS, {"task": "Talk", "agents": (AGENT, AGENT)})).agents
         assert agents[0].name == agents[1].name
         assert agents[0].id != agents[1].id
         assert agents[0].color != agents[1].color
@@ -105,9 +106,9 @@ async def test_a_room_out_of_bounds_is_refused_with_a_clear_title(
 ) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         with pytest.raises(Refused) as refused:
-            await house.engine.create_room(new)
+            await house.engine.create(ROOMS, new)
         assert (refused.value.title, refused.value.status) == (title, 422)
-        assert await house.engine.rooms() == []
+        assert await house.engine.listed(ROOMS) == []
 
 
 async def test_the_largest_room_allowed_is_allowed(tmp_path: Path) -> None:
@@ -119,31 +120,31 @@ async def test_the_largest_room_allowed_is_allowed(tmp_path: Path) -> None:
             "max_rounds": 1000,
             "agents": ({"name": "x" * 100},) * 64,
         }
-        assert len((await house.engine.create_room(new)).agents) == 64
+        assert len((await house.engine.create(ROOMS, new)).agents) == 64
 
 
 async def test_what_no_database_holds_is_replaced_in_whatever_a_caller_says(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         bad = "a\x00b\ud83dc"
-        room = await house.engine.create_room(
-            {"task": bad, "name": bad, "agents": ({"name": bad, "system_prompt": bad},)}
+        room = await house.engine.create(
+            ROOMS, {"task": bad, "name": bad, "agents": ({"name": bad, "system_prompt": bad},)}
         )
         good = "a\ufffdb\ufffdc"
         assert (room.task, room.name) == (good, good)
         assert (room.agents[0].name, room.agents[0].system_prompt) == (good, good)
-        await house.engine.run(room.id)
+        await house.engine.rooms.run(room.id)
         assert await house.log.ended(room.id) == "room_completed"
 
 
 async def test_rooms_are_listed_in_the_order_they_were_made(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        made = [await house.engine.create_room({"task": f"Talk {number}"}) for number in range(5)]
-        assert await house.engine.rooms() == made
+        made = [await house.engine.create(ROOMS, {"task": f"Talk {number}"}) for number in range(5)]
+        assert await house.engine.listed(ROOMS) == made
 
 
 async def test_a_room_can_be_changed_before_and_after_it_was_started(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        room = await house.engine.create_room(new_room("sequential"))
+        room = await house.engine.create(ROOMS, new_room("sequential"))
         change = {
             "name": "New",
             "task": "Other task",
@@ -151,13 +152,13 @@ async def test_a_room_can_be_changed_before_and_after_it_was_started(tmp_path: P
             "execution_mode": "parallel",
             "keep_running": True,
         }
-        changed = await house.engine.change_room(room.id, change)
+        changed = await house.engine.change(ROOMS, room.id, change)
         assert (changed.name, changed.task, changed.max_rounds) == ("New", "Other task", 1)
         assert (changed.execution_mode, changed.keep_running) == ("parallel", True)
-        await house.engine.run(room.id)
+        await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
         assert "parallel_start" in house.log.names(room.id)
-        renamed = await house.engine.change_room(room.id, {"name": "Newer", "keep_running": False})
+        renamed = await house.engine.change(ROOMS, room.id, {"name": "Newer", "keep_running": False})
         assert (renamed.name, renamed.keep_running, renamed.task) == ("Newer", False, "Other task")
 
 
@@ -173,36 +174,39 @@ async def test_a_room_can_be_changed_before_and_after_it_was_started(tmp_path: P
 )
 async def test_a_change_out_of_bounds_is_refused(tmp_path: Path, change: Values) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        room = await house.engine.create_room(new_room("sequential"))
+        room = await house.engine.create(ROOMS, new_room("sequential"))
         with pytest.raises(Refused) as refused:
-            await house.engine.change_room(room.id, change)
+            await house.engine.change(ROOMS, room.id, change)
         assert refused.value.status == 422
-        assert await house.engine.room(room.id) == room
+        assert await house.engine.show(ROOMS, room.id) == room
 
 
 async def test_whatever_is_asked_of_a_room_that_is_not_there_it_is_not_found(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         engine = house.engine
-        for asked in (engine.room, engine.run, engine.pause, engine.resume, engine.delete_room):
+        for asked in (engine.show, engine.pause, engine.delete):
             with pytest.raises(NotFound):
-                await asked("nowhere")
+                await asked(ROOMS, "nowhere")
+        for act in (engine.rooms.run, engine.rooms.resume):
+            with pytest.raises(NotFound):
+                await act("nowhere")
         with pytest.raises(NotFound):
-            await engine.change_room("nowhere", {"name": "x"})
+            await engine.change(ROOMS, "nowhere", {"name": "x"})
         with pytest.raises(NotFound):
-            await engine.messages("nowhere", None, None)
+            await engine.messages(ROOMS, "nowhere", None, None)
 
 
 async def test_deleting_a_room_that_runs_stops_it_and_ends_its_readers(tmp_path: Path) -> None:
     model = ScriptedModel(words)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
-        room = await house.engine.create_room(new_room("parallel"))
-        other = await house.engine.create_room(new_room("sequential"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("parallel"))
+        other = await house.engine.create(ROOMS, new_room("sequential"))
+        await house.engine.rooms.run(room.id)
         reader = house.hub.read(room.id, 0)
         frames = await anext(reader)
         (await model.called(3)).release()
         await house.log.seen(room.id, "message_chunk")
-        deleted = await house.engine.delete_room(room.id)
+        deleted = await house.engine.delete(ROOMS, room.id)
         assert (deleted.id, deleted.status, deleted.interrupted) == (room.id, "paused", "stop")
         async for batch in reader:
             frames += batch
@@ -210,17 +214,17 @@ async def test_deleting_a_room_that_runs_stops_it_and_ends_its_readers(tmp_path:
         assert model.open_calls() == []
         assert house.engine.running() == house.hub.readers() == 0
         with pytest.raises(NotFound):
-            await house.engine.room(room.id)
-        assert [left.id for left in await house.engine.rooms()] == [other.id]
+            await house.engine.show(ROOMS, room.id)
+        assert [left.id for left in await house.engine.listed(ROOMS)] == [other.id]
         assert [batch async for batch in house.hub.read(room.id, 0)] == []
 
 
 async def test_a_deleted_room_leaves_no_row(tmp_path: Path) -> None:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
-        room = await house.engine.create_room(new_room("sequential"))
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, new_room("sequential"))
+        await house.engine.rooms.run(room.id)
         await house.log.ended(room.id)
-        await house.engine.delete_room(room.id)
+        await house.engine.delete(ROOMS, room.id)
         for table in ("conversation", "agent", "turn", "user_message", "event", "searched"):
             count = await house.store.read(
                 lambda connection, name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar(),  # noqa: S608 - names from above

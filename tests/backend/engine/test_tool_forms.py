@@ -14,6 +14,7 @@ import pytest
 from mcp_types import TextContent
 
 from agent_tui.backend.engine.chat_asks import Word
+from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.tools.mcp_server import McpServer
 from agent_tui.backend.tools.tool import ToolPlace
@@ -80,7 +81,7 @@ def answers(house: ChatHouse) -> list[str]:
 
 async def test_a_person_fills_the_form_in_and_the_server_gets_the_values(tmp_path: Path) -> None:
     async with chats(tmp_path, asks(), ["Done."]) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
             assert asking["ask"]["call"] == "fake asks you for 3 values"
@@ -97,7 +98,7 @@ async def test_a_person_fills_the_form_in_and_the_server_gets_the_values(tmp_pat
             assert step.ask is not None
             assert step.ask.form is not None
             assert [field.name for field in step.ask.form.fields] == ["name", "age", "pets"]
-            assert (await house.chats.conversation(house.id)).asks
+            assert (await house.engine.show(CHATS, house.id)).asks
             for word in (
                 Word("answer", values={"age": 36}),
                 Word("answer", values={"name": "A"}),
@@ -110,11 +111,11 @@ async def test_a_person_fills_the_form_in_and_the_server_gets_the_values(tmp_pat
                 Word("always"),
             ):
                 with pytest.raises(Refused) as refused:
-                    await house.chats.answer(house.id, answer_id, asking["id"], word)
+                    await house.engine.answer(CHATS, house.id, answer_id, asking["id"], word)
                 assert refused.value.status == 422, word
-            await house.chats.answer(house.id, answer_id, asking["id"], Word("answer", values=VALUES))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("answer", values=VALUES))
             with pytest.raises(Refused) as late:
-                await house.chats.answer(house.id, answer_id, asking["id"], Word("decline"))
+                await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("decline"))
             assert late.value.status == 409
             await house.ended(answer_id)
         answer = await house.last()
@@ -127,22 +128,22 @@ async def test_a_person_fills_the_form_in_and_the_server_gets_the_values(tmp_pat
 @pytest.mark.parametrize("decision", ["decline", "cancel"])
 async def test_a_person_may_decline_or_cancel(tmp_path: Path, decision: str) -> None:
     async with chats(tmp_path, asks(), ["Done."]) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
-            await house.chats.answer(house.id, answer_id, asking["id"], Word(decision))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word(decision))
             await house.ended(answer_id)
         assert json.loads(results(await house.last())[0][0]) == [{"action": decision}]
 
 
 async def test_questions_of_one_call_are_asked_one_after_the_other(tmp_path: Path) -> None:
     async with chats(tmp_path, asks(tool="two-questions"), ["Done."]) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
-            await house.chats.answer(house.id, answer_id, asking["id"], Word("decline"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("decline"))
             await house.log.until(house.id, lambda: forms(house) == 2)
-            await house.chats.answer(house.id, answer_id, asking["id"], Word("answer", values=VALUES))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("answer", values=VALUES))
             await house.ended(answer_id)
         answered = json.loads(results(await house.last())[0][0])
     assert sorted(one["action"] for one in answered) == ["accept", "decline"]
@@ -168,7 +169,7 @@ async def test_who_does_not_come_back_in_time_declines(tmp_path: Path) -> None:
 
     timing = Timing(progress=0.01, sleep=sleep)
     async with chats(tmp_path, asks(), ["Done."], timing=timing) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             await house.asks()
         over.set()
@@ -180,20 +181,20 @@ async def test_who_does_not_come_back_in_time_declines(tmp_path: Path) -> None:
 @pytest.mark.parametrize("reason", ["stop", "handover"])
 async def test_a_stop_ends_the_form_and_the_server_is_told(tmp_path: Path, reason: str) -> None:
     async with chats(tmp_path, asks(), ["Done."]) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
             if reason == "stop":
-                await house.chats.stop(house.id)
+                await house.engine.pause(CHATS, house.id)
                 await house.ended(answer_id)
             else:
-                await house.chats.stop_all(reason)
+                await house.engine.stop_all(reason)
             with pytest.raises(Refused) as late:
-                await house.chats.answer(house.id, answer_id, asking["id"], Word("decline"))
+                await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("decline"))
             assert late.value.status == 409
         await until((tmp_path / "answered").exists)
         assert statuses(await house.last()) == ["cut"]
-        assert not (await house.chats.conversation(house.id)).asks
+        assert not (await house.engine.show(CHATS, house.id)).asks
     assert json.loads((tmp_path / "answered").read_text()) == [{"action": "cancel"}]
 
 
@@ -222,7 +223,7 @@ async def test_a_stop_ends_the_form_and_the_server_is_told(tmp_path: Path, reaso
 )
 async def test_what_cannot_be_asked_is_declined_and_said(tmp_path: Path, question: object, why: str) -> None:
     async with chats(tmp_path, asks(question), ["Done."]) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             await house.ask()
         assert json.loads(results(await house.last())[0][0]) == [{"action": "decline"}]
         assert answers(house) == [f"fake: {why}"]
@@ -253,25 +254,25 @@ async def test_in_a_room_a_pause_ends_the_form_and_it_is_asked_again_and_answere
         house = await stack.enter_async_context(
             open_house(tmp_path / "a.db", source, box=box, timing=Timing(progress=0.01, tool_grace=0.5))
         )
-        room = await house.engine.create_room(a_room(names="Ada", enabled_tools=("fake__question",)))
+        room = await house.engine.create(ROOMS, a_room(names="Ada", enabled_tools=("fake__question",)))
         stack.enter_context(house.engine.attend(room.id))
-        await house.engine.run(room.id)
+        await house.engine.rooms.run(room.id)
         message_id, step_id = await stands(house, room.id, "asks")
-        assert (await house.engine.room(room.id)).asks
+        assert (await house.engine.show(ROOMS, room.id)).asks
         with pytest.raises(Refused) as refused:
-            await house.engine.answer(room.id, message_id, step_id, Word("answer"))
+            await house.engine.answer(ROOMS, room.id, message_id, step_id, Word("answer"))
         assert "name: a value is needed" in refused.value.detail
-        await house.engine.pause(room.id)
+        await house.engine.pause(ROOMS, room.id)
         assert await house.log.ended(room.id) == "room_paused"
         await until((tmp_path / "answered").exists)
         assert json.loads((tmp_path / "answered").read_text()) == [{"action": "cancel"}]
         (cut,) = await said(house, room.id)
         assert statuses(cut) == ["cut"]
-        assert not (await house.engine.room(room.id)).asks
-        await house.engine.resume(room.id)
+        assert not (await house.engine.show(ROOMS, room.id)).asks
+        await house.engine.rooms.resume(room.id)
         await house.log.until(room.id, lambda: len(forms_of(house, room.id)) == 2)
         await house.engine.answer(
-            *(room.id, *await stands(house, room.id, "asks")), Word("answer", values=VALUES)
+            ROOMS, *(room.id, *await stands(house, room.id, "asks")), Word("answer", values=VALUES)
         )
         assert await house.log.ended(room.id) == "room_completed"
         assert (await said(house, room.id))[-1].text == "So it is."
@@ -286,13 +287,13 @@ async def test_a_form_that_was_open_when_the_program_died_is_a_call_whose_end_is
     tmp_path: Path,
 ) -> None:
     async with chats(tmp_path, asks(), ["Done."]) as house:
-        with house.chats.attend(house.id):
+        with house.engine.chats.attend(house.id):
             await house.begin()
             await house.asks()
             copy = crash_copy(tmp_path / "a.db", tmp_path / "b.db")
             chat_id = house.id
     async with open_chats(copy, speaks(["x"]), new=False) as later:
-        answer = (await later.chats.messages(chat_id, None, None)).messages[-1]
+        answer = (await later.engine.messages(CHATS, chat_id, None, None)).messages[-1]
     assert statuses(answer) == ["unknown"]
 
 
@@ -309,11 +310,11 @@ async def test_a_call_waits_on_while_a_program_of_the_person_is_open(tmp_path: P
         async with aclosing(house.presence.attend()) as there:
             is_there = asyncio.ensure_future(anext(there))
             await until(lambda: house.presence.programs == 1)
-            with house.chats.attend(house.id):
+            with house.engine.chats.attend(house.id):
                 answer_id = await house.begin()
                 asking = await house.asks()
             # Its person is in the list now: nobody reads the chat.
-            await house.chats.answer(house.id, answer_id, asking["id"], Word("once"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("once"))
             await house.ended(answer_id)
             second = await house.begin()
             await house.log.until(house.id, lambda: asked_by(house, second))  # it is asked from the list, too

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.chat_fields import Question, Recorded
-from agent_tui.backend.engine.chats import Chats
+from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import Notice, Presence, Unwatched
 from agent_tui.backend.hub import Frame
@@ -21,7 +21,6 @@ from agent_tui.model.records import Spoken
 from tests.backend.engine.house import House, new_room, open_house, words
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
-from tests.fakes.scripted_tools import ScriptedBox
 
 FREE, PAID = Terms(), Terms(kind="openai", base_url="https://api.example.com/v1")
 MINUTE = 60
@@ -30,8 +29,11 @@ MINUTE = 60
 class Silent:
     """A house with a room that runs and says nothing, and a clock of its own."""
 
-    def __init__(self, house: House, models: FakeModels, clock: FakeClock, room_id: str) -> None:
+    def __init__(
+        self, house: House, models: FakeModels, model: ScriptedModel, clock: FakeClock, room_id: str
+    ) -> None:
         self.house = house
+        self.model = model
         self.models = models
         self.clock = clock
         self.room_id = room_id
@@ -45,15 +47,15 @@ class Silent:
     async def paused(self) -> None:
         """Wait until the room is paused, and see why."""
         await self.house.log.ended(self.room_id)
-        room = await self.house.engine.room(self.room_id)
+        room = await self.house.engine.show(ROOMS, self.room_id)
         assert (room.status, room.interrupted) == ("paused", "unwatched")
 
     async def runs(self, seconds: float) -> None:
         """Let so much time pass, and see that nothing is under way that would pause the room."""
         await self.clock.advance(seconds)
         # Changes of a room are carried out one after the other: this one would come after a pause.
-        await self.house.engine.change_room(self.room_id, {"name": "still here"})
-        assert (await self.house.engine.room(self.room_id)).status == "running"
+        await self.house.engine.change(ROOMS, self.room_id, {"name": "still here"})
+        assert (await self.house.engine.show(ROOMS, self.room_id)).status == "running"
 
 
 class Program:
@@ -83,14 +85,15 @@ class Program:
 async def silent(
     tmp_path: Path, *, keep_running: bool = False, unwatched: float | None = 30.0, terms: Terms = FREE
 ) -> AsyncIterator[Silent]:
-    clock, models = FakeClock(), FakeModels(ScriptedModel(words))
+    clock, model = FakeClock(), ScriptedModel(words)
+    models = FakeModels(model)
     models.charged = terms
     timing = Timing(sleep=clock.sleep)
     async with open_house(tmp_path / "rooms.db", models, unwatched=unwatched, timing=timing) as house:
-        room = await house.engine.create_room({**new_room("sequential"), "keep_running": keep_running})
-        await house.engine.run(room.id)
+        room = await house.engine.create(ROOMS, {**new_room("sequential"), "keep_running": keep_running})
+        await house.engine.rooms.run(room.id)
         await house.log.seen(room.id, "message_start")
-        yield Silent(house, models, clock, room.id)
+        yield Silent(house, models, model, clock, room.id)
 
 
 async def test_a_room_pauses_itself_when_its_last_watcher_has_been_gone_for_a_while(tmp_path: Path) -> None:
@@ -125,7 +128,7 @@ async def test_a_newcomer_in_time_keeps_it_running(tmp_path: Path) -> None:
 async def test_a_room_told_to_go_on_goes_on(tmp_path: Path) -> None:
     async with silent(tmp_path, keep_running=True) as room:
         await room.runs(1_000)
-        await room.house.engine.change_room(room.room_id, {"keep_running": False})
+        await room.house.engine.change(ROOMS, room.room_id, {"keep_running": False})
         await room.runs(29)
         await room.clock.advance(2)
         await room.paused()
@@ -134,7 +137,7 @@ async def test_a_room_told_to_go_on_goes_on(tmp_path: Path) -> None:
 async def test_being_told_to_go_on_in_time_is_early_enough(tmp_path: Path) -> None:
     async with silent(tmp_path) as room:
         await room.runs(29)
-        await room.house.engine.change_room(room.room_id, {"keep_running": True})
+        await room.house.engine.change(ROOMS, room.room_id, {"keep_running": True})
         await room.runs(1_000)
 
 
@@ -161,7 +164,7 @@ async def test_a_room_goes_on_while_a_program_is_open_on_whatever_screen(
 
 async def test_a_room_goes_on_while_somebody_reads_another_one(tmp_path: Path) -> None:
     async with silent(tmp_path) as room:
-        other = await room.house.engine.create_room(new_room("sequential"))
+        other = await room.house.engine.create(ROOMS, new_room("sequential"))
         reading = asyncio.ensure_future(anext(room.house.hub.read(other.id, 0), None))
         await room.runs(1_000)
         reading.cancel()
@@ -211,30 +214,19 @@ async def test_a_key_in_time_lets_it_go_on_and_takes_the_warning_back(tmp_path: 
 @asynccontextmanager
 async def voice_session(room: Silent) -> AsyncIterator[Callable[[Question | Recorded], Awaitable[None]]]:
     """Give a function that says something in a voice session of the same backend."""
-    house = room.house
-    timing = Timing(sleep=room.clock.sleep)
-    model = FakeModels(ScriptedModel(lambda _: ["Well."], free=True))
-    chats = Chats(
-        house.store,
-        house.hub,
-        model,
-        ScriptedBox(),
-        unwatched_seconds=30.0,
-        timing=timing,
-        presence=house.presence,
-    )
-    session = await chats.create({"title": "den", "kind": "voice"})
+    engine, model = room.house.engine, room.model
+    session = await engine.create(CHATS, {"title": "den", "kind": "voice"})
 
     async def say(said: Question | Recorded) -> None:
         if isinstance(said, Recorded):
-            await chats.record(session.id, said)
+            await engine.chats.record(session.id, said)
         else:
-            await chats.ask(session.id, said)
+            calls = len(model.calls)
+            await engine.chats.ask(session.id, said)
+            (await model.called(calls + 1)).finish()
+            await engine.chats.answered(session.id)
 
-    try:
-        yield say
-    finally:
-        await chats.stop_all()
+    yield say
 
 
 @pytest.mark.parametrize(
@@ -338,12 +330,12 @@ def test_what_costs_money_is_what_has_a_price_or_is_far_away(terms: Terms, costs
 async def test_a_room_that_is_paused_keeps_no_timer(tmp_path: Path) -> None:
     async with silent(tmp_path) as room:
         assert room.clock.sleepers == 2
-        await room.house.engine.pause(room.room_id)
+        await room.house.engine.pause(ROOMS, room.room_id)
         await room.house.log.ended(room.room_id)
         await room.clock.advance(0)
         assert room.clock.sleepers == 0
         await room.clock.advance(100)
-        assert (await room.house.engine.room(room.room_id)).interrupted == "pause"
+        assert (await room.house.engine.show(ROOMS, room.room_id)).interrupted == "pause"
 
 
 async def test_what_is_alone_after_the_end_starts_no_timer() -> None:

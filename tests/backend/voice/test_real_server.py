@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from livekit import api, rtc
 
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.network import has_interface
 from agent_tui.voice_parts import find_server
 from tests.backend.processes import Process, running, serve
@@ -283,7 +284,7 @@ async def test_our_agent_goes_into_a_room_of_somebody_elses_server_and_leaves_it
         livekit = {"url": theirs.url, "key": theirs.key, "secret": theirs.secret}
         joined = await backend.join("den", participant_name="Ann", livekit=livekit)
         assert (joined["server_url"], joined["owner"]) == (theirs.url, True)
-        assert (await backend.chats.conversation(joined["conversation_id"])).kind == "voice"
+        assert (await backend.engine.show(CHATS, joined["conversation_id"])).kind == "voice"
         stranger = {"server_url": theirs.url, "participant_token": theirs.token("owner-bob", "den")}
         async with terminal(stranger) as bob:
             async with terminal(joined) as ann:

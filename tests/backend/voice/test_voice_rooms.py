@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.config.voice import VoiceAgentConfig, VoiceConfig
 from agent_tui.voice_instructions import SPOKEN
 from tests.backend.voice.voice_backend import BACKEND_TOKEN, claims, until, voice_backend
@@ -39,7 +40,7 @@ async def test_the_first_token_starts_a_server_and_an_agent_that_knows_all_it_ne
         assert joined["owner"] is True
         assert re.fullmatch(r"ws://127\.0\.0\.1:\d+", joined["server_url"])
         assert re.fullmatch(r"owner-Ann-[0-9a-f]{6}", joined["participant_identity"])
-        conversation = await backend.chats.conversation(joined["conversation_id"])
+        conversation = await backend.engine.show(CHATS, joined["conversation_id"])
         assert "den" in conversation.title
         assert conversation.system_prompt == SPOKEN["en"]
         await backend.until_agent("den", "running")
@@ -63,7 +64,7 @@ async def test_the_model_of_a_voice_room_is_told_in_the_spoken_language_that_it_
     monkeypatch.setenv("LC_ALL", "ru_RU.UTF-8")
     async with voice_backend(tmp_path, monkeypatch) as backend:
         joined = await backend.join("den")
-        conversation = await backend.chats.conversation(joined["conversation_id"])
+        conversation = await backend.engine.show(CHATS, joined["conversation_id"])
     assert conversation.system_prompt == SPOKEN["ru"]
 
 
@@ -157,7 +158,7 @@ async def test_a_conversation_that_was_deleted_meanwhile_is_begun_anew_for_who_c
     async with voice_backend(tmp_path, monkeypatch) as backend:
         first = (await backend.join("den"))["conversation_id"]
         await backend.until_agent("den", "running")
-        await backend.chats.delete(first)
+        await backend.engine.delete(CHATS, first)
         second = (await backend.join("den"))["conversation_id"]
         assert second != first
         await until(lambda: len(backend.told()) == 2)
@@ -222,7 +223,7 @@ async def test_a_server_that_does_not_start_is_explained_by_its_last_lines_witho
         assert answer.json["detail"].count("could not parse config: secret ********") == 3
         about = await backend.about()
         assert (about["server"]["state"], about["rooms"]) == ("failed", [])
-        assert await backend.chats.conversations() == []
+        assert await backend.engine.listed(CHATS) == []
         assert (await backend.ask(room_name="den")).json["code"] == "voice.server_failed"  # tried again
 
 
@@ -303,7 +304,7 @@ async def test_a_room_that_everybody_has_left_is_over_and_so_is_the_server(
         await until(lambda: backend.rooms.rooms == 0)
         await until(lambda: not Path(f"/proc/{told['pid']}").exists())
         await backend.until_server("stopped")
-        assert await backend.chats.conversations() == []  # nobody has said anything
+        assert await backend.engine.listed(CHATS) == []  # nobody has said anything
         again = await backend.join("den")
         assert again["conversation_id"] != joined["conversation_id"]
 

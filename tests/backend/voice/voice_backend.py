@@ -17,7 +17,7 @@ import pytest
 from starlette.applications import Starlette
 
 from agent_tui import __version__
-from agent_tui.backend.engine.chats import Chats
+from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.http.problem import ERROR_ANSWERS
 from agent_tui.backend.hub import Hub
@@ -90,7 +90,7 @@ class VoiceBackend:
 
     client: WireClient
     rooms: VoiceRooms
-    chats: Chats
+    engine: Engine
     presence: Presence
     data: Path
     url: str = ""  # of the LiveKit server, once somebody has joined
@@ -174,7 +174,7 @@ async def voice_backend(
     store = FileStore(data / "rooms.db")
     presence = Presence()
     model = ScriptedModel(lambda _request: ["Well."], free=True)
-    chats = Chats(
+    engine = Engine(
         store, Hub(store), FakeModels(model), ScriptedBox(), unwatched_seconds=None, presence=presence
     )
     home = Home("http://127.0.0.1:1", BACKEND_TOKEN, is_near)
@@ -182,7 +182,7 @@ async def voice_backend(
     rooms = VoiceRooms(
         data,
         lambda: voice,
-        chats,
+        engine,
         presence,
         home,
         left_seconds=left_seconds,
@@ -190,13 +190,13 @@ async def voice_backend(
         join_seconds=join_seconds,
     )
     try:
-        await chats.start()
+        await engine.start(resume=False)
         app = Starlette(routes=Voice(rooms).routes(), exception_handlers=ERROR_ANSWERS)
         async with served(app) as port:
-            yield VoiceBackend(WireClient(port), rooms, chats, presence, data)
+            yield VoiceBackend(WireClient(port), rooms, engine, presence, data)
     finally:
         await rooms.aclose()
-        await chats.stop_all()
+        await engine.stop_all()
         await store.close()
 
 

@@ -1,26 +1,33 @@
-"""What people do in a room while it runs or stands still: speak into it, stop, skip, retry, continue agents.
+"""What people do with a room: run it, speak into it, stop, skip, retry, continue agents.
 
 Whatever is acknowledged is on record before: a process that dies right after it goes on with it.
 """
 
 from __future__ import annotations
 
-import asyncio
-from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from uuid import uuid4
 
 from agent_tui.backend.engine import inbox
 from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.inbox import Queue
+from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.retry import turn_to_continue, turn_to_retry
 from agent_tui.backend.engine.runner import Runner
 from agent_tui.backend.engine.runs import Runs
 from agent_tui.backend.engine.words import checked_key
 from agent_tui.backend.store import reads
-from agent_tui.backend.store.rows import ROOM, AgentSkips, Change, ConversationRow, TurnAgain, TurnRow
+from agent_tui.backend.store.rows import (
+    ROOM,
+    AgentSkips,
+    Change,
+    ConversationRow,
+    ConversationSet,
+    TurnAgain,
+    TurnRow,
+)
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import AgentInfo, RoomInfo
 
@@ -51,10 +58,34 @@ class Scene:
             await self.runner.quiet(agent_id)
 
 
-class Acts(Runs[Runner]):
-    """The part of the engine that people act through. Raises ``NotFound`` and ``StoreError`` as it does."""
+class RoomActs:
+    """The part of the engine that only rooms have. Raises ``NotFound`` and ``StoreError`` as it does."""
 
-    _changes: Changes
+    def __init__(
+        self,
+        resources: Resources,
+        runs: Runs,
+        changes: Changes,
+        show: Callable[[str], Awaitable[RoomInfo]],
+    ) -> None:
+        self._resources = resources
+        self._store = resources.store
+        self._runs = runs
+        self._changes = changes
+        self._show = show
+
+    # --- runs ------------------------------------------------------------------------------------------
+
+    async def run(self, room_id: str) -> int:
+        """Start or resume the room, or attach to it while it runs; return the seq of its ``room_started``.
+
+        Of a room that is completed, the seq of its ``room_completed``: nothing is stored then.
+        """
+        return await self._runs.whole(self._run(room_id))
+
+    async def resume(self, room_id: str) -> RoomInfo:
+        """Let a room go on; raises ``Refused`` (409) for one that is completed or was never started."""
+        return await self._runs.whole(self._resume(room_id))
 
     # --- words -----------------------------------------------------------------------------------------
 
@@ -68,7 +99,7 @@ class Acts(Runs[Runner]):
         ``Refused``: 409 in a completed or archived room, 422 for an unknown agent or bad words.
         """
         words = inbox.Words(content, when, to, checked_key(client_key))
-        return await self._whole(self._say(room_id, words))
+        return await self._runs.whole(self._say(room_id, words))
 
     async def queue(self, room_id: str) -> Queue:
         """Return what waits to be said, in its order."""
@@ -127,7 +158,7 @@ class Acts(Runs[Runner]):
             agent = scene.agent(agent_id)
             turn = turn_to_retry(scene.room, scene.turns, agent)
             if scene.runner is None:
-                self._check_start(scene.room)
+                self._runs.check_start(scene.room)
             await self._write(room_id, TurnAgain(turn.message_id))
             await scene.cut(agent_id, "stop")
 
@@ -146,47 +177,67 @@ class Acts(Runs[Runner]):
             if not await self._store.read(reads.chain, room_id, turn.message_id):
                 raise Refused(f"{agent.name} said nothing yet", "Retry the turn.", status=409)
             if scene.runner is None:
-                self._check_start(scene.room)
+                self._runs.check_start(scene.room)
             await self._write(room_id, TurnAgain(turn.message_id, rest=True))
 
         return await self._acted(room_id, act, run=True)
 
     # --- how it is done --------------------------------------------------------------------------------
 
-    @abstractmethod
-    async def room(self, room_id: str) -> RoomInfo:
-        """Return one room."""
+    async def _run(self, room_id: str) -> int:
+        async with self._runs.lock(room_id):
+            scene = await self._wanted(room_id)
+            if scene.runner is not None:
+                return scene.runner.run_seq
+            if scene.room.status == "completed":
+                return scene.room.last_seq
+            return await self._start(scene.room)
 
-    @abstractmethod
-    def _check_start(self, row: ConversationRow) -> None: ...
+    async def _resume(self, room_id: str) -> RoomInfo:
+        async with self._runs.lock(room_id):
+            scene = await self._wanted(room_id)
+            if scene.room.status == "completed":
+                raise Refused("The room is completed", "There is nothing left to say.", status=409)
+            if not scene.room.run_seq:
+                raise Refused("The room was never started", "Run it first.", status=409)
+            if scene.runner is None:
+                await self._start(scene.room)
+            return await self._show(room_id)
 
-    @abstractmethod
-    async def _start(self, row: ConversationRow) -> int: ...
+    async def _wanted(self, room_id: str) -> Scene:
+        """Return the room as it stands; if it runs, it goes on even where it was to wait for somebody."""
+        async with self._scene(room_id) as scene:
+            if scene.runner is not None and scene.room.desired == "paused":
+                await self._write(room_id, ConversationSet({"desired": "running"}))
+        return scene
+
+    async def _start(self, room: ConversationRow) -> int:
+        self._runs.check_start(room)
+        return await self._runs.start(room, Runner.begin)
 
     async def _acted(
         self, room_id: str, act: Callable[[Scene], Awaitable[None]], *, run: bool = False
     ) -> RoomInfo:
-        return await self._whole(self._do(room_id, act, run=run))
+        return await self._runs.whole(self._do(room_id, act, run=run))
 
     async def _do(self, room_id: str, act: Callable[[Scene], Awaitable[None]], *, run: bool) -> RoomInfo:
-        async with self._lock(room_id):
+        async with self._runs.lock(room_id):
             async with self._scene(room_id) as scene:
                 await act(scene)
             if run and scene.runner is None:
                 await self._start(scene.room)
-            return await self.room(room_id)
+            return await self._show(room_id)
 
     async def _acted_on_queue(self, room_id: str, act: Callable[[Scene], Awaitable[None]]) -> Queue:
-        await self._whole(self._do(room_id, act, run=False))
+        await self._runs.whole(self._do(room_id, act, run=False))
         return await self.queue(room_id)
 
     @asynccontextmanager
     async def _scene(self, room_id: str) -> AsyncIterator[Scene]:
         """Hold the room between two steps; whoever does has its lock. Its run looks again afterwards."""
-        await self._settled(room_id)
-        runner = self._runs.get(room_id)
-        turnstile = runner.turnstile if runner is not None else asyncio.Lock()
-        async with turnstile:
+        await self._runs.settled(room_id, ROOM)
+        runner = self._runs.of(room_id)
+        async with runner.still() if runner is not None else nullcontext():
             room, turns = await self._store.read(reads.state, room_id)
             # A run whose last step is done is over, though its task may not be.
             alive = runner if room.status == "running" else None
@@ -205,12 +256,12 @@ class Acts(Runs[Runner]):
         inbox.check_waits(message_id, state)
 
     async def _say(self, room_id: str, words: inbox.Words) -> tuple[str, str, Queue]:
-        async with self._lock(room_id):
+        async with self._runs.lock(room_id):
             known = await self._known(room_id, words.client_key)
             if known:
                 return await self._answer(room_id, known)
             async with self._scene(room_id) as scene:
-                put = inbox.put(scene.room, words, uuid4().hex, self._timing.now().isoformat())
+                put = inbox.put(scene.room, words, uuid4().hex, self._resources.now())
                 await self._write(room_id, put)
                 if words.when == "now" and scene.runner is not None:
                     scene.runner.cut_turns("interject", [words.to] if words.to else None)

@@ -1,0 +1,107 @@
+"""What makes a conversation a room or a chat: a value. Everything else is the same for both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from agent_tui.backend.engine.answer import Ending
+from agent_tui.backend.engine.answer_steps import Encode
+from agent_tui.backend.engine.chat_fields import chat_row, conversation_info
+from agent_tui.backend.engine.chat_record import answer_ended, changed_chat
+from agent_tui.backend.engine.plan import Step, plan, plan_answer
+from agent_tui.backend.engine.record import turn_ended
+from agent_tui.backend.engine.resources import ModelSource
+from agent_tui.backend.engine.rooms import changed_room, room_info, room_row
+from agent_tui.backend.engine.turn_chunks import TurnChunks
+from agent_tui.backend.engine.written import Written
+from agent_tui.backend.store import rows
+from agent_tui.backend.store.rows import ConversationRow, TurnRow, Value
+from agent_tui.model import events as ev
+from agent_tui.model.errors import Refused
+from agent_tui.model.events import ConversationInfo, RoomInfo
+from agent_tui.model.settings import Values
+
+ANSWER_RUNNING = "conversation.answering"  # code of the refusal to do two things at once in a chat
+
+Info = TypeVar("Info")  # RoomInfo or ConversationInfo
+Info_co = TypeVar("Info_co", covariant=True)
+
+
+class ShowsInfo(Protocol[Info_co]):
+    """Return a conversation as callers see it. ``stands``: ``reads.stands``; ``asks``: a tool waits for a
+    person.
+    """
+
+    def __call__(
+        self, row: ConversationRow, stands: Mapping[str, str], /, *, running: bool, asks: bool
+    ) -> Info_co: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind(Generic[Info_co]):
+    """What differs between rooms and chats (voice sessions are chats here). Functions of rows are pure."""
+
+    names: Collection[str]  # of rows of this kind
+    noun: str  # in refusals
+    newest_first: bool  # in lists
+    settings: type  # the record that declares them
+    new: Callable[[Values, ModelSource, str], ConversationRow]  # the row of a new one
+    changed: Callable[[ConversationRow, Values, ModelSource, str], Written]  # what a change writes
+    info: ShowsInfo[Info_co]
+    busy: Callable[[], Refused]  # this cannot be changed while somebody speaks
+    run_again: str  # what to do once the backend is back
+    interrupt: str  # the reason where a person lets it pause
+    interrupted: Mapping[str, Value]  # what is on record, besides the reason, before it does
+    plan: Callable[[ConversationRow, Sequence[TurnRow], str, Collection[str]], Step]
+    encode: Callable[[ConversationRow, TurnRow, bool], Encode | None]  # how steps go into the log
+    ended: Callable[[ConversationRow, TurnRow, Ending, Sequence[ev.Step]], Written]
+    tells_info: bool  # the end of a turn says what the conversation is then
+
+
+def answering() -> Refused:
+    """Return the refusal to do two things at once in a chat."""
+    detail = "Wait for its end, or stop it first."
+    return Refused("An answer is under way in this conversation", detail, status=409, code=ANSWER_RUNNING)
+
+
+ROOMS: Kind[RoomInfo] = Kind(
+    names=rows.ROOM,
+    noun="room",
+    newest_first=False,
+    settings=RoomInfo,
+    new=room_row,
+    changed=changed_room,
+    info=room_info,
+    busy=lambda: Refused("The room is running", "Pause it, then it can be archived.", status=409),
+    run_again="Run the room again when it is back.",
+    interrupt="pause",
+    interrupted={"desired": "paused"},
+    plan=plan,
+    encode=lambda row, turn, words_only: TurnChunks(row, turn, words_only=words_only),
+    ended=turn_ended,
+    tells_info=False,
+)
+CHATS: Kind[ConversationInfo] = Kind(
+    names=rows.CHATS,
+    noun="conversation",
+    newest_first=True,
+    settings=ConversationInfo,
+    new=chat_row,
+    changed=changed_chat,
+    info=conversation_info,
+    busy=answering,
+    run_again="Ask again when it is back.",
+    interrupt="stop",
+    interrupted={},
+    plan=plan_answer,
+    encode=lambda row, turn, words_only: None,
+    ended=answer_ended,
+    tells_info=True,
+)
+
+
+def kind_of(row: ConversationRow) -> Kind[Any]:
+    """Return the kind of a stored conversation."""
+    return ROOMS if row.kind in rows.ROOM else CHATS

@@ -1,0 +1,57 @@
+"""What conversations are run with: where they are stored, who speaks in them, which tools there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent_tui.backend.engine.answer_tools import ToolSource
+from agent_tui.backend.engine.chat_asks import Asks
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.written import Written
+from agent_tui.backend.models.model import Model
+from agent_tui.backend.models.prices import Terms
+from agent_tui.backend.store.store import Store
+
+
+class ModelSource(Protocol):
+    """Where models come from (models/providers.py)."""
+
+    def default_provider(self) -> str:
+        """Return the provider of agents that name none; raises ``ModelError`` while that is unknown."""
+        ...
+
+    def default_model(self, provider_id: str) -> str: ...
+
+    def check(self, provider_id: str) -> None:
+        """Raise ``ModelError`` for a provider that is known not to be there."""
+        ...
+
+    def open(self, provider_id: str, model: str) -> tuple[Model, int]:
+        """Return (model, max_tokens of an answer, 0: what the provider allows); raises ``ModelError`` when
+        there is none.
+        """
+        ...
+
+    def terms(self, provider_id: str, model: str = "") -> Terms:
+        """Return how much the provider's model can be told and what it costs. Never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """All of it, for one store and one event loop. ``asks`` are the calls and rules of all conversations."""
+
+    store: Store
+    models: ModelSource
+    timing: Timing
+    tools: ToolSource
+    asks: Asks
+
+    def now(self) -> str:
+        """Return the time as it is noted beside things (ISO 8601)."""
+        return self.timing.now().isoformat()
+
+    async def write(self, conversation_id: str, written: Written) -> int:
+        """Commit what is ``written`` as one; return the seq of its first event. Raises ``StoreError``."""
+        return await self.store.append(conversation_id, written.events, written.changes)
