@@ -203,10 +203,13 @@ class Runs:
         return row
 
     async def start_over(self) -> None:
-        """Delete what was being deleted; close what a dead process left open. Speaks no word."""
+        """Delete what was being deleted; close what a dead process left open, the newest first. Speaks no
+        word.
+        """
         for row in await self._store.read(reads.conversations, deleted=True):
             await self._drop(row)
-        for row in await self._store.read(reads.conversations):
+        rows = await self._store.read(reads.conversations)
+        for row in sorted(rows, key=lambda row: row.updated_at)[::-1]:
             if row.status == "running":
                 await self.alone(row.id, self._recover(row))
 
