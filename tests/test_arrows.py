@@ -30,6 +30,8 @@ from agent_tui.clients.rooms import RoomsClient
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 
+OF_THE_CLIENT = (RoomsClient, ChatClient, BackendClient, Calls, ConversationState, Turn, Net, LogStream)
+OF_THE_ENGINE = (Engine, RoomActs, ChatActs, Runs, Runner, Attempt, Answer, Steps, Asks)
 ROOT = Path(__file__).parent.parent
 DISTRIBUTION = "agent-tui-rooms"
 BEFORE_FIRST_FRAME = ("pydantic", "httpx", "websockets", "numpy", "sounddevice", "livekit", "sqlalchemy")
@@ -51,11 +53,7 @@ def loaded_after(code: str, folder: Path) -> set[str]:
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
-@pytest.mark.parametrize(
-    "class_",
-    [RoomsClient, ChatClient, BackendClient, Calls, ConversationState, Turn, Net, LogStream]
-    + [Engine, RoomActs, ChatActs, Runs, Runner, Attempt, Answer, Steps, Asks],
-)
+@pytest.mark.parametrize("class_", [*OF_THE_CLIENT, *OF_THE_ENGINE])
 def test_a_class_inherits_at_most_once_and_has_at_most_forty_methods_in_all(class_: type) -> None:
     ours = [one for one in class_.__mro__ if one.__module__.startswith("agent_tui.")]
     methods = {name for one in ours for name, value in vars(one).items() if callable(value)}
