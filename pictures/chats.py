@@ -9,7 +9,7 @@ from typing import Final
 
 from agent_tui.clients.chat import ChatClient
 from tui import runtime
-from tui.connect import chat_client
+from tui.cli.commands.connect import chat_client
 from tui.request import reach
 
 FILES: Final = {

@@ -13,7 +13,7 @@ from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.events import RoomInfo
 from agent_tui.wire.sse import Frame
 from tui import runtime
-from tui.connect import rooms_client
+from tui.cli.commands.connect import rooms_client
 from tui.request import reach
 
 LOOK_SECONDS: Final = 0.1

@@ -92,7 +92,9 @@ def test_help_by_the_parser_needs_no_rich(tmp_path: Path) -> None:
 
 
 def test_a_question_without_a_screen_needs_no_screen(tmp_path: Path) -> None:
-    loaded = loaded_after("import tui.ask, tui.conversations_export, tui.tools_commands", tmp_path)
+    loaded = loaded_after(
+        "import tui.cli.headless.ask, tui.cli.export.conversations, tui.cli.commands.tools", tmp_path
+    )
     assert not loaded & {"textual", "agent_tui.backend"}
 
 
@@ -103,7 +105,7 @@ def test_the_backend_is_spawned_before_anything_heavy_is_loaded(tmp_path: Path) 
 
 
 def test_a_command_line_is_read_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
-    loaded = loaded_after("import tui.cli", tmp_path)
+    loaded = loaded_after("import tui.cli.tree", tmp_path)
     assert "typer" in loaded
     assert not loaded & {*BEFORE_FIRST_FRAME, "textual", "rich", "asyncio"}
 
@@ -116,7 +118,8 @@ def test_the_first_frame_needs_no_client_and_no_wire(tmp_path: Path) -> None:
 
 def test_the_program_never_loads_the_backend(tmp_path: Path) -> None:
     loaded = loaded_after(
-        "import tui.app, tui.cli, tui.headless, tui.rooms_commands, tui.ask, tui.conversations_export",
+        "import tui.app, tui.cli.tree, tui.cli.headless.rooms, tui.cli.commands.rooms, tui.cli.headless.ask,"
+        " tui.cli.export.conversations",
         tmp_path,
     )
     assert not [name for name in loaded if name.startswith("agent_tui.backend")]

@@ -17,8 +17,8 @@ from typing import NoReturn
 
 import agent_tui
 from agent_tui.model.errors import AgentTuiError
-from tui import exits, output
-from tui.arguments import Connection, completing, help_page, hide_token, screen_arguments, take_connection
+from tui.cli import exits, output
+from tui.cli.arguments import Connection, completing, help_page, hide_token, screen_arguments, take_connection
 
 
 def program() -> NoReturn:
@@ -58,7 +58,7 @@ def main() -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     if completing(os.environ):
-        from tui.cli import complete
+        from tui.cli.tree import complete
 
         return complete(arguments)
     connection, rest = take_connection(arguments)
@@ -67,7 +67,7 @@ def _run(arguments: Sequence[str]) -> int:
     done = _shortcut(connection, rest)
     if done is not None:
         return done
-    from tui.cli import run
+    from tui.cli.tree import run
 
     if not gc.isenabled():  # see ``program``
         gc.freeze()
@@ -79,7 +79,7 @@ def _shortcut(connection: Connection, rest: Sequence[str]) -> int | None:
     """Do what needs no more than this; ``None`` for every other command line."""
     page = help_page(rest)
     if page is not None:
-        from tui.help_pages import HELP
+        from tui.cli.help_pages import HELP
 
         output.write(HELP[page])
         return exits.DONE

@@ -30,7 +30,7 @@ from agent_tui.config.file import Config
 from agent_tui.model.errors import AgentTuiError, TransportError
 from agent_tui.model.inert import inert_line
 from tui import clipboard, themes
-from tui.exits import DONE, PAUSED, exit_code
+from tui.cli.exits import DONE, PAUSED, exit_code
 from tui.motion import wants_calm
 from tui.request import ScreenRequest, Server
 from tui.screens.signs import wants_ascii

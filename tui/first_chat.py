@@ -10,8 +10,8 @@ from typing import Any
 
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered
 from agent_tui.model.events import ConversationInfo, ConversationLoaded, Event, LinkChanged
+from tui.cli.commands.pick import find_conversation
 from tui.link import ChatLink
-from tui.pick import find_conversation
 from tui.screens.words import say
 
 NEW = ""  # the id of a chat that is not stored yet

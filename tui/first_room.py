@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from agent_tui.model.errors import NotFound, NotOffered
 from agent_tui.model.events import RoomInfo
+from tui.cli.commands.pick import find_room
 from tui.demo import demo_room
 from tui.link import RoomLink
-from tui.pick import find_room
 from tui.screens.words import say
 
 

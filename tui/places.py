@@ -22,12 +22,12 @@ from agent_tui.model.errors import ConfigError
 from agent_tui.model.events import ConversationInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from tui import themes
-from tui.actions import Offer, offers, sections
-from tui.exits import DONE, UNREACHABLE, exit_code
+from tui.cli.exits import DONE, UNREACHABLE, exit_code
 from tui.first_chat import NEW, NewChat, fields_here, first_chat
 from tui.first_room import Found, first_room
-from tui.key_names import shown_all
-from tui.keymap import resolve
+from tui.keys.actions import Offer, offers, sections
+from tui.keys.keymap import resolve
+from tui.keys.names import shown_all
 from tui.link import ChatLink, RoomLink
 from tui.presence import Presence
 from tui.request import ScreenRequest

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from agent_tui.config.file import CHAT, EMBEDDED, ROOMS, SOCKET, TASKS, BackendConfig, Config, load
 from agent_tui.model.errors import ConfigError
-from tui import output
-from tui.arguments import Connection
 from tui.background import Query
+from tui.cli import output
+from tui.cli.arguments import Connection
 from tui.runtime import Starting
 from tui.voice.request import VoiceRequest
 

@@ -10,8 +10,9 @@ from typing import NoReturn
 
 from agent_tui.config.file import CHAT, ROOMS, config_path, load
 from agent_tui.model.errors import ConfigError
-from tui import background, exits, output, runtime
-from tui.arguments import Connection, ScreenArguments
+from tui import background, runtime
+from tui.cli import exits, output
+from tui.cli.arguments import Connection, ScreenArguments
 from tui.request import ANSWERING, WARNING, ScreenRequest, Source, other_server, wants_embedded
 from tui.runtime import Starting, begin
 from tui.terminal import is_terminal, restored

@@ -13,7 +13,7 @@ from time import monotonic
 from types import FrameType
 from typing import Any, Final
 
-from tui.exits import PAUSED
+from tui.cli.exits import PAUSED
 
 # Leave the alternate screen, show the cursor, wrap lines, end mouse, focus, size and paste reporting, held
 # frames and the extended keyboard, reset colours: harmless where a screen has tidied up already.

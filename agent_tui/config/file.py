@@ -116,7 +116,8 @@ class ScreenConfig:
 class Config:
     """The whole file; ``warnings`` are lines for ``config check`` and never stop anything.
 
-    ``keys`` is binding id → keys as they were written; ``tui.keymap`` knows which of them mean something.
+    ``keys`` is binding id → keys as they were written; ``tui.keys.keymap`` knows which of them mean
+    something.
     """
 
     path: Path

@@ -8,8 +8,8 @@ import pytest
 from rich.cells import cell_len
 
 from tests.tui.whole_app import opened_app
-from tui.actions import NUMBERED
-from tui.keymap import catalogue
+from tui.keys.actions import NUMBERED
+from tui.keys.keymap import catalogue
 from tui.screens.help import HelpScreen, Row, Section, columns, filtered
 
 SECTIONS = [

@@ -10,7 +10,7 @@ from textual.widgets import OptionList, Static
 from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, home_at
 from tests.tui.whole_app import Seen, opened_app
-from tui.actions import offers
+from tui.keys.actions import offers
 from tui.screens.dialog import Dialog
 from tui.screens.form_fields import Choice, Line
 from tui.screens.help import HelpScreen

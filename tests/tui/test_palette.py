@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.tui.whole_app import Seen, opened_app
-from tui.actions import offers
-from tui.key_names import parse
-from tui.keymap import catalogue
+from tui.keys.actions import offers
+from tui.keys.keymap import catalogue
+from tui.keys.names import parse
 from tui.places import NOT_IN_PALETTE
 
 README = Path(__file__).parents[2] / "README.md"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.model.errors import ConfigError
-from tui.arguments import Connection
+from tui.cli.arguments import Connection
 from tui.request import Server, other_server, wants_embedded
 from tui.startup import choose_source
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.fakes.terminal import ENTERS_SCREEN, LEAVES_SCREEN, terminal
 from tests.tui.programs import PROGRAM, own_environ
-from tui.exits import UNREACHABLE
+from tui.cli.exits import UNREACHABLE
 
 RUN = """
 import sys
@@ -63,7 +63,13 @@ sys.argv = ["agent-tui", *sys.argv[1:]]
 sys.exit(main())
 """
 NOT_IN_FIRST_FRAME = (
-    *("tui.actions", "tui.keymap", "tui.link", "tui.screens.list_screen", "tui.screens.form_fields"),
+    *(
+        "tui.keys.actions",
+        "tui.keys.keymap",
+        "tui.link",
+        "tui.screens.list_screen",
+        "tui.screens.form_fields",
+    ),
     *(
         "widgets.composer",
         "widgets.transcript.transcript",

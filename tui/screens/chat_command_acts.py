@@ -264,9 +264,9 @@ class ChatCommands(ChatActs):
     @work(group="export", exclusive=True)
     async def _write_to(self, path: Path) -> None:
         # Lazy: whoever never exports does not wait for it.
-        from tui.conversations_export import ExportedChat, fetch, of_conversation, raw_fields, shown
-        from tui.export import rendered, write_file
-        from tui.output import json_line
+        from tui.cli.export.conversations import ExportedChat, fetch, of_conversation, raw_fields, shown
+        from tui.cli.export.document import rendered, write_file
+        from tui.cli.output import json_line
 
         is_page, is_raw = path.suffix.lower() in (".html", ".htm"), path.suffix.lower() == ".json"
         try:

@@ -14,7 +14,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
-from tui.key_names import names_of
+from tui.keys.names import names_of
 from tui.screens.form_fields import own
 
 PARTED: Final = " · "  # between two things that a hint names

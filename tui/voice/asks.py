@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
-from tui.commands import note_line
+from tui.cli.commands.asking import note_line
 from tui.link import ChatLink
 from tui.screens.followed import FollowedTranscript
 from tui.screens.live_texts import Spot

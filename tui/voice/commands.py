@@ -11,11 +11,11 @@ from agent_tui.config.file import CHAT, data_path, load
 from agent_tui.config.voice import DEFAULT_ROOM, MAX_ROOM_CHARACTERS, TOKEN_VARIABLE, named_livekit
 from agent_tui.model.errors import ConfigError
 from agent_tui.voice_parts import PARTS, missing_parts, voice_folder
-from tui import exits, output
-from tui.arguments import Connection
-from tui.cli_parts import Command, Group, Output, Yes, connection_of, no_connection
-from tui.formats import FormatName
-from tui.output import PROGRAM
+from tui.cli import exits, output
+from tui.cli.arguments import Connection
+from tui.cli.headless.formats import FormatName
+from tui.cli.output import PROGRAM
+from tui.cli.parts import Command, Group, Output, Yes, connection_of, no_connection
 from tui.request import flag_token
 from tui.startup import choose_source, open_voice
 from tui.terminal import is_terminal

@@ -8,8 +8,8 @@ from agent_tui.audio import devices
 from agent_tui.audio.check import Surroundings, no_device
 from agent_tui.audio.devices import Device, DeviceList, Direction
 from agent_tui.config.file import load
-from tui import exits, output
-from tui.output import OutputFormat
+from tui.cli import exits, output
+from tui.cli.output import OutputFormat
 
 DIRECTIONS: tuple[Direction, ...] = ("input", "output")
 WORDS = {"input": "microphone", "output": "speaker"}

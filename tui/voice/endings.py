@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from agent_tui.model.voice import LinkMoved
-from tui.formats import Ending
+from tui.cli.headless.formats import Ending
 
 # Reasons of ``LinkMoved``, in the words of ``agent_tui.wire.voice_reasons``.
 ABSENT: Final = ("agent_absent", "agent_silent", "agent_not_started")

@@ -11,9 +11,9 @@ from agent_tui.state.steps import StepState
 from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from agent_tui.wire.steps_encode import step_fields
-from tui import output
-from tui.ask_formats import as_told
-from tui.formats import Ending, FormatName, end_data
+from tui.cli import output
+from tui.cli.headless.ask_formats import as_told
+from tui.cli.headless.formats import Ending, FormatName, end_data
 
 NAMES: Final = {"person": "you", "agent": "agent"}
 CUT: Final = "┄"

@@ -27,11 +27,12 @@ from agent_tui.model.voice import (
 )
 from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
-from tui import connect, output
-from tui.ask_telling import NOT_ALLOWED
-from tui.commands import note_line
-from tui.formats import Ending, FormatName
-from tui.interrupts import Interrupts, carried_out
+from tui.cli import output
+from tui.cli.commands import connect
+from tui.cli.commands.asking import note_line
+from tui.cli.headless.ask_telling import NOT_ALLOWED
+from tui.cli.headless.formats import Ending, FormatName
+from tui.cli.headless.interrupts import Interrupts, carried_out
 from tui.request import Server, Source
 from tui.voice.endings import ending_of
 from tui.voice.formats import SAID, VoiceFormat, line_text, said, voice_format

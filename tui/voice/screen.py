@@ -24,7 +24,7 @@ from textual.worker import Worker, WorkerCancelled, WorkerFailed
 from agent_tui.model.inert import inert_line
 from agent_tui.model.voice import LinkMoved, VoiceEvent, WordsSpoken
 from agent_tui.state.voice import VoiceState
-from tui import exits
+from tui.cli import exits
 from tui.link import ChatLink
 from tui.screens.approvals import Approvals
 from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript

@@ -24,8 +24,8 @@ from agent_tui.voice_parts import (
     find_agent_python,
     missing_parts,
 )
-from tui import exits, output
-from tui.output import PROGRAM
+from tui.cli import exits, output
+from tui.cli.output import PROGRAM
 from tui.voice import getting
 from widgets.units import duration, size
 

@@ -14,7 +14,7 @@ from agent_tui.voice_parts import find_models, missing_parts, packages_of, voice
 from tests.fakes.terminal import ENTERS_SCREEN, Terminal, terminal
 from tests.tui.programs import PROGRAM, Home, own_environ, reap
 from tests.tui.voice.test_setup import BUILDS, go, program
-from tui import exits
+from tui.cli import exits
 
 LEAVE = "\x0c"
 BREAK_OFF = "\x03"

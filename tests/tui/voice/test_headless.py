@@ -16,10 +16,10 @@ from agent_tui.state.voice import VoiceState
 from tests.fakes.voice_client import FakeSound, FakeVoiceClient
 from tests.settling import settle
 from tests.state.voice_talk import JOINED, turn
-from tui.arguments import take_connection
-from tui.cli import run
-from tui.formats import Ending, FormatName
-from tui.interrupts import Interrupts
+from tui.cli.arguments import take_connection
+from tui.cli.headless.formats import Ending, FormatName
+from tui.cli.headless.interrupts import Interrupts
+from tui.cli.tree import run
 from tui.voice.formats import voice_format
 from tui.voice.headless import Talk
 from tui.voice.session import VoiceSession

@@ -17,7 +17,7 @@ from livekit import api
 from agent_tui.network import has_interface
 from tests.clients.voice import rooms
 from tests.tui.programs import PROGRAM, Home, own_environ, reap
-from tui import exits
+from tui.cli import exits
 
 pytestmark = [
     pytest.mark.voice,

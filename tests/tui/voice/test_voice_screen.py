@@ -15,7 +15,7 @@ from tests.fakes.voice_client import FakeVoiceSource
 from tests.state.chat_events import loaded, started
 from tests.state.voice_talk import JOINED, turn
 from tests.tui.voice.one_voice import Voice, opened
-from tui import exits
+from tui.cli import exits
 from tui.screens.chat_ask import GUARD_SECONDS
 from tui.voice.asks import call_id
 from tui.voice.request import VoiceRequest

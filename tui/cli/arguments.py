@@ -1,0 +1,164 @@
+"""The command line before any heavy import: which server it means, and whether it asks for a screen.
+
+The options that name a server may stand at every level, so they are taken off here, once, and the commands
+of ``tui.cli.tree`` see the rest. Plain code, because it runs before the first frame.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from agent_tui.model.errors import ConfigError
+
+HELP_OPTIONS = ("--help", "-h")
+CONNECTION_OPTIONS = ("--url", "--token", "--backend", "--token-file")
+# The options that take a value: the word behind one of them is never an option itself. ``takes_value`` knows
+# those of the settings of rooms, too.
+VALUED_OPTIONS = frozenset(
+    {
+        *("--agent", "--output", "--from", "--template", "--workspace", "--format", "--out"),
+        *("--file", "-f", "--conversation", "--chat-id", "--model", "--provider", "--tools", "--allow"),
+        *("--limit", "--keep"),
+        *("--room", "--wav", "--record", "--transcript", "--input", "--output-device"),
+        *("--only", "--hearing", "--voice"),
+    }
+)
+ROOM_COMMANDS = ("list", "new", "show", "delete", "pause", "resume", "run", "export", "templates")
+COMMANDS = {
+    "rooms": ROOM_COMMANDS,
+    "chat": (),
+    "ask": (),
+    "conversations": ("list", "search", "show", "export", "delete", "rename"),
+    "tools": ("list", "rules", "confirm", "forget"),
+    "serve": (),
+    "backend": ("status", "stop"),
+    "config": ("path", "show", "check", "keys"),
+    "doctor": (),
+    "models": ("setup",),
+    "voice": ("devices", "setup"),
+}
+COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # what a shell sets when it asks for completions
+
+
+class Connection(NamedTuple):
+    """What the flags say about the server; ``None`` where they say nothing. ``token`` stood on the command
+    line, where others can read it.
+    """
+
+    url: str | None = None
+    token: str | None = None
+    backend: str | None = None
+    token_file: str | None = None
+
+    def __repr__(self) -> str:  # the token stays out of logs and tracebacks
+        return f"Connection(url={self.url!r}, backend={self.backend!r})"
+
+
+class ScreenArguments(NamedTuple):
+    """What a command line asks for that asks for a screen: the list of rooms, the one that ``room`` names, a
+    chat ("" is the newest, with ``is_new`` a new one), or to ``setup`` a provider of models.
+    """
+
+    room: str | None = None
+    chat: str | None = None
+    is_new: bool = False
+    setup: bool = False
+
+
+def completing(environ: Mapping[str, str]) -> bool:
+    """Say whether a shell asks what could come next on its command line."""
+    return COMPLETION_VARIABLE in environ
+
+
+def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
+    """Return the connection options and what is left without them.
+
+    Nothing is taken behind ``--``, nor behind the word ``serve``, whose options are its own.
+    Raises ``ConfigError`` for an option without a value.
+    """
+    found: dict[str, str] = {}
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        name, has_value, value = word.partition("=")
+        if name in CONNECTION_OPTIONS:
+            value = value if has_value else next(words, "")
+            if not value:
+                raise ConfigError(f"{name} needs a value")
+            found[name.removeprefix("--").replace("-", "_")] = value
+            continue
+        rest.append(word)
+        if word == "--" or rest == ["serve"]:
+            rest.extend(words)
+        elif takes_value(word, rest):
+            rest.extend(value for value in (next(words, None),) if value is not None)
+    return Connection(**found), rest
+
+
+def takes_value(word: str, before: Sequence[str]) -> bool:
+    """Say whether ``word`` is an option that takes a value, behind the words ``before``."""
+    if word in VALUED_OPTIONS:
+        return True
+    if not word.startswith("--") or word in HELP_OPTIONS or before[:1] != ["rooms"]:
+        return False
+    # Lazy: command lines without options of rooms begin sooner.
+    from agent_tui.model.records import RoomInfo
+    from agent_tui.model.settings import settings_of
+
+    return any(one.option == word and one.type is not bool for one in settings_of(RoomInfo).values())
+
+
+def hide_token(token: str) -> None:
+    """Overwrite ``--token`` in the command line that other programs see of this process, where that can be
+    done (Linux); for the moment before, others can still have read it.
+    """
+    with suppress(OSError, ValueError, IndexError):
+        fields = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()
+        begin, end = int(fields[45]), int(fields[46])  # proc_pid_stat(5): arg_start, arg_end
+        if not 0 < begin < end:
+            return
+        import ctypes  # lazy: it loads as long as the rest of a command line, and is needed only here
+
+        seen = ctypes.string_at(begin, end - begin)
+        for found in re.finditer(rb"--token[=\0](" + re.escape(token.encode()) + rb")\0", seen):
+            ctypes.memset(begin + found.start(1), ord("*"), len(found[1]))
+
+
+def screen_arguments(rest: Sequence[str]) -> ScreenArguments | None:
+    """Return which screen the command line asks for, or ``None`` for every other command line."""
+    match list(rest):
+        case [] | ["rooms"]:
+            return ScreenArguments()
+        case ["rooms", "--", room] if room:
+            return ScreenArguments(room)
+        case ["rooms", room] if room and not room.startswith("-") and room not in ROOM_COMMANDS:
+            return ScreenArguments(room)
+        case ["chat"]:
+            return ScreenArguments(chat="")
+        case ["chat", "--new"]:
+            return ScreenArguments(chat="", is_new=True)
+        case ["chat", "--", chat] if chat.strip():
+            return ScreenArguments(chat=chat)
+        case ["chat", chat] if chat.strip() and not chat.startswith("-"):
+            return ScreenArguments(chat=chat)
+        case _:
+            return None
+
+
+def help_page(rest: Sequence[str]) -> str | None:
+    """Return the name of the help page asked for (``""`` is the first one), or ``None``."""
+    if not rest or rest[-1] not in HELP_OPTIONS:
+        return None
+    match list(rest[:-1]):
+        case []:
+            return ""
+        case [command] if command in COMMANDS:
+            return command
+        case [command, word] if word in COMMANDS.get(command, ()):
+            return f"{command} {word}"
+        case _:
+            return None

@@ -1,0 +1,273 @@
+"""What the commands that ask one thing share: how a server is asked, and how its answer is told."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from bisect import bisect_left
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import ceil
+from os.path import commonprefix
+from typing import Any, Generic, Protocol, TypeVar
+
+from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.records import ToolInfo, ToolServer
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.model import events as ev
+from agent_tui.model.budget import ceilings
+from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered
+from agent_tui.model.events import RoomInfo
+from agent_tui.model.inert import inert_line
+from tui.cli import exits, output
+from tui.cli.output import OutputFormat
+from tui.request import Server, Source, reach
+from tui.screens.live_texts import dollars, left_out, why_paused
+from tui.screens.words import say
+
+
+class _Shows(Protocol):
+    def show_raw(self, id_: str, /) -> Awaitable[object]: ...
+    def show(self, id_: str, /) -> Awaitable[Any]: ...
+    def delete(self, id_: str, /) -> Awaitable[object]: ...
+
+
+Client = TypeVar("Client")
+Shows = TypeVar("Shows", bound=_Shows)
+Answer = TypeVar("Answer")
+Item = TypeVar("Item")
+Opened = Callable[[Server], AbstractAsyncContextManager[Client]]  # ``connect.rooms_client``, say
+MAX_NAME_CHARACTERS = 60
+SHORT_ID_CHARACTERS = 8
+NOTICE_SECONDS = 0.7  # before it is said what is waited for
+
+
+def asked(source: Source, opened: Opened[Client], question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+    """Return what the server answers; the embedded backend is waited for first."""
+    server = reach(source, output.notice)
+
+    async def ask() -> Answer:
+        async with opened(server) as client:
+            return await question(client)
+
+    return asyncio.run(ask())
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[Shows, Item]):
+    """How commands reach one room or one conversation."""
+
+    opened: Opened[Shows]
+    id_of: Callable[[Shows, str], Awaitable[str]]  # of what a person wrote; raises for none and for several
+    known: Callable[[Shows, str], Awaitable[Item]]  # as far as the server tells, by its id
+    called: Callable[[Item], str]
+    described: Callable[[Item], str]
+    fields: Callable[[Item], object]  # for JSON
+
+
+def of_one(
+    source: Source, kind: Kind[Shows, Item], wanted: str, act: Callable[[Shows, str], Awaitable[Answer]]
+) -> Answer:
+    """Return what the server answers to ``act(client, id)`` about the one that is ``wanted``."""
+
+    async def acted(client: Shows) -> Answer:
+        return await act(client, await kind.id_of(client, wanted))
+
+    return asked(source, kind.opened, acted)
+
+
+def show_one(source: Source, kind: Kind[Shows, Item], wanted: str, output_format: OutputFormat) -> int:
+    """Print one; as JSON as the server answered it."""
+    if output_format == "json":
+        output.write_json(of_one(source, kind, wanted, lambda client, id_: client.show_raw(id_)))
+    else:
+        output.say(kind.described(of_one(source, kind, wanted, lambda client, id_: client.show(id_))))
+    return exits.DONE
+
+
+def delete_one(
+    source: Source, kind: Kind[Shows, Item], wanted: str, yes: bool, output_format: OutputFormat
+) -> int:
+    """Delete one, asking first; raises ``ConfigError`` when nobody can be asked."""
+    if not yes and not sys.stdin.isatty():
+        raise ConfigError("deleting needs --yes where nobody can be asked")
+
+    async def delete(client: Shows, id_: str) -> Item | None:
+        item = await kind.known(client, id_)
+        if not yes and not output.agrees(f"delete {kind.called(item)} and everything said in it?"):
+            return None
+        await client.delete(id_)
+        return item
+
+    item = of_one(source, kind, wanted, delete)
+    if item is None:
+        output.notice("kept")
+        return exits.DONE
+    return told(f"deleted {kind.called(item)}", kind.fields(item), output_format)
+
+
+async def check_tools(client: ChatClient, wanted: Sequence[str]) -> None:
+    """Raise ``ConfigError`` for tools that the server does not name, where it names its tools."""
+    try:
+        tools, servers = await client.backend.tools(is_waiting=False)
+        unknown = _without(wanted, tools)
+        if unknown and any(server.status == "starting" for server in servers):
+            listing = asyncio.ensure_future(client.backend.tools())
+            if not (await asyncio.wait({listing}, timeout=NOTICE_SECONDS))[0]:
+                starting = [server.name for server in servers if server.status == "starting"]
+                output.notice(waiting_line(", ".join(starting)))
+            tools, servers = await listing
+            unknown = _without(wanted, tools)
+    except NotOffered:
+        return
+    if not unknown:
+        return
+    for server in servers:
+        if server.problem and any(name.startswith(f"{server.name}__") for name in unknown):
+            raise AgentTuiError(
+                f"MCP server {inert_line(server.name)}: {inert_line(server.problem)}", inert_line(server.fix)
+            )
+    named = ", ".join(map(inert_line, unknown))
+    raise ConfigError(f"there is no tool {named}", "agent-tui tools list names all")
+
+
+def _without(wanted: Sequence[str], tools: Sequence[ToolInfo]) -> list[str]:
+    known = {tool.name for tool in tools}
+    return [name for name in wanted if name not in known]
+
+
+def waiting_line(servers: str) -> str:
+    """Return that these MCP servers are waited for, as one line."""
+    return inert_line(f"waiting for MCP server {servers}")
+
+
+def note_line(noted: ev.TurnNoted) -> str:
+    """Return what is noted of a turn, as one line; "" where there is nothing to say.
+
+    What is wrong with an MCP server is the same for all agents of a room; anything else names the agent.
+    """
+    match noted.note:
+        case "servers_wait" if noted.about:
+            return waiting_line(noted.about)
+        case "server_missing":
+            return inert_line(f"MCP server {noted.about}; its tools are missing")
+        case "form_declined":
+            return inert_line(f"MCP server {noted.about}")
+        case "file_offered":
+            found = f"the agent offers a file: {inert_line(noted.about)}"
+        case "file_saved":
+            found = f"saved {inert_line(noted.about)}"
+        case "file_refused":
+            found = inert_line(noted.about)
+        case "progress":
+            found = inert_line(noted.about)
+        case "orphan":
+            found = f"the agent says, outside of the answer: {inert_line(noted.about)}"
+        case "agent_left":
+            found = f"the connection ended: {inert_line(noted.about)}"
+        case "not_cancelled":
+            found = f"the task was not cancelled and may go on: {inert_line(noted.about)}"
+        case "loading":
+            found = say("turn.loading")
+        case "no_tools":
+            found = say("turn.no_tools")
+        case "trimmed" if noted.count:
+            found = left_out(noted.count)
+        case "rate_limit":
+            found = say("agent.rate_limited", seconds=ceil(noted.seconds))
+        case _:
+            return ""
+    name = inert_line(noted.agent_name, MAX_NAME_CHARACTERS)
+    return f"{name}: {found}" if name else found
+
+
+def server_line(server: ToolServer) -> str:
+    """Return what is wrong with an MCP server, and what helps, as one line."""
+    fix = f"; {server.fix}" if server.fix else ""
+    return inert_line(f"MCP server {server.name}: {server.problem}{fix}")
+
+
+def told(text: str, value: object, output_format: OutputFormat) -> int:
+    """Print one thing: ``text`` for a person, ``value`` as JSON."""
+    if output_format == "json":
+        output.write_json(value)
+    else:
+        output.say(text)
+    return exits.DONE
+
+
+def listed(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> int:
+    """Print a table for a person; without rows stderr says ``nothing``. The second column, a name, is cropped
+    where the table would be wider than the terminal.
+    """
+    if found := list(rows):
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        output.say(output.table([head, *found], width=width, crops=1))
+    else:
+        output.notice(nothing)
+    return exits.DONE
+
+
+def short_ids(named: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return for each id the shortest beginning, of at least ``SHORT_ID_CHARACTERS``, that means it alone.
+
+    ``named`` has the id and the name of each, as ``tui.cli.commands.pick`` looks through them.
+    """
+    words = sorted({word for pair in named for word in pair if word})
+    shortest = {}
+    for id_, name in named:
+        at = bisect_left(words, id_)
+        others = [word for word in words[max(0, at - 2) : at + 3] if word not in (id_, name)]
+        shared = max((len(commonprefix((id_, other))) for other in others), default=0)  # noqa: RUF071  no paths
+        shortest[id_] = id_[: max(SHORT_ID_CHARACTERS, shared + 1)]
+    return shortest
+
+
+def called(id_: str, name: str) -> str:
+    """Return a room or conversation as it is called where both its id and its name help."""
+    name = inert_line(name, MAX_NAME_CHARACTERS)
+    return f"{inert_line(id_)} ({name})" if name else inert_line(id_)
+
+
+def model_named(provider_id: str, model: str) -> str:
+    """Return the model in a line; whatever model was wished for, the demo is called the demo."""
+    return "demo model" if provider_id == DEMO_PROVIDER else inert_line(model)
+
+
+def status_of(room: RoomInfo) -> str:
+    """Return how a room stands, and why it does."""
+    return why_paused(room.interrupted) if room.status == "paused" else room.status
+
+
+def spent(tokens: int, cost: float | None) -> str:
+    """Return what was used, in words; nothing where that is nothing."""
+    parts = [f"{tokens:,} tokens"] if tokens else []
+    if cost is not None:
+        parts.append(dollars(cost))
+    return " · ".join(parts)
+
+
+def budget(of: RoomInfo | ev.ConversationInfo) -> str:
+    """Return what may be used, in words; nothing where there is no ceiling."""
+    return spent(*ceilings(of))
+
+
+def age(written: str) -> str:
+    """Return how long ago a time was, in words up to a day, then as a date; nothing for no time."""
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        return ""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    minutes = (datetime.now(UTC) - moment).total_seconds() // 60
+    if minutes < 1:
+        return say("time.now")
+    if minutes < 60:
+        return say("time.minutes", minutes=int(minutes))
+    if minutes < 24 * 60:
+        return say("time.hours", hours=int(minutes // 60))
+    return moment.astimezone().strftime("%Y-%m-%d")

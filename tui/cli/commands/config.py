@@ -1,0 +1,125 @@
+"""``agent-tui config``: the config file, for people."""
+
+from __future__ import annotations
+
+import os
+
+from agent_tui.config.file import Config, config_path, load, read_table
+from agent_tui.config.tool_rules import PATTERN_FORM, is_pattern
+from agent_tui.model.inert import inert_line
+from agent_tui.redaction import hide_secrets
+from tui.cli import exits, output
+from tui.cli.output import MAX_LINE_CHARACTERS, OutputFormat
+from tui.toml_text import toml_text
+
+NO_KEY = "–"
+
+
+def path() -> int:
+    """Print the config file's absolute path, whether it exists or not."""
+    output.write(f"{config_path()}\n")
+    return exits.DONE
+
+
+def show() -> int:
+    """Print the file's settings, secrets hidden; raises ``ConfigError`` when it is no TOML."""
+    table = read_table(config_path())
+    if not table:
+        output.say(f"# {config_path()}: no settings, the defaults hold")
+        return exits.DONE
+    output.say(f"# {config_path()}")
+    output.say(toml_text(hide_secrets(table)))
+    return exits.DONE
+
+
+def check() -> int:
+    """Print one line for each thing that looks wrong, or "ok"; raises ``ConfigError`` for an error."""
+    config = load()
+    warnings = problems(config)
+    for warning in warnings:
+        output.say(warning.replace("\n", " "))
+    if not warnings:
+        there = config.path if config.path.exists() else f"{config.path} (no such file: the defaults hold)"
+        output.say(f"ok: {there}")
+    return exits.DONE
+
+
+def problems(config: Config) -> list[str]:
+    """Return one line for each thing in the file, and in the files beside it, that looks wrong."""
+    # Lazy: keys and themes are Textual's, which other commands do without.
+    from tui import themes
+    from tui.keys.keymap import resolve
+
+    folder = config.path.parent / themes.FOLDER
+    _, unusable = themes.first(config.theme, folder, themes.UNKNOWN)
+    warnings = dict.fromkeys(
+        [
+            *config.warnings,
+            *_missing_variables(config),
+            *_idle_patterns(config),
+            *resolve(config.keys).problems,
+            *([inert_line(unusable, MAX_LINE_CHARACTERS)] if unusable else []),
+            *themes.problems(folder),
+        ]
+    )
+    return list(warnings)
+
+
+def keys(output_format: OutputFormat) -> int:
+    """Print every action with its id and the keys it has now; raises ``ConfigError`` for an unusable file.
+
+    As json: ``{"keys": [{"id", "keys", "default", "does", "where"}…]}``, keys as the config file takes them.
+    """
+    from tui.keys.keymap import catalogue, resolve  # lazy: the screens, and with them Textual
+    from tui.keys.names import names_of
+
+    keymap = resolve(load().keys)
+    if output_format == "json":
+        output.write_json(
+            {
+                "keys": [
+                    {
+                        "id": entry.id,
+                        "keys": names_of(keymap.keys[entry.id]),
+                        "default": names_of(entry.keys),
+                        "does": entry.description,
+                        "where": entry.scope,
+                    }
+                    for entry in catalogue()
+                ]
+            }
+        )
+        return exits.DONE
+    rows = [(entry.id, keymap.shown(entry.id) or NO_KEY, entry.description) for entry in catalogue()]
+    output.write(output.table(rows) + "\n")
+    for problem in keymap.problems:
+        output.notice(problem)
+    return exits.DONE
+
+
+def _idle_patterns(config: Config) -> list[str]:
+    return [
+        f"tools.allow: {inert_line(pattern, 60)!r} fits no call; {PATTERN_FORM}"
+        for pattern in config.tools.allow
+        if not is_pattern(pattern)
+    ]
+
+
+def _missing_variables(config: Config) -> list[str]:
+    named = [
+        (f"backends.{backend.name}.token_env", backend.token_env) for backend in config.backends.values()
+    ] + [
+        (f"providers.{provider.name}.api_key_env", provider.api_key_env)
+        for provider in config.providers.values()
+    ]
+    for server in config.mcp.values():
+        named += [(f"mcp.{server.name}.token_env", server.token_env)]
+        named += [(f"mcp.{server.name}.env_from", variable) for variable in server.env_from]
+    named += [("voice.key_env", config.voice.key_env), ("voice.secret_env", config.voice.secret_env)]
+    named += [("voice.agent.pass_env", variable) for variable in config.voice.agent.pass_env]
+    named += [("tools.pass_env", variable) for variable in config.tools.pass_env]
+    return [
+        f"{where}: {variable} is not set in this environment"
+        for where, variable in named
+        if variable and not os.environ.get(variable)
+    ]

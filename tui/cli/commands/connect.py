@@ -1,0 +1,108 @@
+"""From a command to its server: one client, opened for as long as the command runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.http import Net
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.config.room_file import FileAgent
+from agent_tui.model.errors import ConfigError, NotFound, NotOffered
+from agent_tui.model.events import AgentInfo, ConversationInfo, RoomInfo
+from agent_tui.model.settings import settings_of
+from tui.cli.commands.new_room import NewRoom
+from tui.cli.commands.pick import find_conversation, find_room
+from tui.request import Server
+
+# What an agent is told that has only a name: without it a model would not know whose turn it takes.
+AGENT_PROMPT = (
+    "You are {name}, one of several who talk a task through. Answer what the others said, by name, add what "
+    "is new, and be brief. Speak the language of the task."
+)
+
+DEMO_ADVICE = "set up a provider with agent-tui models setup, or name it: --provider demo"
+
+
+@asynccontextmanager
+async def rooms_client(server: Server) -> AsyncGenerator[RoomsClient, None]:
+    """Give a client of ``server`` and close it at the end; raises ``ConfigError`` for an unusable address."""
+    async with Net(server.url, token=server.token, timeout=server.timeout) as net:
+        yield RoomsClient(net, server.paths)
+
+
+@asynccontextmanager
+async def chat_client(server: Server) -> AsyncGenerator[ChatClient, None]:
+    """Give a client of the chats of ``server``, as ``rooms_client`` does of its rooms."""
+    async with Net(server.url, token=server.token, timeout=server.timeout) as net:
+        yield ChatClient(net, server.paths, silence_seconds=server.timeout)
+
+
+async def conversation_id(client: ChatClient, wanted: str) -> str:
+    """Return the id of the conversation that the user means, also one that was put away; a server without
+    a list takes ``wanted`` for the id. Raises what ``find_conversation`` and the client raise.
+    """
+    try:
+        conversations: Sequence[ConversationInfo] = await client.listed(archived=True)
+    except (NotFound, NotOffered):
+        return wanted
+    return find_conversation(conversations, wanted)
+
+
+async def room_id(client: RoomsClient, wanted: str) -> str:
+    """Return the id of the room that the user means; a server without a list takes ``wanted`` for the id.
+
+    Raises what ``find_room`` and the client raise.
+    """
+    try:
+        rooms: Sequence[RoomInfo] = await client.listed()
+    except (NotFound, NotOffered):
+        return wanted
+    return find_room(rooms, wanted)
+
+
+def refuse_demo(providers: Iterable[str]) -> None:
+    """Raise ``ConfigError`` where the demo model is among the providers that would speak."""
+    if DEMO_PROVIDER in providers:
+        raise ConfigError("the demo model would answer, and nothing names it", DEMO_ADVICE)
+
+
+async def default_provider(client: RoomsClient) -> str | None:
+    """Return the provider that speaks where none is named, ``None`` where the server does not say.
+
+    Raises ``ConfigError`` when that is the demo model.
+    """
+    try:
+        listed = await client.backend.providers()
+    except NotOffered:
+        return None
+    refuse_demo(one.id for one in listed[:1])
+    return listed[0].id if listed else None
+
+
+async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
+    """Make the room that command line and room file describe.
+
+    Raises ``ConfigError`` where it is strict and the demo model would speak without having been named.
+    """
+    provider: str | None = new.provider
+    if new.strict and not provider and not all(agent.provider for agent in new.agents or [FileAgent()]):
+        provider = await default_provider(client)
+    fields: dict[str, Any] = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in new.values.items()
+    }
+    if new.agents is not None:
+        fields["agents"] = [_agent(agent, provider) for agent in new.agents]
+    if provider:
+        fields["provider_id"] = provider
+    return await client.create(**fields)
+
+
+def _agent(agent: FileAgent, provider: str | None) -> dict[str, str]:
+    said = {setting.name: getattr(agent, setting.called) for setting in settings_of(AgentInfo).values()}
+    said["system_prompt"] = agent.prompt or AGENT_PROMPT.format(name=agent.name)
+    said["provider_id"] = agent.provider or provider or ""
+    return {name: value for name, value in said.items() if value}

@@ -1,0 +1,160 @@
+"""``agent-tui conversations list|search|show|delete|rename``: one answer each, as text or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.records import Hit, read_hits
+from agent_tui.model.events import ConversationInfo
+from agent_tui.model.inert import inert_line
+from agent_tui.wire.chat_encode import conversation_fields
+from tui.cli import exits, output
+from tui.cli.commands import connect
+from tui.cli.commands.asking import (
+    MAX_NAME_CHARACTERS,
+    Kind,
+    age,
+    asked,
+    budget,
+    called,
+    delete_one,
+    listed,
+    model_named,
+    of_one,
+    short_ids,
+    show_one,
+    spent,
+    told,
+)
+from tui.cli.output import OutputFormat
+from tui.request import Source
+
+HEAD: Final = ("ID", "TITLE", "STATUS", "MODEL", "TOKENS", "CHANGED")
+MAX_SNIPPET_CHARACTERS: Final = 300
+NO_CONVERSATIONS: Final = 'no conversations yet; agent-tui ask "…" begins one'
+NOTHING_FOUND: Final = "nothing was found"
+UNTITLED: Final = "untitled"
+_MARKS: Final = str.maketrans("", "", "\2\3")  # around what a search found
+
+
+def list_conversations(source: Source, archived: bool, output_format: OutputFormat) -> int:
+    """Print the conversations; as JSON the body of ``GET /api/conversations`` as it was answered."""
+    if output_format == "json":
+        output.write_json(
+            asked(
+                source,
+                connect.chat_client,
+                lambda client: client.listed_raw({"archived": "1"} if archived else None),
+            )
+        )
+        return exits.DONE
+    everything = asked(source, connect.chat_client, lambda client: client.listed(archived=True))
+    short = _short(everything)
+    wanted = [conversation for conversation in everything if archived or not conversation.archived]
+    return listed(HEAD, [_row(conversation, short) for conversation in wanted], NO_CONVERSATIONS)
+
+
+def search(source: Source, words: str, limit: int, output_format: OutputFormat) -> int:
+    """Print the messages that hold ``words``, newest first; as JSON the body of ``GET /api/search``."""
+    if output_format == "json":
+        output.write_json(asked(source, connect.chat_client, lambda client: client.search_raw(words, limit)))
+        return exits.DONE
+
+    async def find(client: ChatClient) -> tuple[list[Hit], Mapping[str, str]]:
+        hits = read_hits(await client.search_raw(words, limit))
+        return hits, await ids_of_conversations(client) if hits else {}
+
+    hits, short = asked(source, connect.chat_client, find)
+    if hits:
+        output.say("\n\n".join(_found(hit, short) for hit in hits))
+    else:
+        output.notice(NOTHING_FOUND)
+    return exits.DONE
+
+
+def show(source: Source, wanted: str, output_format: OutputFormat) -> int:
+    """Print what is known of one conversation; as JSON the body of ``GET /api/conversations/{id}`` as it was
+    answered.
+    """
+    return show_one(source, CONVERSATIONS, wanted, output_format)
+
+
+def delete(source: Source, wanted: str, yes: bool, output_format: OutputFormat) -> int:
+    """Delete a conversation, asking first; raises ``ConfigError`` when nobody can be asked."""
+    return delete_one(source, CONVERSATIONS, wanted, yes, output_format)
+
+
+def rename(source: Source, wanted: str, title: str, output_format: OutputFormat) -> int:
+    """Give a conversation another title."""
+    renamed = of_one(source, CONVERSATIONS, wanted, lambda client, id_: client.change(id_, title=title))
+    return told(f"renamed {_called(renamed)}", conversation_fields(renamed), output_format)
+
+
+async def ids_of_conversations(client: ChatClient) -> Mapping[str, str]:
+    """Return the short id of every conversation, by its whole one."""
+    return _short(await client.listed(archived=True))
+
+
+# --- how conversations read --------------------------------------------------------------------------------
+
+
+def _short(conversations: Sequence[ConversationInfo]) -> Mapping[str, str]:
+    return short_ids([(conversation.id, conversation.title) for conversation in conversations])
+
+
+def _called(conversation: ConversationInfo) -> str:
+    return called(conversation.id, conversation.title)
+
+
+def _row(conversation: ConversationInfo, short: Mapping[str, str]) -> tuple[str, ...]:
+    return (
+        short[conversation.id],
+        inert_line(conversation.title, MAX_NAME_CHARACTERS) or UNTITLED,
+        _status(conversation),
+        model_named(conversation.provider_id, conversation.model),
+        f"{conversation.tokens:,}",
+        age(conversation.updated_at),
+    )
+
+
+def _status(conversation: ConversationInfo) -> str:
+    return f"{conversation.status}, archived" if conversation.archived else conversation.status
+
+
+def _described(conversation: ConversationInfo) -> str:
+    temperature, tools = conversation.temperature, conversation.enabled_tools
+    facts = [
+        ("id", conversation.id),
+        ("title", conversation.title),
+        ("status", _status(conversation)),
+        ("told to the model", conversation.system_prompt),
+        ("model", model_named(conversation.provider_id, conversation.model)),
+        ("provider", conversation.provider_id),
+        ("temperature", "" if temperature is None else f"{temperature:g}"),
+        ("thinking", {True: "on", False: "off", None: ""}[conversation.thinking_enabled]),
+        ("tools", "all" if tools is None else ", ".join(tools) or "none"),
+        ("folder", conversation.workspace),
+        ("budget", budget(conversation)),
+        ("used", spent(conversation.tokens, conversation.cost)),
+        ("last words", conversation.last_words),
+        ("made", age(conversation.created_at)),
+        ("changed", age(conversation.updated_at)),
+    ]
+    return output.table([(label, text) for label, text in facts if text])
+
+
+def _found(hit: Hit, short: Mapping[str, str]) -> str:
+    id_ = short.get(hit.conversation_id, hit.conversation_id)
+    title = inert_line(hit.title, MAX_NAME_CHARACTERS) or UNTITLED
+    kind = "room" if hit.kind == "room" else ""
+    about = (inert_line(id_), title, kind, inert_line(hit.role), age(hit.created_at))
+    words = inert_line(hit.snippet.translate(_MARKS), MAX_SNIPPET_CHARACTERS)
+    return f"{'  '.join(text for text in about if text)}\n  {words}"
+
+
+_KNOWN: Final = ChatClient.as_known
+CONVERSATIONS: Final = Kind(
+    connect.chat_client, connect.conversation_id, _KNOWN, _called, _described, conversation_fields
+)

@@ -1,0 +1,138 @@
+"""A room to be made, as the command line and a room file describe it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent_tui.config import agent_templates
+from agent_tui.config.room_file import FileAgent, RoomFile, read_room_file, resolved
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.events import RoomInfo
+from agent_tui.model.settings import Values, settings_of
+from tui.cli import output
+from tui.cli.output import PROGRAM
+
+SUFFIX = ".toml"
+# Settings of a room that have an option.
+OPTIONS = {name: setting for name, setting in settings_of(RoomInfo).items() if setting.option}
+
+
+@dataclass(frozen=True, slots=True)
+class NewRoom:
+    """What ``POST /api/rooms`` is told: settings of ``RoomInfo``; what is not in ``values``, and ``None``, is
+    left to the server.
+    """
+
+    values: Values
+    agents: tuple[FileAgent, ...] | None = None
+    provider: str = ""  # of agents that name none
+    strict: bool = False  # the demo model speaks only where it is named
+
+
+@dataclass(frozen=True, slots=True)
+class RoomOptions:
+    """What the command line says about a new room; ``None``, and nothing in ``values``, where it says
+    nothing. ``values`` are settings of ``RoomInfo``.
+    """
+
+    from_file: Path | None = None
+    agents: list[str] | None = None
+    templates: list[str] | None = None
+    provider: str | None = None
+    strict: bool = False
+    values: Values = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, value in self.values.items():
+            setting = OPTIONS[name]
+            if setting.type is float and not math.isfinite(value):
+                raise ConfigError(f"{setting.option} {setting.wanted}")
+
+    @property
+    def given(self) -> list[str]:
+        """The options that only mean something for a room that is made."""
+        values = {
+            "--from": self.from_file,
+            "--agent": self.agents,
+            "--template": self.templates,
+            "--provider": self.provider,
+        }
+        of_new = [OPTIONS[name].option for name in self.values if not OPTIONS[name].of_made]
+        return [*(option for option, value in values.items() if value is not None), *of_new]
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What a room that is there already is told before it runs, by the wire's names."""
+        return {name: value for name, value in self.values.items() if OPTIONS[name].of_made}
+
+
+def values_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what options say of the settings of a room; ``given`` is by what a person calls them, and
+    ``None``, ``False`` or an empty list where nothing is said. A folder is whole then.
+    """
+    values: dict[str, Any] = {}
+    for name, setting in OPTIONS.items():
+        value = given[setting.called]
+        if isinstance(value, Path):
+            value = str(value.expanduser().resolve())
+        if value is not None and value is not False and value != []:
+            values[name] = value
+    return values
+
+
+def is_room_file(argument: str) -> bool:
+    """Say whether an argument that could be a ROOM names a file that describes one."""
+    return argument.endswith(SUFFIX) and Path(argument).is_file()
+
+
+def described(options: RoomOptions) -> NewRoom:
+    """Return the room that file and options describe, the options being the stronger.
+
+    Warns on stderr of what means nothing in the file. Raises ``ConfigError`` for everything that is wrong.
+    """
+    file = RoomFile(Path())
+    if options.from_file is not None:
+        file = read_room_file(options.from_file)
+        for warning in file.warnings:
+            output.notice(warning)
+    said = {name: value for name, value in options.values.items() if value != "" or OPTIONS[name].required}
+    values = {**file.values, **said}
+    task = values.get("task", "")
+    if not task.strip():
+        raise _no_task(options)
+    return NewRoom(values, _agents(options, file, task), options.provider or "", options.strict)
+
+
+def _no_task(options: RoomOptions) -> ConfigError:
+    if options.from_file is not None and "task" not in options.values:
+        return ConfigError(f"{options.from_file}: task", "is missing")
+    return ConfigError("a new room needs --task", f"see {PROGRAM} rooms new --help")
+
+
+def _agents(options: RoomOptions, file: RoomFile, task: str) -> tuple[FileAgent, ...] | None:
+    """Return the agents of the options, else those of the file, with what their templates say."""
+    asked = [FileAgent(template=wanted.strip()) for wanted in options.templates or ()]
+    asked += map(parse_agent, options.agents or ())
+    agents, path = (asked, None) if asked else (file.agents, file.path)
+    if agents is None:
+        return None
+    known: list[agent_templates.Template] = []
+    if any(agent.template for agent in agents):
+        known, warnings = agent_templates.load()
+        for warning in warnings:
+            output.notice(warning)
+    elif asked and any(not wanted.strip() for wanted in options.templates or ()):
+        raise ConfigError("--template needs an ID", f"{PROGRAM} rooms templates lists them")
+    return tuple(resolved(agents, known, task, path))
+
+
+def parse_agent(text: str) -> FileAgent:
+    """Return the agent of ``NAME[=MODEL]``; raises ``ConfigError`` when there is no name."""
+    name, _, model = text.partition("=")
+    if not name.strip():
+        raise ConfigError("--agent needs NAME or NAME=MODEL")
+    return FileAgent(name=name.strip(), model=model.strip())

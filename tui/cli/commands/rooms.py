@@ -1,0 +1,125 @@
+"""``agent-tui rooms list|new|show|delete|pause|resume``: one answer each, as text or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.inert import inert_line
+from agent_tui.wire.rooms_encode import room_fields
+from tui.cli import exits, output
+from tui.cli.commands import connect
+from tui.cli.commands.asking import (
+    MAX_NAME_CHARACTERS,
+    Kind,
+    age,
+    asked,
+    budget,
+    called,
+    check_tools,
+    delete_one,
+    listed,
+    model_named,
+    of_one,
+    short_ids,
+    show_one,
+    spent,
+    status_of,
+    told,
+)
+from tui.cli.commands.new_room import NewRoom
+from tui.cli.output import OutputFormat
+from tui.request import Source
+from tui.screens.words import count
+
+HEAD = ("ID", "NAME", "STATUS", "ROUND", "AGENTS", "CHANGED")
+NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui rooms shows a demo'
+
+
+def list_rooms(source: Source, output_format: OutputFormat) -> int:
+    """Print the rooms; as JSON the body of ``GET /api/rooms`` as it was answered."""
+    if output_format == "json":
+        output.write_json(asked(source, connect.rooms_client, lambda client: client.listed_raw()))
+        return exits.DONE
+    rooms = asked(source, connect.rooms_client, lambda client: client.listed())
+    short = short_ids([(room.id, room.name) for room in rooms])
+    return listed(HEAD, [_row(room, short) for room in rooms], NO_ROOMS)
+
+
+def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:
+    """Make a room and print its id."""
+    if tools := new.values.get("enabled_tools"):
+        asked(source, connect.chat_client, lambda client: check_tools(client, tools))
+    room = asked(source, connect.rooms_client, lambda client: connect.create(client, new))
+    return told(inert_line(room.id), room_fields(room), output_format)
+
+
+def show_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
+    """Print one room; as JSON the body of ``GET /api/rooms/{id}`` as it was answered."""
+    return show_one(source, ROOMS, wanted, output_format)
+
+
+def delete_room(source: Source, wanted: str, yes: bool, output_format: OutputFormat) -> int:
+    """Delete a room, asking first; raises ``ConfigError`` when nobody can be asked."""
+    return delete_one(source, ROOMS, wanted, yes, output_format)
+
+
+def pause_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
+    """Pause a room and print what it answered; a room that does not run is left as it is."""
+    room = of_one(source, ROOMS, wanted, lambda client, room_id: client.pause(room_id))
+    # The answer may come before the words are cut: "paused" is said only of a room that is.
+    return _status_told(room, "pausing" if room.status == "running" else room.status, output_format)
+
+
+def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
+    """Let a room go on; raises ``Refused`` for one that is completed or was never started."""
+    room = of_one(source, ROOMS, wanted, lambda client, room_id: client.resume(room_id))
+    return _status_told(room, room.status, output_format)
+
+
+# --- how rooms read --------------------------------------------------------------------------------------
+
+
+def _status_told(room: RoomInfo, status: str, output_format: OutputFormat) -> int:
+    return told(f"{_called(room)}: {inert_line(status)}", room_fields(room), output_format)
+
+
+def _called(room: RoomInfo) -> str:
+    return called(room.id, room.name)
+
+
+def _row(room: RoomInfo, short: Mapping[str, str]) -> tuple[str, ...]:
+    name = inert_line(room.name or room.task, MAX_NAME_CHARACTERS)
+    rounds = f"{room.current_round}/{room.max_rounds}"
+    return short[room.id], name, room.status, rounds, str(len(room.agents)), age(room.updated_at)
+
+
+def _described(room: RoomInfo) -> str:
+    facts = [
+        ("id", room.id),
+        ("name", room.name),
+        ("task", room.task),
+        ("status", status_of(room)),
+        ("mode", room.execution_mode),
+        ("round", f"{room.current_round} of {room.max_rounds}"),
+        ("used", spent(room.tokens, room.cost)),
+        ("budget", budget(room)),
+        ("events", count(room.last_event_id)),
+        ("made", age(room.created_at)),
+        ("changed", age(room.updated_at)),
+    ]
+    agents = [(f"agent {n}", _spoken_for(agent)) for n, agent in enumerate(room.agents, 1)]
+    return output.table([(label, text) for label, text in facts + agents if text])
+
+
+def _spoken_for(agent: AgentInfo) -> str:
+    """Return "Ada · some-model"."""
+    model = model_named(agent.provider_id, agent.model)
+    return f"{inert_line(agent.name)} · {model}" if model else inert_line(agent.name)
+
+
+ROOMS: Final = Kind(
+    connect.rooms_client, connect.room_id, RoomsClient.as_known, _called, _described, room_fields
+)

@@ -1,0 +1,71 @@
+"""``agent-tui rooms templates``: the agents that a room can be made of."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from agent_tui.config import agent_templates
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
+from tui.cli import exits, output
+from tui.cli.output import OutputFormat
+
+MAX_SHOWN_CHARACTERS = 60  # of an id that means nothing
+
+
+def list_templates(output_format: OutputFormat) -> int:
+    """Print the templates; what cannot be used of the user's own is a line on stderr.
+
+    As json: ``{"templates": [{"id", "own", "path", "color", "model", "provider", "texts"}…]}``, ``texts``
+    by language, each with name, summary and prompt.
+    """
+    found, warnings = agent_templates.load()
+    for warning in warnings:
+        output.notice(warning)
+    if output_format == "json":
+        output.write_json({"templates": [_fields(template) for template in found]})
+        return exits.DONE
+    rows = [("ID", "NAME", "WHAT IT DOES")]
+    for template in found:
+        name, _, summary = template.in_language("en")
+        rows.append((template.id, name, f"{summary} (your own)".strip() if template.is_own else summary))
+    output.say(output.table(rows))
+    return exits.DONE
+
+
+def keep_template(template_id: str, output_format: OutputFormat) -> int:
+    """Write a shipped template as a file of the user's own, to be edited; print its path, as json its fields.
+
+    Raises ``ConfigError`` where there is none of that id, or a file of the user's own already.
+    """
+    found, _ = agent_templates.load()
+    known = {template.id: template for template in found}
+    if template_id not in known:
+        shown = inert_line(template_id, MAX_SHOWN_CHARACTERS)
+        raise ConfigError(f'there is no template "{shown}"', f"there are {', '.join(known)}")
+    path = agent_templates.own_folder() / f"{template_id}{agent_templates.SUFFIX}"
+    if os.path.lexists(path):  # also one that cannot be used as it is: it may be nearly done
+        raise ConfigError(f'"{template_id}" is your own already', str(path))
+    kept = replace(known[template_id], path=agent_templates.save_template(known[template_id]), is_own=True)
+    if output_format == "json":
+        output.write_json(_fields(kept))
+    else:
+        output.say(str(kept.path))
+    return exits.DONE
+
+
+def _fields(template: agent_templates.Template) -> dict[str, object]:
+    texts = {}
+    for language in template.names:
+        name, prompt, summary = template.in_language(language)
+        texts[language] = {"name": name, "summary": summary, "prompt": prompt}
+    return {
+        "id": template.id,
+        "own": template.is_own,
+        "path": str(template.path),
+        "color": template.color,
+        "model": template.model,
+        "provider": template.provider,
+        "texts": texts,
+    }

@@ -1,0 +1,128 @@
+"""``agent-tui tools list|rules|confirm|forget``: what agents may use, and what was allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Final
+
+from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.records import ToolInfo, ToolRule
+from agent_tui.config.tool_rules import WRITING_TOOLS, spelled_out
+from agent_tui.model.errors import ConfigError, NotFound
+from agent_tui.model.inert import inert_line, visible_line
+from tui.cli import exits, output
+from tui.cli.commands import connect
+from tui.cli.commands.asking import age, asked, listed, server_line, short_ids, told
+from tui.cli.commands.conversations import ids_of_conversations
+from tui.cli.output import OutputFormat
+from tui.request import Source
+
+MAX_DESCRIPTION_CHARACTERS: Final = 80
+RUNS: Final = {"read": "only reads", "ask": "asks first"}  # permission → what it means
+NO_TOOLS: Final = "no tools"
+NO_RULES: Final = "nothing was allowed: every tool that changes or reaches something asks first"
+HOLDS: Final = {"exact": "this call alone", "wide": "all that fits", "suspended": "suspended"}  # by scope
+SUSPENDED: Final = (
+    "suspended rules of an earlier version are wider than what was shown then, and allow nothing; "
+    "agent-tui tools confirm RULE lets one hold again, tools forget RULE drops it"
+)
+
+
+def list_tools(source: Source, output_format: OutputFormat) -> int:
+    """Print the tools that agents may use here, and on stderr what is wrong with MCP servers; as JSON
+    ``{"tools": […], "servers": […]}`` with their parameters.
+    """
+    tools, servers = asked(source, connect.chat_client, lambda client: client.backend.tools())
+    if output_format == "json":
+        output.write_json(
+            {"tools": [asdict(tool) for tool in tools], "servers": [asdict(server) for server in servers]}
+        )
+        return exits.DONE
+    for server in servers:
+        if server.problem:
+            output.notice(server_line(server))
+    return listed(("TOOL", "PERMISSION", "FROM", "WHAT IT DOES"), map(_tool_row, tools), NO_TOOLS)
+
+
+def list_rules(source: Source, output_format: OutputFormat) -> int:
+    """Print what was allowed, but for what the config file allows; as JSON ``{"rules": […]}``."""
+    is_text = output_format != "json"
+
+    async def look(client: ChatClient) -> tuple[list[ToolRule], Mapping[str, str]]:
+        rules = await client.backend.rules()
+        has_places = is_text and any(rule.conversation_id for rule in rules)
+        return rules, await ids_of_conversations(client) if has_places else {}
+
+    rules, places = asked(source, connect.chat_client, look)
+    if not is_text:
+        output.write_json({"rules": [asdict(rule) for rule in rules]})
+        return exits.DONE
+    short = short_ids([(rule.id, rule.pattern) for rule in rules])
+    rows = [(short[rule.id], *_rule_cells(rule, places)) for rule in rules]
+    code = listed(("ID", "ALLOWED", "IN", "HOLDS FOR", "SINCE"), rows, NO_RULES)
+    if any(rule.scope == "suspended" for rule in rules):
+        output.notice(SUSPENDED)
+    return code
+
+
+def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
+    """Let the suspended rule ``wanted`` hold again; raises as ``forget_rule``, and ``ConfigError`` for a rule
+    that is not suspended.
+    """
+
+    async def confirm(client: ChatClient) -> ToolRule:
+        rule = _find(await client.backend.rules(), wanted)
+        if rule.scope != "suspended":
+            raise ConfigError(f'the rule "{inert_line(wanted)}" is not suspended', "there is nothing to do")
+        await client.backend.confirm_rule(rule.id)
+        return replace(rule, scope="wide")
+
+    rule = asked(source, connect.chat_client, confirm)
+    return told(f"runs without asking: all that fits {_shown(rule)}", asdict(rule), output_format)
+
+
+def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
+    """Let it be asked again what the rule ``wanted`` allows: its id, its pattern, or the only beginning of
+    an id. Raises ``NotFound`` when there is no such rule.
+    """
+
+    async def forget(client: ChatClient) -> ToolRule:
+        rule = _find(await client.backend.rules(), wanted)
+        await client.backend.drop_rule(rule.id)
+        return rule
+
+    rule = asked(source, connect.chat_client, forget)
+    return told(f"asks again: {_shown(rule)}", asdict(rule), output_format)
+
+
+def _shown(rule: ToolRule) -> str:
+    pattern = rule.pattern or rule.tool
+    return visible_line(
+        spelled_out(pattern) if rule.scope == "exact" else pattern, output.MAX_LINE_CHARACTERS
+    )
+
+
+def _rule_cells(rule: ToolRule, places: Mapping[str, str]) -> tuple[str, ...]:
+    where = [visible_line(rule.folder)] if rule.folder else []
+    if rule.conversation_id:
+        where.append(f"conversation {inert_line(places.get(rule.conversation_id, rule.conversation_id))}")
+    holds = HOLDS.get(rule.scope, inert_line(rule.scope))
+    if rule.scope == "exact" and rule.tool in WRITING_TOOLS:
+        holds = "this file, any content"
+    return _shown(rule), ", ".join(where) or "every conversation", holds, age(rule.created_at)
+
+
+def _tool_row(tool: ToolInfo) -> tuple[str, ...]:
+    runs = RUNS.get(tool.permission, tool.permission)
+    return tool.name, runs, tool.source, inert_line(tool.description, MAX_DESCRIPTION_CHARACTERS)
+
+
+def _find(rules: list[ToolRule], wanted: str) -> ToolRule:
+    exact = [rule for rule in rules if wanted in (rule.id, rule.pattern, spelled_out(rule.pattern))]
+    found = exact or [rule for rule in rules if rule.id.startswith(wanted)]
+    if not found:
+        raise NotFound(f'there is no rule "{inert_line(wanted)}"', "agent-tui tools rules lists them")
+    if len(found) > 1:
+        raise ConfigError(f'"{inert_line(wanted)}" fits {len(found)} rules', "give more of its id")
+    return found[0]

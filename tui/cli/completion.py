@@ -1,0 +1,236 @@
+"""What a shell offers at TAB, and the scripts that ask for it.
+
+A shell calls the program with ``_AGENT_TUI_COMPLETE=lines`` and the words so far as arguments. The answer has
+a line for each word that may come: the word, a tab and what it is. The shell quotes the words itself and
+never evaluates them: a room is called whatever somebody liked. Nothing here starts a backend or complains.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from agent_tui.config.file import AGENT_KINDS, AGENT_PROVIDER, DEMO_PROVIDER, EMBEDDED, data_path, load
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
+from tui.cli import output
+from tui.cli.arguments import COMPLETION_VARIABLE, CONNECTION_OPTIONS, take_connection
+from tui.cli.output import PROGRAM
+from tui.request import wants_embedded
+
+LINES: Final = "lines"  # the value of the variable that asks for the words
+DATABASE: Final = "agent-tui.db"
+BUSY_SECONDS: Final = 0.2  # how long a locked database is waited for
+MOST: Final = 200  # rooms or chats that are offered, the newest first
+MAX_NAME_CHARACTERS: Final = 60
+MAX_ABOUT_CHARACTERS: Final = 60
+ID_CHARACTERS: Final = 12  # of an id: enough to mean one of them alone
+_PLAIN: Final = re.compile(r"\w[\w .,+@-]*", re.ASCII)  # a name that needs nothing but quotes around blanks
+_QUERY: Final = (
+    "SELECT id, name, status FROM conversation WHERE kind = ? AND archived = 0 ORDER BY updated_at DESC"
+)
+
+_BASH: Final = """\
+_agent_tui() {
+    local line
+    COMPREPLY=()
+    while IFS=$'\\t' read -r line _; do
+        [ -n "$line" ] && COMPREPLY+=("$(printf '%q' "$line")")
+    done < <(_AGENT_TUI_COMPLETE=lines agent-tui "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _agent_tui agent-tui
+"""
+_ZSH: Final = """\
+#compdef agent-tui
+_agent_tui() {
+    local -a lines words_found shown
+    local line
+    lines=("${(@f)$(_AGENT_TUI_COMPLETE=lines agent-tui "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    for line in "${lines[@]}"; do
+        [[ -n $line ]] || continue
+        words_found+=("${line%%$'\\t'*}")
+        shown+=("${line/$'\\t'/  -- }")
+    done
+    if (( $#words_found )); then
+        compadd -l -d shown -a words_found
+    else
+        _files
+    fi
+}
+if [[ $funcstack[1] == _agent-tui ]]; then
+    _agent_tui "$@"
+else
+    compdef _agent_tui agent-tui
+fi
+"""
+_FISH: Final = """\
+function __agent_tui
+    set -l words (commandline -opc)
+    set -e words[1]
+    env _AGENT_TUI_COMPLETE=lines agent-tui $words (commandline -ct) 2>/dev/null
+end
+complete -c agent-tui --no-files --condition '__agent_tui | string length -q' -a '(__agent_tui)'
+"""
+SCRIPTS: Final = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+
+
+# --- setting it up -----------------------------------------------------------------------------------------
+
+
+def asked_for_script(words: Sequence[str]) -> tuple[str, str] | None:
+    """Return which option and shell are meant where the words are ``--show-completion [SHELL]`` or
+    ``--install-completion [SHELL]``; raises ``ConfigError`` for a shell that has no script.
+    """
+    name, _, shell = words[0].partition("=") if words else ("", "", "")
+    if name not in ("--show-completion", "--install-completion") or len(words) > 2:
+        return None
+    shell = shell or (words[1] if len(words) > 1 else _own_shell())
+    if shell not in SCRIPTS:
+        shown = inert_line(shell, MAX_NAME_CHARACTERS) or "an unknown shell"
+        raise ConfigError(f"there is no completion for {shown}", f"name one: {', '.join(SCRIPTS)}")
+    return name, shell
+
+
+def _own_shell() -> str:
+    import shellingham  # type: ignore[import-untyped]  # lazy: it looks at processes
+
+    try:
+        return str(shellingham.detect_shell()[0])
+    except (shellingham.ShellDetectionFailure, OSError):
+        return Path(os.environ.get("SHELL", "")).name
+
+
+def set_up(option: str, shell: str) -> None:
+    """Print the script of a shell, or write it where that shell reads it; raises ``ConfigError`` where it
+    cannot be written.
+    """
+    script = SCRIPTS[shell]
+    if option == "--show-completion":
+        output.write(script)
+        return
+    home = Path.home()
+    bash = home / ".bash_completions" / f"{PROGRAM}.sh"
+    path, line = {
+        "bash": (bash, f"source '{bash}'"),
+        "zsh": (home / ".zfunc" / f"_{PROGRAM}", "fpath+=~/.zfunc; autoload -Uz compinit; compinit"),
+        "fish": (home / ".config" / "fish" / "completions" / f"{PROGRAM}.fish", ""),
+    }[shell]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(script, encoding="utf-8")
+        start = home / f".{shell}rc"
+        known = start.read_text(encoding="utf-8", errors="surrogateescape") if start.is_file() else ""
+        if line and line not in known.splitlines():
+            with start.open("a", encoding="utf-8") as file:
+                file.write(("\n" if known and not known.endswith("\n") else "") + line + "\n")
+    except OSError as error:
+        raise ConfigError("completion cannot be set up", f"{path}: {error.strerror or error}") from error
+    output.say(f"{shell} completion is in {path}; it works in the next shell")
+
+
+# --- answering ---------------------------------------------------------------------------------------------
+
+
+def answer(command: Any, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Write what may come in place of the last word; whatever is wrong, nothing is offered.
+
+    Scripts of earlier versions are answered for bash alone: that of zsh evaluated what it got.
+    """
+    words, is_old = list(arguments), environ[COMPLETION_VARIABLE] == "complete_bash"
+    if is_old:
+        words = environ.get("COMP_WORDS", "").split()[1:]
+        if len(words) < int(environ.get("COMP_CWORD", "0")):
+            words.append("")
+    elif environ[COMPLETION_VARIABLE] != LINES:
+        return
+    begun = words[-1].lstrip("'\"") if words else ""
+    with suppress(Exception):  # a TAB must not spill errors over somebody's command line
+        found = _connection_values(words[:-1], begun)
+        if found is None:
+            found = _of_commands(command, words[:-1], begun)
+        lines = {word: about for word, about in found if word.startswith(begun) and word.isprintable()}
+        told = "" if is_old else "\t"
+        output.write("".join(f"{word}{told and told + _about(about)}\n" for word, about in lines.items()))
+
+
+def _about(text: str) -> str:
+    return inert_line(text, MAX_ABOUT_CHARACTERS)
+
+
+def _connection_values(before: Sequence[str], begun: str) -> list[tuple[str, str]] | None:
+    if before and before[-1] in CONNECTION_OPTIONS:
+        return backends() if before[-1] == "--backend" else []
+    return None
+
+
+def _of_commands(command: Any, before: Sequence[str], begun: str) -> list[tuple[str, str]]:
+    from typer._completion_classes import BashComplete  # lazy; any shell's class walks a command line
+
+    connection, rest = take_connection(before)
+    completing = BashComplete(command, {"obj": connection}, PROGRAM, COMPLETION_VARIABLE)
+    items = completing.get_completions(rest, begun)
+    options = [(option, "") for option in (*CONNECTION_OPTIONS, "--help") if begun.startswith("-")]
+    return [(item.value, item.help or "") for item in items if item.type == "plain"] + options
+
+
+# --- what there is -----------------------------------------------------------------------------------------
+# ``ctx`` is typer's; its ``obj`` is the connection. Nothing is known of another server without asking it.
+
+
+def rooms(ctx: Any) -> list[tuple[str, str]]:
+    """Return the rooms of this user: what means each, and what it is."""
+    return _stored("room") if wants_embedded(ctx.obj) else []
+
+
+def conversations(ctx: Any) -> list[tuple[str, str]]:
+    """Return the chats of this user, as ``rooms``."""
+    return _stored("chat") if wants_embedded(ctx.obj) else []
+
+
+def _stored(kind: str) -> list[tuple[str, str]]:
+    """Read the store of the embedded backend, whether that runs or not; it is only read."""
+    import sqlite3  # lazy: only a TAB reads the store itself
+
+    path = data_path() / DATABASE
+    if not path.is_file():
+        return []
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as database:
+        rows = database.execute(f"{_QUERY} LIMIT {MOST}", (kind,)).fetchall()
+    names = [name for _, name, _ in rows]
+    return [
+        (name, status)
+        if _can_be_typed(name) and names.count(name) == 1
+        else (id_[:ID_CHARACTERS], f"{name} · {status}")
+        for id_, name, status in rows
+    ]
+
+
+def _can_be_typed(name: str) -> bool:
+    return len(name) <= MAX_NAME_CHARACTERS and _PLAIN.fullmatch(name) is not None and name == name.strip()
+
+
+def providers(ctx: Any) -> list[tuple[str, str]]:
+    """Return the providers of the config file, agents of others that rooms can have, and the demo."""
+    if not wants_embedded(ctx.obj):
+        return []
+    config = load()
+    named = [(one.name, one.kind) for one in config.providers.values()]
+    agents = [one.name for one in config.backends.values() if one.kind in AGENT_KINDS]
+    remote = [(f"{AGENT_PROVIDER}{name}", "an agent of others") for name in agents]
+    return [*named, *remote, (DEMO_PROVIDER, "the demo model")]
+
+
+def backends() -> list[tuple[str, str]]:
+    """Return the servers of the config file, and the embedded backend."""
+    return [*((one.name, one.kind) for one in load().backends.values()), (EMBEDDED, "your own backend")]
+
+
+def templates() -> list[tuple[str, str]]:
+    """Return the templates of agents."""
+    from agent_tui.config import agent_templates  # lazy: it reads files
+
+    return [(one.id, one.in_language("en")[2]) for one in agent_templates.load()[0]]

@@ -1,0 +1,117 @@
+"""``agent-tui doctor``: what on this machine is not as it should be, and how to mend it.
+
+Every part looks at one thing and answers with ``Check``s; none of them raises, none shows a secret.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from agent_tui.config.file import config_path, data_path
+from agent_tui.model.inert import inert_line
+from tui.cli import exits, output
+
+Status = Literal["ok", "warning", "failed", "skipped"]
+MOUNTS: Final = Path("/proc/self/mounts")
+MAX_DETAIL_CHARACTERS: Final = 500
+_SIGNS: Final = {"ok": "ok", "warning": "warning", "failed": "FAILED", "skipped": "skipped"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was found about one thing; ``fix`` is what to do about it, empty where nothing is to be done."""
+
+    id: str
+    status: Status
+    title: str
+    detail: str = ""
+    fix: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it did not fail."""
+        return self.status != "failed"
+
+    def fields(self) -> dict[str, object]:
+        """Return the check as ``--json`` has it."""
+        return {
+            "id": self.id,
+            "ok": self.ok,
+            "status": self.status,
+            "title": self.title,
+            "detail": inert_line(self.detail, MAX_DETAIL_CHARACTERS),
+            "fix": self.fix,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the checks look at. ``size`` is (columns, rows) of the terminal, ``None`` without one;
+    ``mounts`` are the lines of Linux's table of mounted file systems, empty elsewhere.
+    """
+
+    environ: Mapping[str, str] = field(repr=False)
+    config: Path
+    data: Path
+    size: tuple[int, int] | None
+    mounts: str = ""
+
+    @classmethod
+    def here(cls) -> Surroundings:
+        """Return those of this process."""
+        size = None
+        if os.isatty(1):
+            columns, rows = shutil.get_terminal_size()
+            size = (columns, rows)
+        try:
+            mounts = MOUNTS.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            mounts = ""
+        return cls(dict(os.environ), config_path(), data_path(), size, mounts)
+
+
+def run(as_json: bool) -> int:
+    """Look at everything, print what was found; return 4 when something failed, else 0."""
+    found = []
+    for check in checks(Surroundings.here()):
+        found.append(check)
+        if not as_json:
+            output.say("\n".join(lines(check)))
+    ok = all(check.ok for check in found)
+    if as_json:
+        output.write_json({"ok": ok, "checks": [check.fields() for check in found]})
+    elif ok:
+        warnings = sum(check.status == "warning" for check in found)
+        output.say(f"nothing failed, {warnings} {'warning' if warnings == 1 else 'warnings'}")
+    if not ok:
+        failed = sum(not check.ok for check in found)
+        output.complain(f"{failed} of {len(found)} checks failed")
+    return exits.DONE if ok else exits.FAILED
+
+
+def checks(here: Surroundings) -> Iterator[Check]:
+    """Yield every check as soon as it is made."""
+    # Lazy: these bring the screens' parts, SQLite and the network.
+    from tui.cli.doctor import machine as doctor_machine
+    from tui.cli.doctor import servers as doctor_servers
+    from tui.cli.doctor import terminal as doctor_terminal
+    from tui.cli.doctor import voice as doctor_voice
+
+    yield from doctor_terminal.checks(here)
+    check, config = doctor_machine.config(here)
+    yield check
+    yield from doctor_machine.checks(here)
+    yield from doctor_servers.checks(here, config)
+    yield from doctor_voice.checks(here, config)
+
+
+def lines(check: Check) -> list[str]:
+    """Return what a person reads about a check."""
+    detail = f": {inert_line(check.detail, MAX_DETAIL_CHARACTERS)}" if check.detail else ""
+    found = f"{_SIGNS[check.status]:<8}{check.title}{detail}"
+    return [found, f"{'':<10}→ {check.fix}"] if check.fix else [found]

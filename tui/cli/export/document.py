@@ -1,0 +1,265 @@
+"""Everything that was said as one document; ``agent-tui rooms export``, and what all exports share."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.config.room_file import room_file_text
+from agent_tui.model.chains import joined
+from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered, not_written
+from agent_tui.model.events import Message, RoomInfo, TurnNoted
+from agent_tui.model.inert import inert
+from agent_tui.wire.rooms import decode_messages
+from agent_tui.wire.rooms_encode import room_fields
+from tui.cli import exits, output
+from tui.cli.commands import connect
+from tui.cli.commands.asking import asked, model_named, note_line, spent, status_of
+from tui.request import Source
+from tui.screens.live_texts import dollars, why_cut
+from tui.screens.room_texts import NAMELESS
+from tui.screens.words import say
+from widgets.units import counted, duration
+
+ExportFormat = Literal["md", "json", "html", "toml"]
+
+# What a file keeps of a text is everything but this: controls, and what makes a line read as another one.
+_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+USED: Final = "Used"  # the label of what a room or chat used
+_BREAKS: Final = {"\x0b": "\n", "\x0c": "\n", "\x85": "\n", "\u2028": "\n", "\u2029": "\n", "\r": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What a server has on record of one room; ``raw_room`` and ``raw_messages`` as it answered them."""
+
+    room: RoomInfo
+    messages: Sequence[Message]
+    raw_room: object
+    raw_messages: Sequence[object]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What Markdown and HTML are made of; ``facts`` are (label, text), ``names`` those of agents by id,
+    ``task`` is what it is about where no message says it.
+    """
+
+    title: str
+    facts: Sequence[tuple[str, str]]
+    messages: Sequence[Message]
+    task: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A part of a message that is looked at when somebody wants to: a thought, a tool, a file. ``body`` is
+    Markdown that leaves nothing open.
+    """
+
+    name: str
+    about: str
+    summary: str
+    body: str
+
+
+def export_room(source: Source, wanted: str, form: ExportFormat, out: Path | None) -> int:
+    """Write the room that ``wanted`` means to ``out`` or stdout.
+
+    Raises ``ConfigError`` when the file cannot be written, and what the client raises.
+    """
+
+    async def room_of(client: RoomsClient) -> Exported:
+        return await fetch(client, wanted, with_messages=form != "toml")
+
+    exported = asked(source, connect.rooms_client, room_of)
+    if form == "toml":
+        deliver(room_file_text(exported.room), out, is_harmless=True)
+    elif form == "json":
+        deliver_json({"room": exported.raw_room, "messages": list(exported.raw_messages)}, out)
+    else:
+        deliver(rendered(of_room(exported.room, exported.messages), form), out)
+    return exits.DONE
+
+
+def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
+    """Return the document of a room."""
+    names = {agent.id: agent.name for agent in room.agents}
+    is_said = any(message.text.strip() == room.task.strip() for message in messages[:1])
+    told = with_prompts(facts(room), messages)
+    return Document(room.name or room.id, told, joined(messages), "" if is_said else room.task, names)
+
+
+def with_prompts(facts: Sequence[tuple[str, str]], messages: Sequence[Message]) -> Sequence[tuple[str, str]]:
+    """Return ``facts`` that say whether what was used counts prompts, too, as far as ``messages`` tell."""
+    if not any(message.usage is not None and message.usage.prompt_tokens for message in messages):
+        return facts
+    return [
+        (
+            label,
+            text.replace(" tokens", f" {say('tokens.prompts', tokens='tokens')}") if label == USED else text,
+        )
+        for label, text in facts
+    ]
+
+
+async def fetch(client: RoomsClient, wanted: str, *, with_messages: bool = True) -> Exported:
+    """Return what the server has on record of the room that ``wanted`` means.
+
+    A server that does not show single rooms gives what its list says. Raises ``NotOffered`` for one that
+    keeps no messages.
+    """
+    room_id = await connect.room_id(client, wanted)
+    messages: list[Any] = []
+    if with_messages:
+        try:
+            messages = await client.messages_raw(room_id)
+        except (NotFound, NotOffered) as error:
+            await client.as_known(room_id)
+            raise NotOffered("this server does not offer what was said in a room", str(error)) from error
+    room = await client.as_known(room_id)
+    raw_room: object = room_fields(room)
+    with contextlib.suppress(AgentTuiError):
+        raw_room = await client.show_raw(room_id)
+    return Exported(room, decode_messages(messages)[0], raw_room, messages)
+
+
+def rendered(document: Document, form: Literal["md", "html"]) -> str:
+    """Return a document as Markdown or as a page."""
+    # Lazy: each format needs what the other does not.
+    if form == "md":
+        from tui.cli.export.markdown import markdown
+
+        return clean(markdown(document))
+    from tui.cli.export.html import page
+
+    return page(document)
+
+
+def deliver(text: str, out: Path | None, *, is_harmless: bool = False) -> None:
+    """Write a document to ``out`` or stdout; raises ``ConfigError`` when it cannot be written.
+    ``is_harmless``: it holds nothing that a terminal would obey.
+    """
+    if out is None:
+        output.write(text if is_harmless else inert(text))
+        return
+    write_file(out, text)
+    output.notice(f"written: {out}")
+
+
+def deliver_json(fields: Mapping[str, object], out: Path | None) -> None:
+    """Write a document that is JSON, as ``deliver`` does."""
+    if out is None:
+        output.write_json(fields)
+    else:
+        deliver(output.json_line(fields) + "\n", out)
+
+
+def clean(text: str) -> str:
+    """Return ``text`` as a file keeps it: without controls and bidi overrides, everything else as it was."""
+    return _UNWANTED.sub(lambda match: _BREAKS.get(match.group(), "\ufffd"), text)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write all of ``text`` or leave ``path`` as it was; raises ``ConfigError``."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        if path.exists() and not path.is_file():  # a pipe, a terminal: nothing to replace
+            path.write_text(inert(text), encoding="utf-8")
+            return
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise not_written(f"{path}: cannot be written", error) from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: cannot be written", str(error)) from error
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            beside.unlink()
+
+
+# --- what all formats say ----------------------------------------------------------------------------------
+
+
+def marks(message: Message, names: Mapping[str, str]) -> list[str]:
+    """Return what is to be said about a message besides its words; ``names`` are agents' by id."""
+    found = []
+    if message.to:
+        found.append(f"whispered to {names.get(message.to, message.to)}")
+    if message.superseded:
+        found.append("said again later")
+    if message.id in message.versions and len(message.versions) > 1:
+        found.append(f"version {message.versions.index(message.id) + 1} of {len(message.versions)}")
+    if message.status == "streaming":
+        found.append("still being said")
+    if message.interrupted:
+        found.append(why_cut(message.interrupted))
+    if (spoken := message.spoken) is not None:
+        if spoken.text and message.role != "user":
+            found.append(f"heard as far as: {spoken.text}")
+        if spoken.whole is not None:
+            found.append(f"answered after {duration(spoken.whole)}")
+    if message.error:
+        found.append(f"failed: {message.error}")
+    if message.trimmed:
+        untold = counted(message.trimmed, "oldest message", "oldest messages")
+        found.append(f"its model was not told the {untold}")
+    noted = (note_line(TurnNoted(message.id, note.note, about=note.about)) for note in message.notes)
+    found += [line for line in noted if line]
+    return found
+
+
+def said_by(message: Message) -> str:
+    """Return who said a message."""
+    if message.role == "user" and message.sender_name in NAMELESS:
+        return say("room.you")
+    return message.sender_name or message.role or "agent"
+
+
+def used(message: Message) -> str:
+    """Return what a message has used, in words; nothing where nothing is known."""
+    usage = message.usage
+    if message.role == "user":
+        return ""
+    if usage is None:
+        return f"about {message.token_count:,} tokens" if message.token_count else ""
+    parts = [f"{usage.prompt_tokens:,} tokens read, {usage.completion_tokens:,} said"]
+    if usage.cost is not None:
+        parts.append(dollars(usage.cost))
+    if usage.first_token_seconds is not None:
+        parts.append(say("agent.first_token", time=duration(usage.first_token_seconds)))
+    return " · ".join(parts)
+
+
+def moment(written: str) -> str:
+    """Return an ISO 8601 time to the second, "2026-03-01 12:00:00 UTC"; what is none stays as it is."""
+    try:
+        when = datetime.fromisoformat(written)
+    except ValueError:
+        return written
+    return when.strftime("%Y-%m-%d %H:%M:%S %Z").strip()
+
+
+def facts(room: RoomInfo) -> list[tuple[str, str]]:
+    """Return what is to be said about a room, as (label, text)."""
+    spoken = [(agent.name, model_named(agent.provider_id, agent.model)) for agent in room.agents]
+    agents = [f"{name} ({model})" if model else name for name, model in spoken]
+    found = [
+        ("Room", room.id),
+        ("Status", status_of(room)),
+        ("Mode", room.execution_mode),
+        ("Round", f"{room.current_round} of {room.max_rounds}" if room.max_rounds else ""),
+        ("Agents", ", ".join(agents)),
+        (USED, spent(room.tokens, room.cost)),
+        ("Made", moment(room.created_at)),
+        ("Changed", moment(room.updated_at)),
+    ]
+    return [(label, text) for label, text in found if text]

@@ -1,0 +1,58 @@
+"""The parts of a message in the order they came: its words, and what is folded between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent_tui.model.events import Message, Step
+from tui.cli.export.document import Folded
+from widgets.markdown.step_row import APART
+from widgets.transcript.step_body import fenced, step_body, step_head
+from widgets.units import size
+
+TOLD_STATUSES = frozenset({"asks", "running", "denied", "unknown", "cut"})  # which a result does not tell
+
+
+def parts(message: Message) -> list[str | Folded]:
+    """Return the words of a message, as Markdown, and its thoughts, tools and files; nothing empty."""
+    found: list[str | Folded] = []
+    if all(step.type == "text" for step in message.steps):
+        found.append(message.text)
+    else:
+        found += _steps(message.steps)
+    found += [
+        Folded(
+            file.name or "file", "", size(len(file.content.encode(errors="replace"))), _all_of(file.content)
+        )
+        for file in message.attachments
+    ]
+    return [part for part in found if not isinstance(part, str) or part.strip()]
+
+
+def _steps(steps: tuple[Step, ...]) -> Iterator[str | Folded]:
+    calls = {step.id for step in steps if step.type == "tool_call"}
+    results = {step.id_ref: step for step in steps if step.type == "tool_result" and step.id_ref in calls}
+    for step in steps:
+        if step.type == "text":
+            yield step.content
+        elif step.type != "tool_result" or step.id_ref not in calls:
+            yield _folded(step, results.get(step.id) if step.type == "tool_call" else None)
+
+
+def _folded(step: Step, result: Step | None) -> Folded:
+    said = {"arguments": step.arguments, "content": step.content}
+    told = None if result is None else result.content
+    success = step.success if result is None else result.success
+    title, about_it = step_head(
+        step.type, name=step.name, **said, result=told, success=success, seconds=step.seconds
+    )
+    name, _, about = title.partition(APART)
+    status = step.status if step.status in TOLD_STATUSES else ""
+    summary = " · ".join(text for text in (status, about_it) if text)
+    if step.type == "thinking":
+        return Folded(name, "", summary, _all_of(step.content))
+    return Folded(name, about, summary, step_body(step.type, **said, result=told, limit=None))
+
+
+def _all_of(text: str) -> str:
+    return fenced(text, limit=None)

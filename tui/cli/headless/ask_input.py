@@ -1,0 +1,141 @@
+"""What is asked without a screen: words, files, and what comes through a pipe."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import select
+import stat
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from agent_tui.config.tool_rules import PATTERN_FORM, is_pattern
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
+from agent_tui.model.records import Attachment
+from agent_tui.wire.content import dump, encodable
+from tui.cli import output
+
+STDIN: Final = "-"  # a word that means what comes through stdin
+STDIN_NAME: Final = "stdin"  # of the attachment that it becomes beside other words
+MAX_ATTACHMENTS: Final = 20
+MAX_BYTES: Final = 8 * 1024 * 1024  # of everything that is asked at once, as it is sent
+SILENCE_SECONDS: Final = 3.0  # of a pipe, after which stderr says what is waited for
+WAITING: Final = "waiting for what is piped in; add < /dev/null when nothing is"
+NOTHING: Final = ConfigError("nothing to ask", "give TEXT, a file with -f, or pipe something in")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question."""
+
+    content: str
+    attachments: tuple[Attachment, ...] = ()
+    files: tuple[Path, ...] = ()  # that are not read here
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How it is asked; ``None`` where the command line says nothing. ``allow`` are patterns of calls, tools
+    work in ``workspace``. Raises ``ConfigError`` for what cannot be a pattern.
+    """
+
+    conversation: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    tools: tuple[str, ...] | None = None
+    allow: tuple[str, ...] = ()
+    thinking: bool | None = None
+    workspace: Path | None = None
+    chat_id: int | None = None  # of an agent socket
+    strict: bool = False  # the demo model answers only where it is named
+
+    def __post_init__(self) -> None:
+        for pattern in self.allow:
+            if not is_pattern(pattern):
+                raise ConfigError(f"--allow {inert_line(pattern)}: no call can fit that", PATTERN_FORM)
+
+    @property
+    def folder(self) -> str | None:
+        """The whole path of the folder that tools work in."""
+        return None if self.workspace is None else str(self.workspace.expanduser().resolve())
+
+
+def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool = True) -> Asked:
+    """Return what words, files and stdin ask; blocks until stdin is read, where something is piped in. Files
+    that are not read are left to the one who asks, and what is piped in stands below the words.
+
+    Raises ``ConfigError`` for what cannot be read, is no text, is too much, or is nothing.
+    """
+    said = " ".join(word for word in words if word != STDIN).strip()
+    attachments = [_attached(file) for file in files] if reads_files else []
+    piped = _read_stdin() if STDIN in words or _is_piped_in() else ""
+    if piped.strip():
+        if said and not reads_files:
+            said = f"{said}\n\n{piped}"
+        elif said:
+            attachments.append(Attachment(STDIN_NAME, piped))
+        else:
+            said = piped
+    if not said.strip() and not files and not attachments:
+        raise NOTHING
+    if (number := max(len(attachments), len(files))) > MAX_ATTACHMENTS:
+        raise ConfigError(f"{number} files are too many", f"{MAX_ATTACHMENTS} are the most")
+    asked = Asked(encodable(said), tuple(attachments), () if reads_files else tuple(files))
+    _check_size(asked)
+    return asked
+
+
+def _check_size(asked: Asked) -> None:
+    sent = dump([asked.content, [[one.name, one.content] for one in asked.attachments]])
+    if len(sent.encode()) > MAX_BYTES - 4096:  # the rest of the body is small
+        raise ConfigError(
+            "this is too much for one question", f"{MAX_BYTES // 1024 // 1024} MiB are the most"
+        )
+
+
+def _is_piped_in() -> bool:
+    """Say whether stdin is a pipe or a file: neither a terminal nor /dev/null nor closed."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
+
+def _read_stdin() -> str:
+    if sys.stdin is None:
+        return ""
+    if not sys.stdin.isatty() and not select.select([sys.stdin], [], [], SILENCE_SECONDS)[0]:
+        output.notice(WAITING)
+    return _text(_read(sys.stdin.buffer, STDIN_NAME), STDIN_NAME)
+
+
+def _attached(path: Path) -> Attachment:
+    shown = inert_line(str(path))
+    try:
+        with path.open("rb") as file:
+            data = _read(file, shown)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"{shown}: cannot be read", why or str(error)) from error
+    return Attachment(encodable(str(path)), _text(data, shown))
+
+
+def _read(file: BinaryIO, origin: str) -> bytes:
+    data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{origin} is too much", f"{MAX_BYTES // 1024 // 1024} MiB are the most")
+    return data
+
+
+def _text(data: bytes, origin: str) -> str:
+    """Return ``data`` as text: UTF-8, or UTF-16 that says so; bytes that are neither become U+FFFD."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data:
+        raise ConfigError(f"{origin} is no text", "only texts can be asked about")
+    return data.decode("utf-8-sig", "replace")

@@ -1,0 +1,194 @@
+"""A command that follows a run to its end: signals, and an output that is lost, end it in an orderly way."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+import stat
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
+
+from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, not_written
+from tui.cli import exits, output
+from tui.cli.headless.formats import Ending
+from tui.request import Server, Source, reach
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+T = TypeVar("T")
+Errand = Callable[[Server, "Interrupts"], Coroutine[Any, Any, tuple[Ending, T]]]
+
+
+class Interrupts:
+    """While open: the first signal calls ``on_first``, the next one ends the errand at once. An output that
+    nobody reads or that cannot be written counts as the first signal, never as the next; ``lost`` is why.
+
+    Without ``on_first`` there is nothing to be orderly about and the first one ends it. The errand is
+    cancelled; only out of a write that nobody reads, which holds its event loop, the end comes as
+    ``KeyboardInterrupt``. Between two steps of a library that would be lost, or become another error.
+    """
+
+    def __init__(self) -> None:
+        self.on_first: Callable[[], object] | None = None
+        self.lost: OSError | None = None
+        self._is_ending = False
+        self._cancel: Callable[[], object] | None = None
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Interrupts:
+        for number in SIGNALS:
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+                self._before[number] = signal.signal(number, self._received)
+        output.on_lost = self._output_lost
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        output.on_lost = None
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    async def carried(self, errand: Coroutine[Any, Any, T]) -> T:
+        """Return what ``errand`` does; a signal that ends it cancels it."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None  # coroutines run in tasks
+        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        pipe = _stdout_pipe()
+        if pipe is not None:
+            loop.add_reader(pipe, self._reader_left, loop, pipe)  # nothing is read: its end is told so
+        try:
+            return await errand
+        finally:
+            self._cancel = None
+            if pipe is not None:
+                loop.remove_reader(pipe)
+
+    def ending(self, ending: Ending) -> Ending:
+        """Return how the errand ended, in view of an output that was lost on the way."""
+        if self.lost is None:
+            return ending
+        if isinstance(self.lost, BrokenPipeError) or self.lost.errno == errno.EIO:  # a terminal that is gone
+            return Ending("interrupted", "nobody reads the output any more")
+        return Ending("error", str(not_written(output.NOT_WRITTEN, self.lost)))
+
+    def _reader_left(self, loop: asyncio.AbstractEventLoop, pipe: int) -> None:
+        loop.remove_reader(pipe)
+        output.drop(pipe)
+        self._output_lost(BrokenPipeError())
+
+    def _output_lost(self, error: OSError) -> None:
+        if self._is_ending:
+            return
+        self.lost = error
+        self._end()
+
+    def _received(self, number: int, frame: FrameType | None) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        self._is_ending = True
+        on_first, self.on_first = self.on_first, None
+        if on_first is not None:
+            on_first()
+        elif self._cancel is not None and not output.is_writing:
+            self._cancel()
+        else:
+            raise KeyboardInterrupt
+
+
+async def until_its_end(
+    interrupts: Interrupts,
+    follow: Coroutine[Any, Any, T],
+    stop: Callable[[], Coroutine[Any, Any, str]],
+    *,
+    seconds: float,
+    too_late: str,
+) -> tuple[T | None, str]:
+    """Return what ``follow`` does; the first signal calls ``stop`` and waits so many seconds for the end.
+
+    ``stop`` says why it could not be asked for, in a line, else nothing. Returns ``None`` and why where the
+    end did not come: that line, or ``too_late``.
+    """
+    loop = asyncio.get_running_loop()
+    left_because = too_late
+    try:
+        async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
+
+            async def stop_it() -> None:
+                nonlocal left_because
+                if why := await stop():
+                    left_because = why
+                    limit.reschedule(loop.time())
+
+            def interrupted() -> None:
+                limit.reschedule(loop.time() + seconds)
+                stopping.append(group.create_task(stop_it()))
+
+            stopping: list[asyncio.Task[None]] = []
+            interrupts.on_first = lambda: loop.call_soon_threadsafe(interrupted)
+            end = await follow
+            for task in stopping:
+                task.cancel()
+    except TimeoutError:
+        return None, left_because
+    except BaseExceptionGroup as group_error:
+        raise group_error.exceptions[0] from None  # there is only ever one, from the following itself
+    finally:
+        interrupts.on_first = None
+    return end, ""
+
+
+async def why_it_goes_on(stop: Awaitable[object], what: str, subject: str) -> str:
+    """Await the call that stops a run; return why it does not, in a line, else nothing. ``what`` the call
+    is called, ``subject`` is what it stops.
+    """
+    try:
+        await stop
+    except (NotFound, NotOffered):
+        return f"this server offers no {what}: the {subject} was left as it is"
+    except AgentTuiError as error:
+        return f"the {what} was not taken: {error}"
+    return ""
+
+
+def _stdout_pipe() -> int | None:
+    """Return the descriptor of stdout where that is a pipe."""
+    try:
+        descriptor = sys.stdout.fileno()
+        return descriptor if stat.S_ISFIFO(os.fstat(descriptor).st_mode) else None
+    except (OSError, ValueError):
+        return None
+
+
+def carried_out(source: Source, errand: Errand[T], nothing: T, finish: Callable[[Ending, T], object]) -> int:
+    """Carry ``errand`` out and have ``finish`` write its end, with ``nothing`` where it failed; return the
+    exit code.
+
+    Raises ``ConfigError`` and the like for wrong usage.
+    """
+    with Interrupts() as interrupts:
+        try:
+            ending, brought = asyncio.run(
+                interrupts.carried(errand(reach(source, output.notice), interrupts))
+            )
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            ending, brought = Ending("interrupted"), nothing
+        except AgentTuiError as error:
+            ending, brought = Ending.of(error), nothing
+        try:
+            finish(interrupts.ending(ending), brought)
+        except KeyboardInterrupt:
+            if interrupts.lost is None:
+                raise
+        return _concluded(interrupts.ending(ending))
+
+
+def _concluded(ending: Ending) -> int:
+    """Say on stderr what went wrong, in one line, and return the exit code."""
+    if ending.code not in (exits.DONE, exits.PAUSED):
+        output.complain(ending.detail or ending.reason)
+    return ending.code

@@ -1,0 +1,281 @@
+"""``agent-tui rooms run``: a room to its end without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_tui.clients.log_stream import Item
+from agent_tui.clients.rooms import RoomsClient
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused, TransportError
+from agent_tui.model.inert import inert_line
+from agent_tui.wire.rooms import TERMINAL, decode
+from agent_tui.wire.sse import Frame
+from tui.cli import output
+from tui.cli.commands import connect
+from tui.cli.commands.asking import check_tools, note_line
+from tui.cli.commands.new_room import SUFFIX, NewRoom
+from tui.cli.headless.answer import Answer
+from tui.cli.headless.formats import Ending, Format, FormatName, Record, format_named
+from tui.cli.headless.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
+from tui.request import Server, Source
+
+PATIENCE_SECONDS = 10.0  # for everything that should come at once: a pause, a server that comes back
+MAX_NAME_CHARACTERS = 60
+MAX_ERROR_CHARACTERS = 500
+# Why a room paused by itself, and what helps; whatever else a server says is shown as it is.
+WHY_PAUSED = {
+    "budget": "its budget is used up; it goes on once that is raised",
+    "error": "turns failed; they are tried again when the room is resumed",
+    "unwatched": "nobody was watching; --keep-running keeps a room running",
+    "handover": "its server was stopped",
+    "crash": "its server died",
+}
+
+
+def run(
+    source: Source,
+    wanted: str | NewRoom,
+    form_name: FormatName,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    strict: bool = False,
+) -> int:
+    """Run the room that ``wanted`` names or describes to its end; return the exit code.
+
+    ``changes`` are what a room that is there already is told first, by the wire's names; with ``strict`` one
+    in which the demo model speaks is not run.
+
+    Raises ``ConfigError`` for wrong usage, before anything is written to stdout.
+    """
+    form = format_named(form_name)
+    answer = Answer()
+    embedded = not isinstance(source, Server)
+
+    async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
+        return await _Errand(server, embedded, wanted, changes or {}, strict, form, answer).run(interrupts)
+
+    def finish(ending: Ending, record: Record) -> None:
+        form.end(ending, answer, record)
+
+    return carried_out(source, errand, Record(), finish)
+
+
+@dataclass(slots=True)
+class _Errand:
+    """Everything between a reachable server and the end of the run."""
+
+    server: Server
+    embedded: bool
+    wanted: str | NewRoom
+    changes: Mapping[str, Any]
+    strict: bool
+    form: Format
+    answer: Answer
+
+    async def run(self, interrupts: Interrupts) -> tuple[Ending, Record]:
+        """Find or make the room, run it, and fetch what is on record at the end."""
+        async with connect.rooms_client(self.server) as client:
+            room_id = await self._room_id(client)
+            run = _Run(client, room_id, self.embedded, self.form, self.answer)
+            ending = await run.until_its_end(interrupts)
+            if ending.reason == "completed" and not self.answer.turns:
+                await self._load(client, room_id)
+            return ending, await _record(client, room_id, ending)
+
+    async def _room_id(self, client: RoomsClient) -> str:
+        wanted = self.wanted
+        values = wanted.values if isinstance(wanted, NewRoom) else self.changes
+        if tools := values.get("enabled_tools"):
+            async with connect.chat_client(self.server) as chats:
+                await check_tools(chats, tools)
+        if isinstance(wanted, NewRoom):
+            room = await connect.create(client, wanted)
+            output.notice(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})")
+            return room.id
+        try:
+            room_id = await connect.room_id(client, wanted)
+        except NotFound as error:
+            if not wanted.endswith(SUFFIX):
+                raise
+            raise NotFound(f"{error.title}, nor such a file", error.detail) from error
+        if self.strict:
+            connect.refuse_demo(agent.provider_id for agent in (await client.show(room_id)).agents)
+        if self.changes:
+            await client.change(room_id, **self.changes)
+        return room_id
+
+    async def _load(self, client: RoomsClient, room_id: str) -> None:
+        """A room that was completed before has streamed nothing: its words are the stored ones."""
+        try:
+            messages, _ = await client.messages(room_id)
+        except (NotFound, NotOffered):
+            return
+        for message in messages:
+            self.answer.apply(ev.MessageStored(message))
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run of a room, followed to its end."""
+
+    client: RoomsClient
+    room_id: str
+    embedded: bool
+    form: Format
+    answer: Answer
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    last_id: int = 0
+    pause_reason: str = ""
+    last_failure: str = ""  # of a turn, in a line
+    interrupted: bool = False
+    noted: set[str] = field(default_factory=set)
+
+    async def until_its_end(self, interrupts: Interrupts) -> Ending:
+        """Follow the run; the first signal has it paused and waits for that, for 10 s at most."""
+        ending, left_because = await until_its_end(
+            interrupts,
+            self._follow(),
+            self._pause,
+            seconds=PATIENCE_SECONDS,
+            too_late="the room did not pause in time",
+        )
+        if ending is None:
+            return Ending("interrupted", left_because)
+        return (
+            Ending("interrupted", ending.detail) if self.interrupted and ending.reason == "paused" else ending
+        )
+
+    async def _pause(self) -> str:
+        self.interrupted = True
+        output.notice("pausing the room; once more leaves at once")
+        await self.started.wait()  # before that there is nothing that a pause could stop
+        why = await why_it_goes_on(self.client.pause(self.room_id), "pause", "room")
+        if why:
+            output.notice(why)
+        return why
+
+    async def _follow(self) -> Ending:
+        try:
+            ending = await self._read(
+                self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS), None
+            )
+            while ending.reason == "paused" and await self._may_go_on():
+                output.notice("waiting for the room to go on")
+                ending = await self._read_again(ending)
+        except AgentTuiError as error:
+            return Ending.of(error)
+        return ending
+
+    async def _may_go_on(self) -> bool:
+        """Say whether the pause may not be the end: the room runs again, or its server is restarting."""
+        if self.interrupted or not self.last_id:
+            return False
+        restarting = self.pause_reason == "handover" and not self.embedded
+        try:
+            room = await self.client.show(self.room_id)
+        except TransportError:
+            return restarting
+        except AgentTuiError:
+            return False
+        return restarting or room.status == "running" or room.last_event_id > self.last_id
+
+    async def _read_again(self, paused: Ending) -> Ending:
+        """Read on behind a pause; what does not go on within 10 s is paused for good."""
+        try:
+            frames = self.client.event_frames(self.room_id, self.last_id)
+            return await self._read(frames, PATIENCE_SECONDS)
+        except (TimeoutError, TransportError, Refused):
+            return paused
+
+    async def _read(self, frames: AsyncGenerator[Item, None], patience: float | None) -> Ending:
+        async with asyncio.timeout(patience) as limit, aclosing(frames):
+            async for item in frames:
+                if isinstance(item, ev.LinkChanged):
+                    _tell_link(item)
+                    continue
+                limit.reschedule(None)
+                ending = self._take(item)
+                if ending is not None:
+                    return ending
+        return Ending("lost", "the stream ended before its last event")
+
+    def _take(self, frame: Frame) -> Ending | None:
+        event = decode(frame.event, frame.data)
+        self.started.set()
+        if frame.id.isdecimal():
+            self.last_id = int(frame.id)
+        self.form.frame(frame.id, frame.event, frame.data)
+        changed = self.answer.apply(event)
+        self.form.said(changed)
+        _tell(event)
+        self._tell_note(event)
+        if isinstance(event, ev.TurnEnded) and event.interrupted == "length":
+            name = inert_line(changed[0].sender_name, MAX_NAME_CHARACTERS)
+            output.notice(f"{name}: cut off, its model ran out of tokens")
+        if isinstance(event, ev.TurnFailed):
+            self.last_failure = inert_line(f"{event.agent_name}: {event.error}", MAX_ERROR_CHARACTERS)
+        return self._ending(frame.event, event) if frame.event in TERMINAL else None
+
+    def _tell_note(self, event: ev.Event) -> None:
+        if isinstance(event, ev.TurnStarted):
+            event = ev.TurnNoted(event.turn_id, "trimmed", event.trimmed, agent_name=event.sender_name)
+        if not isinstance(event, ev.TurnNoted) or not (line := note_line(event)) or line in self.noted:
+            return
+        if event.note in ("servers_wait", "server_missing", "no_tools"):
+            self.noted.add(line)  # many turns say the same
+        output.notice(line)
+
+    def _ending(self, name: str, event: ev.Event) -> Ending:
+        match name, event:
+            case "room_completed", _:
+                return Ending("completed")
+            case "room_paused", ev.RunPaused(_, _, "error"):
+                return Ending("error", self.last_failure or "the room paused because turns failed")
+            case "room_paused", ev.RunPaused(_, _, reason):
+                self.pause_reason = reason
+                return Ending("paused", reason or None)
+            case "room_paused", _:
+                return Ending("paused")
+            case _, ev.RunFailed(content):
+                return Ending("error", inert_line(content, MAX_ERROR_CHARACTERS))
+            case _:
+                return Ending("error", "the run failed")
+
+
+async def _record(client: RoomsClient, room_id: str, ending: Ending) -> Record:
+    """Return the room and its messages as the server answers them, as far as it offers that."""
+    if ending.gave_up:
+        return Record({"id": room_id})
+    room: object = {"id": room_id}
+    messages = None
+    try:
+        room = await client.show_raw(room_id)
+        messages = await client.messages_raw(room_id)
+    except AgentTuiError:
+        pass
+    return Record(room, messages)
+
+
+def _tell(event: ev.Event) -> None:
+    """Say on stderr what is no answer: rounds, failed turns, pauses."""
+    match event:
+        case ev.RoundStarted(number, most):
+            output.notice(f"round {number} of {most}" if most else f"round {number}")
+        case ev.TurnFailed(error, _, name):
+            output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {error}")
+        case ev.RunPaused(_, _, reason):
+            why = WHY_PAUSED.get(reason, "")
+            told = f" ({reason})" if reason not in ("", "pause") else ""
+            output.notice(f"paused{told}" + (f": {why}" if why else ""))
+        case _:
+            pass
+
+
+def _tell_link(link: ev.LinkChanged) -> None:
+    if link.status == "waiting":
+        output.notice(f"reconnecting in {link.delay:.0f} s: {link.detail}")

@@ -1,0 +1,254 @@
+"""What can be done on the screen that is shown: each action with its keys, what it acts on, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from textual.actions import parse
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Entry, Keymap, catalogue, shared
+from tui.keys.names import shown_all
+from tui.screens.chat import ChatScreen
+from tui.screens.dialog import Dialog
+from tui.screens.find_bar import FindBar
+from tui.screens.help import Row, Section
+from tui.screens.list_screen import ListScreen
+from tui.screens.room import RoomScreen
+from tui.screens.words import say
+from tui.voice.screen import VoiceScreen
+from widgets.transcript.transcript import Transcript
+
+GROUPS: Final = (
+    "list",
+    "chats",
+    "room",
+    "chat",
+    "voice",
+    "ask",
+    "agent",
+    "composer",
+    "panes",
+    "reading",
+    "find",
+    "program",
+)  # of the help, in their order
+NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ by a number only
+_GROUP_OF_SCOPE: Final = {
+    APP: "program",
+    "room": "room",
+    "pane": "reading",
+    "find": "find",
+    "composer": "composer",
+    "words": "composer",
+    "rooms": "list",
+    "chats": "chats",
+    "chat": "chat",
+    "voice": "voice",
+    "ask": "ask",
+}
+_GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their scope says
+    ("agent.", "agent"),
+    ("room.zoom", "panes"),
+    ("room.timeline", "panes"),
+    ("pane.next_message", "reading"),
+    ("pane.previous_message", "reading"),
+    ("pane.go_to", "reading"),
+    ("pane.next", "panes"),
+    ("pane.previous", "panes"),
+    ("pane.focus", "panes"),
+    ("pane.find", "find"),
+    ("pane.copy", "find"),
+    ("pane.clear", "find"),
+    ("pane.select", "find"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One action as it stands now; ``reason`` is why it cannot be done at this moment, else ``""``."""
+
+    ids: tuple[str, ...]  # more than one where several bindings do the same
+    action: str
+    description: str
+    keys: tuple[str, ...]
+    group: str
+    node: DOMNode
+    reason: str
+
+
+def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
+    """Return everything that ``screen`` and what lies in it can do, in the order of the catalogue."""
+    found: dict[tuple[str, str], Offer] = {}
+    nodes = _nodes(screen)
+    beside = next((scope for scope in BESIDE_ROOMS if scope in nodes), "")
+    for entry in catalogue():
+        node = nodes.get(beside if beside and entry.id in shared(beside) else entry.scope)
+        if node is None or (entry.scope == APP and screen.is_modal and not _goes_on(entry, screen)):
+            continue
+        keys = keymap.keys[entry.id]
+        same = found.get((entry.action, entry.description))
+        if same is None:
+            group, reason = group_of(entry), _reason(entry, node)
+            offer = Offer((entry.id,), entry.action, entry.description, keys, group, node, reason)
+        else:
+            offer = replace(same, ids=(*same.ids, entry.id), keys=(*same.keys, *keys))
+        found[offer.action, offer.description] = offer
+    return list(found.values())
+
+
+def sections(screen: Screen[object], keymap: Keymap, *, ascii_only: bool) -> list[Section]:
+    """Return the help of ``screen``, group by group."""
+    groups: dict[str, list[Row]] = {}
+    for offer in _numbered_as_one(offers(screen, keymap)):
+        keys = shown_all(offer.keys, ascii_only=ascii_only) or say("help.no_key")
+        groups.setdefault(offer.group, []).append(Row(keys, offer.description, offer.reason))
+    order = sorted(groups, key=lambda group: GROUPS.index(group) if group in GROUPS else -1)
+    return [Section(say(f"help.group.{group}"), tuple(groups[group])) for group in order]
+
+
+def _goes_on(entry: Entry, screen: Screen[object]) -> bool:
+    """Whether an action of the program can be done above a dialog."""
+    return entry.is_priority or (entry.id == "app.help" and isinstance(screen, Dialog))
+
+
+def _numbered_as_one(found: list[Offer]) -> list[Offer]:
+    """Return the offers with "Go to agent 1", "… 2" and so on as one."""
+    numbered = [offer for offer in found if offer.ids[0].startswith(NUMBERED)]
+    if not numbered:
+        return found
+    keys = tuple(key for offer in numbered for key in offer.keys)
+    reason = "" if any(not offer.reason for offer in numbered) else numbered[0].reason
+    one = replace(numbered[0], description=say("help.numbered"), keys=keys, reason=reason)
+    place = found.index(numbered[0])
+    return [*found[:place], one, *(offer for offer in found[place:] if offer not in numbered)]
+
+
+def group_of(entry: Entry) -> str:
+    """Return the group of the help that an action stands in; a dialog's are "dialog"."""
+    for beginning, group in _GROUP_OF_ID:
+        if entry.id.startswith(beginning):
+            return group
+    return _GROUP_OF_SCOPE.get(entry.scope, "dialog")
+
+
+def _nodes(screen: Screen[object]) -> dict[str, DOMNode]:
+    """Return what the actions of each scope act on, as far as it is there."""
+    nodes: dict[str, DOMNode] = {APP: screen.app}
+    for scope, (owner, _) in SCOPES.items():
+        if issubclass(owner, Screen):
+            if isinstance(screen, owner):
+                nodes[scope] = screen
+        elif issubclass(owner, Widget):
+            widget = next(_candidates(screen, owner), None)
+            if widget is not None:
+                nodes[scope] = widget
+    return nodes
+
+
+def _candidates(screen: Screen[object], owner: type[Widget]) -> Iterator[Widget]:
+    """Yield the widgets that a key could mean: the one that has the focus, then those in sight first."""
+    if screen.focused is not None:
+        for node in screen.focused.ancestors_with_self:
+            if isinstance(node, owner):
+                yield node
+    yield from sorted(screen.query(owner), key=lambda widget: not widget.is_on_screen)
+
+
+def _reason(entry: Entry, node: DOMNode) -> str:
+    """Say why an action cannot be done now; ``""`` if it can."""
+    why = _WHY.get(entry.id)
+    if entry.id in _ACTS and isinstance(node, RoomScreen) and (reason := node.why_not(_ACTS[entry.id])):
+        return reason
+    if isinstance(node, ChatScreen) and entry.id in _ACTS_OF_A_CHAT:
+        return node.why_not(_ACTS_OF_A_CHAT[entry.id])
+    if isinstance(node, VoiceScreen) and (reason := node.why_not(entry.id)):
+        return reason
+    if why is not None and (reason := why(node)):
+        return say(f"help.why.{reason}")
+    if isinstance(node, ListScreen) and (reason := node.why(entry.id)):
+        return say(f"help.why.{reason}")
+    namespace, name, parameters = parse(entry.action)
+    target: DOMNode = node
+    if namespace == "app":
+        target = node.app
+    elif namespace == "screen" and node.screen is not None:
+        target = node.screen
+    return "" if target.check_action(name, parameters) else say("help.why.not_now")
+
+
+def _no_code(node: DOMNode) -> str:
+    return "" if isinstance(node, Transcript) and node.code_text() else "no_code"
+
+
+def _no_message(node: DOMNode) -> str:
+    return "" if isinstance(node, Transcript) and node.message_count else "no_message"
+
+
+def _not_searched(node: DOMNode) -> str:
+    is_searched = any(transcript.found.total for transcript in node.query(Transcript))
+    return "" if is_searched else "not_searched"
+
+
+def _is_closed(node: DOMNode) -> str:
+    return "" if isinstance(node, FindBar) and node.asks == "find" else "bar_closed"
+
+
+def _in_another_field(node: DOMNode) -> str:
+    return "" if node.screen is not None and node.screen.focused is node else "another_field"
+
+
+_WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
+    "pane.copy_code": _no_code,
+    "pane.copy_message": _no_message,
+    "pane.previous_message": _no_message,
+    "pane.next_message": _no_message,
+    "pane.find_next": _not_searched,
+    "pane.find_previous": _not_searched,
+    "pane.copy_selection": lambda node: "" if _has_selection(node) else "no_selection",
+    "pane.clear_selection": lambda node: "" if _has_selection(node) else "no_selection",
+    "room.answer": lambda node: "" if isinstance(node, RoomScreen) and node.state.asking else "nothing_asks",
+    "room.fold": lambda node: "" if isinstance(node, RoomScreen) and node.has_step else "no_step",
+    "room.fold_all": lambda node: "" if isinstance(node, RoomScreen) and node.has_step else "no_step",
+    "form.pick": _in_another_field,
+    "form.next": _in_another_field,
+    "form.previous": _in_another_field,
+    "form.mark": _in_another_field,
+    "rule.confirm": _in_another_field,
+    "rule.drop": _in_another_field,
+    "find.next": _is_closed,
+    "find.previous": _is_closed,
+}
+
+
+_ACTS: Final = {  # what the room itself says about them
+    "agent.stop": "stop",
+    "agent.skip": "skip",
+    "agent.retry": "retry",
+    "room.continue": "continue",
+    "room.say": "say",
+    "room.queue": "queue",
+    "room.settings": "settings",
+}
+
+
+_ACTS_OF_A_CHAT: Final = {  # what the chat itself says about them
+    "chat.edit": "edit",
+    "chat.again": "again",
+    "chat.again.anywhere": "again",
+    "chat.continue": "continue",
+    "chat.continue.anywhere": "continue",
+    "chat.version.previous": "version",
+    "chat.version.next": "version",
+    "chat.open_step": "open_step",
+    "chat.queue": "queue",
+    "chat.settings": "settings",
+}
+
+
+def _has_selection(node: DOMNode) -> bool:
+    return isinstance(node, Transcript) and node.has_selection

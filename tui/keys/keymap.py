@@ -1,0 +1,298 @@
+"""Every action that has a binding id, and which keys it has under the ``[keys]`` of the config file.
+
+The classes' own ``BINDINGS`` are the only place that says what exists; help, palette, ``config keys`` and
+``config check`` are made from what is collected here. What is handed to Textual is free of clashes: its own
+rule, by which a key that was written once silently deletes another binding, never comes to be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cache
+from typing import Final
+
+from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
+
+from tui.app import AgentTuiApp
+from tui.keys.names import character_of, parse, shown, shown_all
+from tui.screens.agent_form import AgentFormScreen
+from tui.screens.chat import ChatScreen
+from tui.screens.chat_ask import AskBar, AskScreen, KeepScreen, ReasonScreen
+from tui.screens.chat_pager import PagerScreen
+from tui.screens.chat_queue import ChatQueueScreen
+from tui.screens.choose import ChooseScreen
+from tui.screens.conversation_settings import ConversationForm
+from tui.screens.conversations import ConversationsScreen
+from tui.screens.conversations_search import SearchScreen
+from tui.screens.find_bar import FindBar
+from tui.screens.form_fields import Choice, Marking, Picking
+from tui.screens.help import HelpScreen
+from tui.screens.new_room import NewRoomScreen
+from tui.screens.question import QuestionScreen
+from tui.screens.queue import QueueScreen
+from tui.screens.quit import QuitScreen
+from tui.screens.rename import RenameScreen
+from tui.screens.room import RoomScreen
+from tui.screens.room_composer import RoomComposer
+from tui.screens.room_settings import SettingsScreen
+from tui.screens.rooms import RoomsScreen
+from tui.screens.setup import SetupScreen
+from tui.screens.suspended_rules import SuspendedRules
+from tui.screens.theme_picker import ThemeScreen
+from tui.screens.tool_form import ToolFormScreen
+from tui.voice.screen import VoiceScreen
+from widgets.composer import Composer
+from widgets.transcript.transcript import Transcript
+
+APP: Final = "app"
+# Where bindings live: scope → (what declares them, the scope around it). A dialog covers everything.
+SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
+    APP: (AgentTuiApp, ""),
+    "room": (RoomScreen, APP),
+    "pane": (Transcript, "room"),
+    "composer": (Composer, "room"),
+    "words": (RoomComposer, "room"),
+    "find": (FindBar, "room"),
+    "chat": (ChatScreen, APP),
+    "ask": (AskBar, "chat"),
+    "voice": (VoiceScreen, APP),
+    "rooms": (RoomsScreen, APP),
+    "chats": (ConversationsScreen, APP),
+    "new": (NewRoomScreen, ""),
+    "rename": (RenameScreen, ""),
+    "help": (HelpScreen, ""),
+    "themes": (ThemeScreen, ""),
+    "setup": (SetupScreen, ""),
+    "quit": (QuitScreen, ""),
+    "question": (QuestionScreen, ""),
+    "queue": (QueueScreen, ""),
+    "settings": (SettingsScreen, ""),
+    "agent_form": (AgentFormScreen, ""),
+    "chat_form": (ConversationForm, ""),
+    "search": (SearchScreen, ""),
+    "choose": (ChooseScreen, ""),
+    "pager": (PagerScreen, ""),
+    "asked": (AskScreen, ""),
+    "reason": (ReasonScreen, ""),
+    "keep": (KeepScreen, ""),
+    "tool_form": (ToolFormScreen, ""),
+    "chat_queue": (ChatQueueScreen, ""),
+    "choice": (Choice, ""),
+    "picking": (Picking, ""),
+    "marking": (Marking, ""),
+    "rules": (SuspendedRules, ""),
+}
+ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
+IN_A_ROOM: Final = (APP, "room", "pane", "composer", "words")
+IN_A_CHAT: Final = (APP, "chat", "ask", "pane", "composer")
+IN_VOICE: Final = (APP, "voice", "ask", "pane", "composer")
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {  # of which forms
+    "choice": ("new", "setup", "settings", "agent_form", "chat_form", "tool_form"),
+    "picking": ("new", "agent_form", "chat_form"),
+    "marking": ("new", "settings", "chat_form", "tool_form"),
+    "rules": ("settings", "chat_form"),
+}
+BESIDE_ROOMS: Final = ("chat", "voice")  # other screens with a transcript, a line and a find bar
+ALSO_THERE: Final = ("pane", "composer", "find")  # what stands in rooms and on those
+_OURS: Final = ("tui.", "widgets.")
+_MAX_ID: Final = 60  # characters of an unknown id, in a complaint
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One action: ``keys`` are the ones it has by default, by Textual's names."""
+
+    id: str
+    scope: str
+    keys: tuple[str, ...]
+    action: str
+    description: str
+    is_priority: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Keymap:
+    """What each action's keys are now; ``problems`` are lines for ``config check``."""
+
+    keys: Mapping[str, tuple[str, ...]]
+    problems: tuple[str, ...] = ()
+
+    def shown(self, binding_id: str, *, ascii_only: bool = False) -> str:
+        """Return the action's keys for a person, "p, space"; ``""`` where it has none."""
+        return shown_all(self.keys[binding_id], ascii_only=ascii_only)
+
+    def now(self, key: str) -> str:
+        """Return the key that does now what ``key`` does by default in a room; ``""`` where there is none."""
+        return self._now(key, [entry for entry in catalogue() if entry.scope in IN_A_ROOM])
+
+    def now_in_a_chat(self, key: str) -> str:
+        """Return the same for a chat."""
+        return self._now(key, _there("chat", IN_A_CHAT))
+
+    def now_in_voice(self, key: str) -> str:
+        """Return the same for a voice room."""
+        return self._now(key, _there("voice", IN_VOICE))
+
+    def _now(self, key: str, entries: Sequence[Entry]) -> str:
+        wanted = parse(key)[0]
+        owners = [entry for entry in entries if {*wanted} & {*entry.keys}]
+        keys = [now for entry in owners for now in self.keys[entry.id]]
+        return key if {*wanted} & {*keys} else "".join(shown(now) for now in keys[:1])
+
+    def for_textual(self) -> dict[str, str]:
+        """Return what ``App.set_keymap`` needs to be told: only what differs from the defaults."""
+        return {
+            entry.id: ",".join(self.keys[entry.id]) or _no_key(entry.id)
+            for entry in catalogue()
+            if self.keys[entry.id] != entry.keys
+        }
+
+
+def _no_key(binding_id: str) -> str:
+    """Return a key that no terminal sends: to Textual an empty list of keys means the default ones."""
+    return f"no key for {binding_id}"
+
+
+@cache
+def catalogue() -> tuple[Entry, ...]:
+    """Return every action with a binding id, scope by scope, in the order in which they are declared."""
+    found: dict[str, Entry] = {}
+    for scope, (owner, _) in SCOPES.items():
+        for binding in _bindings(owner):
+            known = found.get(binding.id or "")
+            if binding.id and known is None:
+                found[binding.id] = Entry(
+                    binding.id, scope, (binding.key,), binding.action, binding.description, binding.priority
+                )
+            elif known is not None and known.scope == scope and known.action == binding.action:
+                found[known.id] = replace(known, keys=(*known.keys, binding.key))
+    return tuple(found.values())
+
+
+@cache
+def shared(scope: str) -> frozenset[str]:
+    """Return the ids of a room's actions that the screen of ``scope`` has as well."""
+    own = {binding.id for binding in _bindings(SCOPES[scope][0])}
+    return frozenset(entry.id for entry in catalogue() if entry.scope == "room" and entry.id in own)
+
+
+def _there(scope: str, scopes: Sequence[str]) -> list[Entry]:
+    return [entry for entry in catalogue() if entry.scope in scopes or entry.id in shared(scope)]
+
+
+def _bindings(owner: type[DOMNode]) -> list[Binding]:
+    """Return what ``owner`` and our classes under it declare, one for each key."""
+    declared: list[BindingType] = []
+    for cls in owner.__mro__:
+        if cls.__module__.startswith(_OURS):
+            declared += vars(cls).get("BINDINGS", [])
+    return list(Binding.make_bindings(declared))
+
+
+def _in_one_form(field: Entry, form: Entry) -> bool:
+    return form.scope in FIELDS.get(field.scope, ())
+
+
+def live_together(one: Entry, other: Entry) -> bool:
+    """Whether one press of a key could mean either: the same scope, one inside the other, or a dialog and
+    what goes before everything.
+    """
+    if one.scope == other.scope or _in_one_form(one, other) or _in_one_form(other, one):
+        return True
+    for scope in BESIDE_ROOMS:
+        if scope in (one.scope, other.scope):
+            beside = other if one.scope == scope else one
+            if beside.scope in ALSO_THERE or beside.id in shared(scope):
+                return True
+    for inner, outer in ((one, other), (other, one)):
+        scope = inner.scope
+        while SCOPES[scope][1]:
+            scope = SCOPES[scope][1]
+            if scope == outer.scope:
+                return True
+        if scope != APP and outer.scope == APP and outer.is_priority:
+            return True
+    return False
+
+
+def resolve(written: Mapping[str, str]) -> Keymap:
+    """Return every action's keys under ``written`` (binding id → keys as a person writes them).
+
+    What is written wins over a default, which then has one key less or none; of two that are written the
+    first keeps the key. The keys of ``ALWAYS`` stay where they are. Never raises: what cannot be had is a
+    line of ``problems``, and the rest holds.
+    """
+    if not written:
+        return Keymap({entry.id: entry.keys for entry in catalogue()})
+    return _Resolution(catalogue()).of(written)
+
+
+class _Resolution:
+    """The steps of ``resolve``."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = {entry.id: entry for entry in entries}
+        self._chosen: dict[str, tuple[str, ...]] = {}
+        self._problems: list[str] = []
+
+    def of(self, written: Mapping[str, str]) -> Keymap:
+        for binding_id, text in written.items():
+            if binding_id in self._entries:
+                self._choose(self._entries[binding_id], text)
+            else:
+                self._problems.append(self._unknown(binding_id))
+        keys = {
+            entry.id: self._chosen[entry.id] if entry.id in self._chosen else self._left(entry)
+            for entry in self._entries.values()
+        }
+        return Keymap(keys, tuple(self._problems))
+
+    def _unknown(self, binding_id: str) -> str:
+        near = get_close_matches(binding_id, self._entries, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]}?" if near else "agent-tui config keys lists them"
+        return f"keys.{binding_id[:_MAX_ID]}: no such action; {hint}"
+
+    def _choose(self, entry: Entry, text: str) -> None:
+        """Take what was written for one action, as far as it can have it."""
+        keys, complaints = parse(text)
+        complaints = (*complaints, *filter(None, (self._complaint(entry, key) for key in keys)))
+        self._problems += [f"keys.{entry.id}: {complaint}" for complaint in complaints]
+        kept = tuple(key for key in keys if not self._complaint(entry, key))
+        if kept or not complaints:
+            own = tuple(key for key in entry.keys if key in ALWAYS and key not in kept)
+            self._chosen[entry.id] = (*own, *kept)
+
+    def _complaint(self, entry: Entry, key: str) -> str:
+        """Say why an action cannot have a key; ``""`` if it can."""
+        name = shown(key)
+        if key in ALWAYS:
+            return "" if key in entry.keys else f"{name} always stays what it is; choose another key"
+        if entry.is_priority and key not in entry.keys and character_of(key):
+            return (
+                f"{name!r} could not be typed into any line of text; choose one with ctrl or alt, or f1 … f12"
+            )
+        for other_id, chosen in self._chosen.items():
+            if key in chosen and self._clash(entry, self._entries[other_id], key):
+                return f"{name!r} was given to {other_id} already, which keeps it"
+        return ""
+
+    def _clash(self, one: Entry, other: Entry, key: str) -> bool:
+        """Whether two actions cannot both have ``key``. What shares one by default takes turns on purpose."""
+        return live_together(one, other) and not (key in one.keys and key in other.keys)
+
+    def _left(self, entry: Entry) -> tuple[str, ...]:
+        """Return which of its default keys an action keeps that nothing was written for."""
+        kept = list(entry.keys)
+        for chosen_id, chosen in self._chosen.items():
+            other = self._entries[chosen_id]
+            lost = [key for key in kept if key in chosen and self._clash(entry, other, key)]
+            kept = [key for key in kept if key not in lost]
+            if lost:
+                rest = f"has {shown_all(kept)} left" if kept else "has no key now"
+                self._problems.append(
+                    f"keys.{chosen_id}: takes {shown_all(lost)} from {entry.id}, which {rest}"
+                )
+        return tuple(kept)
