@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.answer import Answer
 from agent_tui.backend.engine.answer_steps import Steps
 from agent_tui.backend.engine.attempt import Attempt
 from agent_tui.backend.engine.chat_acts import ChatActs
@@ -31,7 +30,7 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 
 OF_THE_CLIENT = (RoomsClient, ChatClient, BackendClient, Calls, ConversationState, Turn, Net, LogStream)
-OF_THE_ENGINE = (Engine, RoomActs, ChatActs, Runs, Runner, Attempt, Answer, Steps, Asks)
+OF_THE_ENGINE = (Engine, RoomActs, ChatActs, Runs, Runner, Attempt, Steps, Asks)
 ROOT = Path(__file__).parent.parent
 DISTRIBUTION = "agent-tui-rooms"
 BEFORE_FIRST_FRAME = ("pydantic", "httpx", "websockets", "numpy", "sounddevice", "livekit", "sqlalchemy")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent_tui.backend.engine.answer import Ending
 from agent_tui.backend.engine.chat_fields import changed_row, changes_to, conversation_info
+from agent_tui.backend.engine.ending import Ending
 from agent_tui.backend.engine.record import last_words, person_said, turn_closed, whole_words
 from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.written import Written
@@ -100,29 +100,30 @@ def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending, before: Se
     """The answer is over, whole or not; ``row`` is the chat as stored, ``before`` are the steps of the answer
     that it continues.
     """
-    said = 0 if ending.usage is None else ending.usage.completion_tokens
+    used, usage = ending.used, ending.used.usage
+    said = 0 if usage is None else usage.completion_tokens
     closed = replace(ending.of(turn), seconds=ending.seconds)
-    text, tokens = closed.text, ending.tokens or token_count(closed.text)
+    text, tokens = closed.text, used.tokens or token_count(closed.text)
     words = whole_words(closed, ending.steps, before)
     ended = ev.TurnEnded(
         turn.message_id,
         text,
         said,
         interrupted=closed.reason,
-        usage=ending.usage,
+        usage=usage,
         error=closed.error,
         seconds=ending.seconds,
     )
     row = replace(
         row,
         used_tokens=row.used_tokens + tokens,
-        used_cost=row.used_cost if ending.cost is None else (row.used_cost or 0.0) + ending.cost,
+        used_cost=row.used_cost if used.cost is None else (row.used_cost or 0.0) + used.cost,
         last_words=last_words(words) if text else row.last_words,
         cut=closed.reason,
         error=closed.error,
     )
     if closed.status == "completed":
-        last: ev.Event = ev.TurnDone(turn.message_id, turn.message_id, said, ending.usage)
+        last: ev.Event = ev.TurnDone(turn.message_id, turn.message_id, said, usage)
     elif closed.status == "interrupted":
         last = ev.RunFailed(CUTS.get(closed.reason, f"Interrupted: {closed.reason}"))
     else:

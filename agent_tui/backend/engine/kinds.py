@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from agent_tui.backend.engine.answer import Ending
 from agent_tui.backend.engine.answer_steps import Encode
 from agent_tui.backend.engine.chat_fields import chat_row, conversation_info
 from agent_tui.backend.engine.chat_record import answer_ended, changed_chat
+from agent_tui.backend.engine.ending import Ending
 from agent_tui.backend.engine.plan import Step, plan, plan_answer
 from agent_tui.backend.engine.record import turn_ended
 from agent_tui.backend.engine.resources import ModelSource

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent_tui.backend.engine.answer import Ending
+from agent_tui.backend.engine.ending import Ending
 from agent_tui.backend.engine.written import Written
-from agent_tui.backend.models.model import NotePiece
-from agent_tui.backend.store.messages import turn_message, user_message, with_notes
+from agent_tui.backend.store.messages import turn_message, user_message
 from agent_tui.backend.store.rows import (
     AgentSkips,
     Change,
@@ -138,25 +137,6 @@ def turn_started(room: ConversationRow, turn: TurnRow) -> Written:
     events = [_status(turn, "streaming")] if room.parallel else []
     events.append(NewEvent.of(started, turn.message_id))
     return Written(events, [TurnOpened(turn, event=len(events) - 1)])
-
-
-def turn_noted(turn: TurnRow, note: NotePiece) -> tuple[TurnRow, Written]:
-    """Something happens to the turn besides words: return it with what stays true of that."""
-    noted = ev.TurnNoted(
-        turn.message_id,
-        note.note,
-        note.count,
-        turn.agent_id,
-        turn.sender_name,
-        note.until,
-        note.seconds,
-        note.about,
-    )
-    written = Written([NewEvent.of(noted, turn.message_id)])
-    written.note(noted)
-    kept = [noted.lasting] if noted.lasting else []
-    trimmed = max(turn.trimmed, note.count)
-    return replace(turn, trimmed=trimmed, notes=with_notes(turn.notes, kept)), written
 
 
 def turn_refused(turn: TurnRow, error: str) -> Written:

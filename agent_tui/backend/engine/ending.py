@@ -1,0 +1,112 @@
+"""How an attempt at a turn or an answer ended: what it did, what it used, why it is not whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from agent_tui.backend.engine.answer_steps import Encode, Steps
+from agent_tui.backend.engine.call import Call
+from agent_tui.backend.engine.written import Written
+from agent_tui.backend.models.model import ModelRequest
+from agent_tui.backend.models.prices import Cost
+from agent_tui.backend.store.rows import TurnRow
+from agent_tui.backend.tools.calling import failed
+from agent_tui.model.chains import said_in
+from agent_tui.model.events import Step, Usage
+from agent_tui.wire.rooms_encode import token_count
+
+UNKNOWN = failed("unknown: the program ended while this ran; it was not run again").content
+NOT_RUN = failed("not run: the program ended before that").content
+
+
+@dataclass(slots=True)
+class Used:
+    """What calls of the model used that are over; ``guessed`` are tokens that a model did not tell."""
+
+    prompt: int = 0
+    completion: int = 0
+    guessed: int = 0
+    cost: float | None = None
+    first_token_seconds: float | None = None
+    told: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """All of them, in part estimated."""
+        return self.prompt + self.completion + self.guessed
+
+    @property
+    def usage(self) -> Usage | None:
+        """What models said, added up; None where none said anything."""
+        if not self.told:
+            return None
+        return Usage(self.prompt, self.completion, self.first_token_seconds, self.cost)
+
+    def add(self, call: Call, request: ModelRequest, said: int, cost: Cost) -> None:
+        """Add a call that answered ``request`` with so many characters."""
+        if self.first_token_seconds is None:
+            self.first_token_seconds = call.first_piece_seconds
+        if call.usage is not None:
+            self.told = True
+            self.prompt += call.usage.prompt_tokens
+            self.completion += call.usage.completion_tokens
+            dollars = cost(call.usage.prompt_tokens, call.usage.completion_tokens)
+        elif said:
+            self.guessed += said // 4
+            told = sum(len(message.content) for message in request.messages)
+            dollars = cost(told // 4, said // 4)
+        else:
+            dollars = None
+        if dollars is not None:
+            self.cost = (self.cost or 0.0) + dollars
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What came of it: whole, or it failed (``error``) or was ``cut``. ``rest`` is to be written with the
+    end: the last of its steps.
+    """
+
+    steps: tuple[Step, ...] = ()
+    error: str = ""
+    cut: str = ""
+    used: Used = field(default_factory=Used)
+    seconds: float | None = None
+    rest: Written = field(default_factory=Written)
+
+    def of(self, turn: TurnRow) -> TurnRow:
+        """Return ``turn`` closed: what was said and used, and how it ended."""
+        usage = self.used.usage or Usage()
+        return replace(
+            turn,
+            status="interrupted" if self.cut else "failed" if self.error else "completed",
+            reason=self.cut,
+            error="" if self.cut else self.error,
+            text=turn.text or said_in(self.steps),
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            first_token_seconds=self.used.first_token_seconds,
+            cost=self.used.cost,
+        )
+
+
+def left_open(turn: TurnRow, found: Sequence[Step], reason: str, now: str, encode: Encode | None) -> Ending:
+    """Return the end of an attempt whose process died with these steps. Nothing is run again."""
+    steps, written = Steps(turn.message_id, now, found, encode), Written()
+    for step in found:
+        if step.type in ("text", "thinking"):
+            steps.put(step, written)
+    for call in steps.calls_without_result():
+        if not call.status:  # the model was still writing it
+            steps.put_call(steps.named(call), "cut", None, written)
+            steps.put_result(call, NOT_RUN, success=False, written=written)
+        elif call.status == "asks" and (call.ask is None or call.ask.form is None):
+            steps.set_call(call, "cut", None, written)
+            steps.put_result(call, NOT_RUN, success=False, written=written)
+        else:
+            steps.set_call(call, "unknown", None, written)
+            steps.put_result(call, UNKNOWN, success=False, written=written)
+    said = (step.content + step.arguments for step in steps.in_order if step.type != "tool_result")
+    used = Used(guessed=token_count("".join(said)))
+    return Ending(steps.in_order, cut=reason, used=used, rest=written)
