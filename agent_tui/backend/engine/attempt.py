@@ -1,5 +1,5 @@
 """One attempt at a turn or an answer: its model is asked, the tools that it calls are run, and again, until
-it calls none. What it says is put on record as it comes; its beginning and its end are for the caller to write.
+it calls none. What it says is put on record as it comes, its beginning and its end by the caller.
 """
 
 from __future__ import annotations

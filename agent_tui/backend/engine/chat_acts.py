@@ -23,7 +23,7 @@ from agent_tui.backend.engine.history import chat_brief
 from agent_tui.backend.engine.kinds import ANSWER_RUNNING, answering
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.runner import Runner
-from agent_tui.backend.engine.runs import Runs
+from agent_tui.backend.engine.runs import Runs, whole
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.messages import user_message
@@ -49,35 +49,71 @@ class ChatActs:
     def __init__(self, resources: Resources, runs: Runs, presence: Presence) -> None:
         self._resources = resources
         self._store = resources.store
-        self._runs = runs
+        self.runs = runs
         self._presence = presence
 
+    @whole
     async def ask(self, chat_id: str, question: Question) -> Asked:
         """Put a question on record and begin its answer; with a known ``client_key`` only find that.
 
         Raises ``Refused``: 422 for what is out of bounds, 409 while an answer is under way, in an archived
         chat or one whose budget is used up; ``NotFound`` for unknown messages.
         """
-        return await self._runs.whole(self._ask(chat_id, checked_question(question)))
+        question = checked_question(question)
+        async with self.runs.lock(chat_id):
+            row = await self.runs.settled(chat_id, CHATS)
+            if row.kind == VOICE and question.tools is None:  # a guest may not keep running what costs money
+                self._presence.press()
+            known = await self._store.read(reads.asked, chat_id, question.client_key)
+            if known is not None:
+                return Asked(*known)
+            if row.status == "running":
+                raise answering()
+            self.runs.check_start(row)
+            links = await self._store.read(reads.links, chat_id)
+            if question.continues:
+                question = replace(question, continues=await self._to_continue(chat_id, question.continues))
+            answer_id = question.answer_id or uuid4().hex
+            begun = begin(row, links, question, uuid4().hex, answer_id, self._resources.now())
+            return await self._begin(begun, question)
 
+    @whole
     async def record(self, chat_id: str, recorded: Recorded) -> str:
         """Put on record what was said in a voice session; return the id of its message.
 
         Raises ``Refused``: 422 for what is out of bounds, 409 for a whole message while an answer of ours is
         under way; ``NotFound`` for an unknown message.
         """
-        return await self._runs.whole(self._record(chat_id, checked_recorded(recorded)))
+        recorded = checked_recorded(recorded)
+        async with self.runs.lock(chat_id):
+            row = await self.runs.settled(chat_id, CHATS)
+            links = await self._store.read(reads.links, chat_id)
+            message_id = recorded.message_id or id_of(chat_id, recorded.client_key)
+            if recorded.role == "user":
+                self._presence.press()
+            if recorded.message_id:
+                if message_id not in links:
+                    raise NotFound(f"There is no message {message_id[:100]} in this conversation", status=404)
+                written = message_spoken(message_id, recorded.spoken)
+            elif message_id in links:
+                return message_id
+            elif row.status == "running":
+                raise answering()
+            else:
+                written = recorded_message(row, recorded, message_id, self._resources.now())
+            await self._resources.write(chat_id, written)
+            return message_id
 
+    @whole
     async def stop_answer(self, message_id: str) -> bool:
         """Ask this answer to stop; return whether it was under way."""
-        chat_id = self._runs.saying(message_id)
-        if chat_id:
-            await self._runs.whole(self._runs.interrupt(chat_id, "stop", message_id))
+        if chat_id := self.runs.saying(message_id):
+            await self.runs.interrupt(chat_id, "stop", message_id)
         return bool(chat_id)
 
     async def answered(self, chat_id: str) -> None:
         """Wait for the end of the answer under way, if there is one."""
-        if (run := self._runs.of(chat_id)) is not None:
+        if (run := self.runs.of(chat_id)) is not None:
             await run.ended()
 
     async def first_event(self, chat_id: str, message_id: str) -> int | None:
@@ -94,24 +130,6 @@ class ChatActs:
             yield
 
     # --- one at a time for each chat -------------------------------------------------------------------
-
-    async def _ask(self, chat_id: str, question: Question) -> Asked:
-        async with self._runs.lock(chat_id):
-            row = await self._runs.settled(chat_id, CHATS)
-            if row.kind == VOICE and question.tools is None:  # a guest may not keep running what costs money
-                self._presence.press()
-            known = await self._store.read(reads.asked, chat_id, question.client_key)
-            if known is not None:
-                return Asked(*known)
-            if row.status == "running":
-                raise answering()
-            self._runs.check_start(row)
-            links = await self._store.read(reads.links, chat_id)
-            if question.continues:
-                question = replace(question, continues=await self._to_continue(chat_id, question.continues))
-            answer_id = question.answer_id or uuid4().hex
-            begun = begin(row, links, question, uuid4().hex, answer_id, self._resources.now())
-            return await self._begin(begun, question)
 
     async def _to_continue(self, chat_id: str, message_id: str) -> str:
         """Return the message that an answer goes on behind: this one, or the last before it that said
@@ -138,25 +156,5 @@ class ChatActs:
             attempt = run.attempt(begun.turn, brief)
             return await run.answer(attempt, answer_begun(row, begun.said, attempt.turn))
 
-        first = await self._runs.start(row, answer)
+        first = await self.runs.start(row, answer)
         return Asked(begun.turn.message_id, first - 1)
-
-    async def _record(self, chat_id: str, recorded: Recorded) -> str:
-        async with self._runs.lock(chat_id):
-            row = await self._runs.settled(chat_id, CHATS)
-            links = await self._store.read(reads.links, chat_id)
-            message_id = recorded.message_id or id_of(chat_id, recorded.client_key)
-            if recorded.role == "user":
-                self._presence.press()
-            if recorded.message_id:
-                if message_id not in links:
-                    raise NotFound(f"There is no message {message_id[:100]} in this conversation", status=404)
-                written = message_spoken(message_id, recorded.spoken)
-            elif message_id in links:
-                return message_id
-            elif row.status == "running":
-                raise answering()
-            else:
-                written = recorded_message(row, recorded, message_id, self._resources.now())
-            await self._resources.write(chat_id, written)
-            return message_id

@@ -16,7 +16,7 @@ from agent_tui.backend.engine.fields import waits
 from agent_tui.backend.engine.kinds import ROOMS, Info, Kind
 from agent_tui.backend.engine.resources import ModelSource, Resources
 from agent_tui.backend.engine.room_acts import RoomActs
-from agent_tui.backend.engine.runs import Runs
+from agent_tui.backend.engine.runs import Runs, whole
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.hub import Hub
@@ -84,11 +84,11 @@ class Engine:
         self.asks = Asks(store, timing, lambda: tools.allow, presence)
         self._store = store
         self._resources = resources = Resources(store, models, timing, tools, self.asks)
-        self._runs = Runs(resources, hub, unwatched_seconds, presence)
+        self.runs = Runs(resources, hub, unwatched_seconds, presence)
         self._changes = Changes()
         store.subscribe(self._changes.publish)
-        self.rooms = RoomActs(resources, self._runs, self._changes, partial(self.show, ROOMS))
-        self.chats = ChatActs(resources, self._runs, presence)
+        self.rooms = RoomActs(resources, self.runs, self._changes, partial(self.show, ROOMS))
+        self.chats = ChatActs(resources, self.runs, presence)
 
     # --- the whole engine ------------------------------------------------------------------------------
 
@@ -98,28 +98,28 @@ class Engine:
         Without it they stay paused, also at later starts, until somebody runs them.
         """
         await self.asks.load()  # first: rooms that go on may ask what the rules say
-        await self._runs.start_over()
+        await self.runs.start_over()
         for row in await self._store.read(reads.conversations, ROOM):
             if row.damaged or row.desired != "running":
                 continue
             if resume and not (row.archived or budget.used_up(row)):
-                await self._runs.alone(row.id, self.rooms.resume(row.id))
+                await self.runs.alone(row.id, self.rooms.resume(row.id))
             else:
                 await self._store.append(row.id, (), [ConversationSet({"desired": "paused"})])
 
     async def stop_all(self, reason: str = "handover") -> None:
         """Cut all runs and wait until that is on record. Rooms stay wanted: a later start may resume them."""
         self._changes.close()
-        await self._runs.stop_all(reason)
+        await self.runs.stop_all(reason)
         await self.asks.close()
 
     def running(self, kinds: Collection[str] = KINDS) -> int:
         """Return how many runs of conversations of these kinds are under way."""
-        return self._runs.number(kinds)
+        return self.runs.number(kinds)
 
     def wait_for(self, id_: str) -> AbstractContextManager[None]:
         """Who asked for a run reads its stream to the end, as long as this is open: no key is needed."""
-        return self._runs.wait_for(id_)
+        return self.runs.wait_for(id_)
 
     def attend(self, id_: str) -> AbstractContextManager[None]:
         """Somebody reads it who can answer what tools ask, as long as the context is open."""
@@ -127,12 +127,19 @@ class Engine:
 
     # --- conversations ---------------------------------------------------------------------------------
 
+    @whole
     async def create(self, kind: Kind[Info], new: Values) -> Info:
         """Make one with these settings, and what else ``kind.new`` takes; raises ``Refused`` (422) for what
         is out of bounds. The same ``client_key`` again is the same conversation.
         """
         row = kind.new(new, self._resources.models, self._resources.now())
-        return await self._runs.whole(self._create(kind, row))
+        async with self.runs.lock(row.id):
+            try:
+                return await self.show(kind, row.id)  # made before, with the same client_key
+            except NotFound:
+                await self._store.append(row.id, (), [ConversationCreated(row)])
+            self._note(kind, row.id)
+            return await self.show(kind, row.id)
 
     async def listed(self, kind: Kind[Info], *, archived: bool = False) -> list[Info]:
         """Return all of the kind, rooms in the order they were made, chats by their newest activity; with
@@ -145,10 +152,11 @@ class Engine:
 
     async def show(self, kind: Kind[Info], id_: str) -> Info:
         """Return one."""
-        ran = self._runs.ids
+        ran = self.runs.ids
         row, stands = await self._store.read(reads.conversation_and_stands, id_, kind.names)
         return self._info(kind, row, stands, ran)
 
+    @whole
     async def change(self, kind: Kind[Info], id_: str, change: Values) -> Info:
         """Change settings, also while it runs: agents count from the next turn or question on, the mode of a
         room from the next round.
@@ -156,17 +164,39 @@ class Engine:
         Raises ``Refused``: 422 for what is out of bounds, 409 for what cannot be changed while somebody
         speaks; ``NotFound`` for an unknown ``head``, the message whose branch is to be shown.
         """
-        return await self._runs.whole(self._change(kind, id_, change))
+        async with self.runs.lock(id_):
+            run = self.runs.of(id_)
+            async with run.still() if run is not None else nullcontext():
+                row = await self._store.read(reads.conversation, id_, kind.names)
+                if run is not None and row.status == "running" and waits(kind.settings, change):
+                    raise kind.busy()
+                if (head := change.get("head")) is not None:
+                    change = {**change, "head": await self._leaf(id_, head)}
+                written = kind.changed(row, change, self._resources.models, self._resources.now())
+                if written:
+                    await self._resources.write(id_, written)
+                if written and run is not None:
+                    run.changed(await self._store.read(reads.conversation, id_))
+            self.runs.look(id_)
+            self._note(kind, id_)
+            return await self.show(kind, id_)
 
+    @whole
     async def delete(self, kind: Kind[Info], id_: str) -> Info:
         """Stop the run, end the readers, delete the conversation; return it as it was last."""
-        return await self._runs.whole(self._delete(kind, id_))
+        async with self.runs.lock(id_):
+            row = await self.runs.delete(id_, kind.names)
+            self.asks.forget(id_)
+            if kind.names == ROOM:
+                self._changes.remove(id_)
+            return kind.info(row, {}, running=False, asks=False)
 
+    @whole
     async def pause(self, kind: Kind[Info], id_: str, reason: str = "") -> Info:
         """Ask one that runs to pause, an answer to stop; returns once that is on record, the rest follows by
         itself.
         """
-        await self._runs.whole(self._runs.interrupt(id_, reason or kind.interrupt))
+        await self.runs.interrupt(id_, reason or kind.interrupt)
         return await self.show(kind, id_)
 
     async def messages(
@@ -203,53 +233,27 @@ class Engine:
 
     # --- tools -----------------------------------------------------------------------------------------
 
+    @whole
     async def answer(self, kind: Kind[Info], id_: str, message_id: str, step_id: str, word: Word) -> None:
         """Give a person's word on a call that asks.
 
         Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
         """
-        await self._runs.whole(self.asks.answer((id_, message_id, step_id), word, kind.names))
+        await self.asks.answer((id_, message_id, step_id), word, kind.names)
 
     def rules(self) -> list[ToolRule]:
         """Return which calls are allowed, but for the config file's."""
         return self.asks.rules()
 
+    @whole
     async def confirm_rule(self, rule_id: str) -> None:
         """Let a suspended rule hold again; raises ``NotFound``."""
-        await self._runs.whole(self.asks.confirm_rule(rule_id))
+        await self.asks.confirm_rule(rule_id)
 
+    @whole
     async def drop_rule(self, rule_id: str) -> None:
         """Take such a rule back; raises ``NotFound``."""
-        await self._runs.whole(self.asks.drop_rule(rule_id))
-
-    # --- one at a time for each conversation -----------------------------------------------------------
-
-    async def _create(self, kind: Kind[Info], row: ConversationRow) -> Info:
-        async with self._runs.lock(row.id):
-            try:
-                return await self.show(kind, row.id)  # made before, with the same client_key
-            except NotFound:
-                await self._store.append(row.id, (), [ConversationCreated(row)])
-            self._note(kind, row.id)
-            return await self.show(kind, row.id)
-
-    async def _change(self, kind: Kind[Info], id_: str, change: Values) -> Info:
-        async with self._runs.lock(id_):
-            run = self._runs.of(id_)
-            async with run.still() if run is not None else nullcontext():
-                row = await self._store.read(reads.conversation, id_, kind.names)
-                if run is not None and row.status == "running" and waits(kind.settings, change):
-                    raise kind.busy()
-                if (head := change.get("head")) is not None:
-                    change = {**change, "head": await self._leaf(id_, head)}
-                written = kind.changed(row, change, self._resources.models, self._resources.now())
-                if written:
-                    await self._resources.write(id_, written)
-                if written and run is not None:
-                    run.changed(await self._store.read(reads.conversation, id_))
-            self._runs.look(id_)
-            self._note(kind, id_)
-            return await self.show(kind, id_)
+        await self.asks.drop_rule(rule_id)
 
     async def _leaf(self, id_: str, head: str) -> str:
         """Return the last message of the branch in which a message stands."""
@@ -257,14 +261,6 @@ class Engine:
         if head not in links:
             raise NotFound(f"There is no message {head[:100]}", status=404)
         return reads.leaf(links, head)
-
-    async def _delete(self, kind: Kind[Info], id_: str) -> Info:
-        async with self._runs.lock(id_):
-            row = await self._runs.delete(id_, kind.names)
-            self.asks.forget(id_)
-            if kind.names == ROOM:
-                self._changes.remove(id_)
-            return kind.info(row, {}, running=False, asks=False)
 
     def _note(self, kind: Kind[Info], id_: str) -> None:
         if kind.names == ROOM:
@@ -275,7 +271,7 @@ class Engine:
     async def _shown(
         self, kind: Kind[Info], ids: Collection[str] | None
     ) -> list[tuple[ConversationRow, Info]]:
-        ran = self._runs.ids
+        ran = self.runs.ids
         rows, stands = await self._store.read(reads.conversations_and_stands, kind.names, ids)
         return [(row, self._info(kind, row, stands, ran)) for row in rows]
 
@@ -283,5 +279,5 @@ class Engine:
         self, kind: Kind[Info], row: ConversationRow, stands: Mapping[str, str], ran: Collection[str]
     ) -> Info:
         """``ran``: what ran before ``row`` was read; its run may have ended well since."""
-        running = row.status == "running" and (row.id in ran or self._runs.of(row.id) is not None)
+        running = row.status == "running" and (row.id in ran or self.runs.of(row.id) is not None)
         return kind.info(row, stands, running=running, asks=running and self.asks.waits_in(row.id))

@@ -9,8 +9,9 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from itertools import chain, repeat
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from agent_tui.backend.engine import budget
@@ -38,6 +39,27 @@ EVENTS_PER_DELETE = 5_000  # other conversations' words wait while events are de
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+P = ParamSpec("P")
+S = TypeVar("S", bound="HasRuns")
+
+
+class HasRuns(Protocol):
+    """A part of the engine."""
+
+    @property
+    def runs(self) -> Runs: ...
+
+
+def whole(
+    act: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Return a method that is carried out to its end, also when its caller is cancelled meanwhile."""
+
+    @wraps(act)
+    async def carried_out(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.shield(self.runs.task(act(self, *args, **kwargs)))
+
+    return carried_out
 
 
 class Runs:
@@ -121,11 +143,8 @@ class Runs:
 
     # --- one at a time for each conversation -----------------------------------------------------------
 
-    async def whole(self, change: Coroutine[Any, Any, T]) -> T:
-        """Carry ``change`` out to its end, also when the caller is cancelled meanwhile."""
-        return await asyncio.shield(self._task(change))
-
-    def _task(self, change: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def task(self, change: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Begin ``change``; before the engine stops, it is waited for."""
         task = asyncio.create_task(change)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -287,14 +306,14 @@ class Runs:
 
     def _warn_of_pause(self, id_: str) -> None:
         if self._costs(id_):
-            self._task(self._warn(id_)).add_done_callback(say_failed)
+            self.task(self._warn(id_)).add_done_callback(say_failed)
 
     async def _warn(self, id_: str) -> None:
         row = await self._store.read(reads.conversation, id_, or_damaged=True)
         self._presence.warn(Notice(id_, row.name, self._timing.idle_warned))
 
     def _cut_unwatched(self, id_: str) -> None:
-        self._task(self.interrupt(id_, "unwatched")).add_done_callback(say_failed)
+        self.task(self.interrupt(id_, "unwatched")).add_done_callback(say_failed)
 
     def _cut_idle(self, id_: str) -> None:
         if self._costs(id_):
