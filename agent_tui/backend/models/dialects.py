@@ -7,10 +7,11 @@ when the first provider of that kind is used: all of it where the dialect is mad
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import httpx2
@@ -51,29 +52,46 @@ _TOO_MANY_TOKENS = re.compile(r"max_tokens: \d+ > (\d{1,9})\b")
 _THINKING_CLAUDE = re.compile(r"claude-(?!(?:instant|2|3-(?!7)))")
 
 
-class Dialect(Protocol):
-    """One kind of provider at one address."""
+class Dialect(ABC):
+    """One kind of provider at one address, and what its models refused so far, by their names."""
 
     failures: tuple[type[Exception], ...]  # what its SDK raises on its own
-    end: re.Pattern[bytes] | None  # what the bytes of a complete stream hold, beside a reason to finish
-    odd_ids: bool  # whether it takes ids of calls that another provider made, whatever is in them
-    wants_thoughts: bool  # of an answer that goes on after calls, or it must not think any more
+    end: re.Pattern[bytes] | None = None  # what a complete stream's bytes hold, beside a reason to finish
+    odd_ids = True  # whether it takes ids of calls that another provider made, whatever is in them
+    wants_thoughts = False  # of an answer that goes on after calls, or it must not think any more
+    signs: Mapping[str, re.Pattern[str]] = {}  # of fields of a call in the errors of who refuses them
+    _make: Callable[[str], Model[Any]]
+
+    def __init__(self) -> None:
+        self._refused: defaultdict[str, set[str]] = defaultdict(set)
+
+    @abstractmethod
+    def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
+        """Return what the call asks for."""
 
     def model(self, name: str) -> Model[Any]:
         """Return the model of that name."""
-        ...
+        return self._make(name)
 
-    def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
-        """Return what the call asks for."""
-        ...
-
-    def refused(self, name: str) -> Set[str]:
+    def refused(self, name: str) -> frozenset[str]:
         """Return what the model of that name refused so far, by the names of a call's fields."""
-        ...
+        return frozenset(self._refused[name])
 
     def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
-        """Return whether the next call leaves out what the one of ``model`` was refused for."""
-        ...
+        """Return whether the next call leaves out what the one of ``model`` was refused for.
+
+        Others of the model may have been refused more since that one was made.
+        """
+        before = _left_out(model)
+        refused = {
+            field for field, sign in self.signs.items() if sign.search(refusal) and field not in before
+        }
+        if asked.tools and _NO_TOOLS.search(refusal):
+            refused.add("tools")
+        if any(message.images for message in asked.messages) and _NO_IMAGES.search(refusal):
+            refused.add("images")
+        self._refused[model.model_name] |= refused
+        return bool(refused)
 
 
 def dialect(endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout) -> Dialect:
@@ -87,43 +105,12 @@ def dialect(endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: htt
             return OpenAIDialect(endpoint, url, http, timeout)
 
 
-class Refusals:
-    """What the models of a provider refused, by their names.
-
-    ``signs``: fields of a call that a server may refuse, and the sign of each in its errors.
-    """
-
-    def __init__(self, signs: Mapping[str, re.Pattern[str]] | None = None) -> None:
-        self._signs = signs or {}
-        self._refused: defaultdict[str, set[str]] = defaultdict(set)
-
-    def of(self, name: str) -> frozenset[str]:
-        """Return what that model refused so far."""
-        return frozenset(self._refused[name])
-
-    def learn(self, name: str, before: Set[str], refusal: str, asked: ModelRequest) -> bool:
-        """Note what a call was refused for; return whether it was anything that the call had.
-
-        ``before``: the fields that it was made without. Others of the model may have been refused meanwhile.
-        """
-        refused = {
-            field for field, sign in self._signs.items() if sign.search(refusal) and field not in before
-        }
-        if asked.tools and _NO_TOOLS.search(refusal):
-            refused.add("tools")
-        if any(message.images for message in asked.messages) and _NO_IMAGES.search(refusal):
-            refused.add("images")
-        self._refused[name] |= refused
-        return bool(refused)
-
-
-class OpenAIDialect:
+class OpenAIDialect(Dialect):
     """Chat completions, as OpenAI and everybody after it speaks them."""
 
     # A line of the stream's own: inside what is said a line break is written as two characters.
-    end: re.Pattern[bytes] | None = re.compile(rb"[\r\n]data: ?\[DONE\]")
-    odd_ids = True
-    wants_thoughts = False
+    end = re.compile(rb"[\r\n]data: ?\[DONE\]")
+    signs = REFUSED_SIGNS
 
     def __init__(
         self, endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout
@@ -134,7 +121,8 @@ class OpenAIDialect:
 
         from agent_tui.backend.models.openai_model import ChatModel
 
-        self.failures: tuple[type[Exception], ...] = (OpenAIError,)
+        super().__init__()
+        self.failures = (OpenAIError,)
         client = AsyncOpenAI(
             base_url=url,
             api_key=endpoint.key or PLACEHOLDER_KEY,
@@ -148,20 +136,10 @@ class OpenAIDialect:
         self._is_ollama = endpoint.kind == "ollama"
         profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=is_openai)
         provider = OpenAICompatibleProvider(endpoint.provider_id, openai_client=client, profile=profile)
-        self._make = partial(ChatModel, provider=provider)
-        self._refusals = Refusals(REFUSED_SIGNS)
-
-    def model(self, name: str) -> Model[Any]:
-        return self._make(name, refused=self._refusals.of(name))
-
-    def refused(self, name: str) -> Set[str]:
-        return self._refusals.of(name)
-
-    def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
-        return self._refusals.learn(model.model_name, _refused(model), refusal, asked)
+        self._make = lambda name: ChatModel(name, provider, self.refused(name))
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
-        settings = _limited(request.max_tokens)
+        settings, refused = _limited(request.max_tokens), _left_out(model)
         # Models that always reason refuse a temperature; pydantic-ai would drop it with a warning each time.
         profile: Any = model.profile
         can_rest = profile.get("openai_supports_reasoning_effort_none", False)
@@ -170,7 +148,7 @@ class OpenAIDialect:
             "thinking_enabled_by_default", False
         )
         asks = bool(request.thinking) and not thinks
-        if request.thinking is not None and "thinking" not in _refused(model):
+        if request.thinking is not None and "thinking" not in refused:
             if profile.get("supports_thinking", False):
                 if asks or not request.thinking:
                     settings["thinking"] = request.thinking
@@ -178,7 +156,7 @@ class OpenAIDialect:
                 settings["extra_body"] = self._thinks(is_wanted=request.thinking)
         rests = not thinks or request.thinking is False
         takes_temperature = not reasons or (can_rest and rests and not asks)
-        if request.temperature is not None and takes_temperature and "temperature" not in _refused(model):
+        if request.temperature is not None and takes_temperature and "temperature" not in refused:
             settings["temperature"] = request.temperature
         return settings
 
@@ -191,15 +169,9 @@ class OpenAIDialect:
         return {"chat_template_kwargs": {"enable_thinking": is_wanted}}
 
 
-def _refused(model: Any) -> frozenset[str]:
-    refused: frozenset[str] = model.refused  # it is a ChatModel
-    return refused
-
-
-class AnthropicDialect:
+class AnthropicDialect(Dialect):
     """The Messages API. Its streams end with a reason, which a ``message_delta`` brings."""
 
-    end: re.Pattern[bytes] | None = None
     odd_ids = False
     wants_thoughts = True
 
@@ -210,7 +182,8 @@ class AnthropicDialect:
         from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        self.failures: tuple[type[Exception], ...] = (AnthropicError,)
+        super().__init__()
+        self.failures = (AnthropicError,)
         client = AsyncAnthropic(
             base_url=url,
             api_key=endpoint.key or PLACEHOLDER_KEY,
@@ -218,17 +191,10 @@ class AnthropicDialect:
             timeout=timeout,
             http_client=http,
         )
-        self._refusals = Refusals()
         self._make = partial(AnthropicModel, provider=AnthropicProvider(anthropic_client=client))
         self._settings = AnthropicModelSettings
         self._most: dict[str, int] = {}  # tokens of an answer, by the name of a model, where it said so
         self._no_temperature: set[str] = set()
-
-    def model(self, name: str) -> Model[Any]:
-        return self._make(name)
-
-    def refused(self, name: str) -> Set[str]:
-        return self._refusals.of(name)
 
     def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
         name = model.model_name
@@ -238,7 +204,7 @@ class AnthropicDialect:
         if "temperature" in refusal and name not in self._no_temperature:
             self._no_temperature.add(name)
             return True
-        return self._refusals.learn(name, frozenset(), refusal, asked)
+        return super().goes_without(model, refusal, asked)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         # Without a limit of ours pydantic-ai sends the model's own: the API wants one.
@@ -264,35 +230,19 @@ class AnthropicDialect:
         return settings
 
 
-class GoogleDialect:
+class GoogleDialect(Dialect):
     """The Gemini API. Its streams end with a ``finishReason``."""
-
-    end: re.Pattern[bytes] | None = None
-    odd_ids = True
-    wants_thoughts = False
 
     def __init__(self, endpoint: Endpoint, url: str, http: httpx2.AsyncClient) -> None:
         from google.genai.errors import APIError, UnknownApiResponseError
         from pydantic_ai.models.google import GoogleModel
         from pydantic_ai.providers.google import GoogleProvider
 
-        self.failures: tuple[type[Exception], ...] = (APIError, UnknownApiResponseError)
-        provider = GoogleProvider(
-            api_key=endpoint.key or PLACEHOLDER_KEY,
-            http_client=http,
-            base_url=url,
-        )
-        self._refusals = Refusals()
-        self._make = partial(GoogleModel, provider=provider)
-
-    def model(self, name: str) -> Model[Any]:
-        return self._make(name.removeprefix("models/"))
-
-    def refused(self, name: str) -> Set[str]:
-        return self._refusals.of(name)
-
-    def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
-        return self._refusals.learn(model.model_name, frozenset(), refusal, asked)
+        super().__init__()
+        self.failures = (APIError, UnknownApiResponseError)
+        key = endpoint.key or PLACEHOLDER_KEY
+        provider = GoogleProvider(api_key=key, http_client=http, base_url=url)
+        self._make = lambda name: GoogleModel(name.removeprefix("models/"), provider=provider)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         settings = _limited(request.max_tokens)
@@ -303,6 +253,11 @@ class GoogleDialect:
         if request.thinking is not None and can_think:
             settings["thinking"] = request.thinking
         return settings
+
+
+def _left_out(model: Model[Any]) -> Set[str]:
+    """Return the fields that calls of ``model`` go without; a ``ChatModel`` knows them."""
+    return getattr(model, "refused", frozenset())
 
 
 def _may_rest(profile: Any) -> bool:

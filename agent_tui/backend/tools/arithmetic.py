@@ -7,6 +7,7 @@ Nothing here takes long: a text has at most 1,000 characters, a number at most `
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,6 +17,7 @@ Number = Fraction | float
 MAX_CHARACTERS = 1_000
 MAX_DEPTH = 60
 MAX_BITS = 14_000  # some 4,200 digits; Python itself does not write more than 4,300
+MAX_PLACES = 60  # of a decimal; what has more is written as a fraction
 _TOKEN = re.compile(
     r"\s*(?:(\d[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([^\W\d_]\w*)|(\*\*|//|.))"
 )
@@ -52,14 +54,8 @@ def written(value: Number) -> str:
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     if value.denominator == 1:
         return str(value.numerator)
-    twos = fives = 0
-    rest = value.denominator
-    while rest % 2 == 0:
-        rest, twos = rest // 2, twos + 1
-    while rest % 5 == 0:
-        rest, fives = rest // 5, fives + 1
-    places = max(twos, fives)
-    if rest != 1 or places > 60:
+    places = next((n for n in range(MAX_PLACES + 1) if 10**n % value.denominator == 0), None)
+    if places is None:
         return f"{value.numerator}/{value.denominator}"
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
@@ -74,7 +70,7 @@ def about(value: Fraction) -> str:
 
 
 class _Parser:
-    """Recursive descent over the tokens of one text."""
+    """Reads the tokens of one text, a level of operators after the other."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _tokens(text)
@@ -99,43 +95,43 @@ class _Parser:
             return token
         return ""
 
-    def _sum(self) -> Number:
+    def _deeper(self, read: Callable[[], Number]) -> Number:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise WrongSum(f"is nested deeper than {MAX_DEPTH} levels")
+        value = read()
+        self._depth -= 1
+        return value
+
+    def _sum(self) -> Number:
+        return self._deeper(self._terms)
+
+    def _terms(self) -> Number:
         value = self._product()
         while sign := self._take("+", "-"):
-            other = self._product()
-            value = _checked(_add(value, other if sign == "+" else -other))
-        self._depth -= 1
+            value = _checked(_OPERATORS[sign](value, self._product()))
         return value
 
     def _product(self) -> Number:
         value = self._signed()
         while True:
             if sign := self._take("*", "/", "//", "%", "mod", "of"):
-                value = _checked(_multiply(sign, value, self._signed()))
+                value = _checked(_OPERATORS[sign](value, self._signed()))
             elif self._next() == "(" or self._next()[:1].isalpha():
-                value = _checked(_multiply("*", value, self._power()))  # 2 (3 + 4), 2 pi
+                value = _checked(value * self._power())  # 2 (3 + 4), 2 pi
             else:
                 return value
 
     def _signed(self) -> Number:
-        sign = 1
+        is_negative = False
         while found := self._take("+", "-"):
-            sign = -sign if found == "-" else sign
+            is_negative ^= found == "-"
         value = self._power()
-        return -value if sign < 0 else value
+        return -value if is_negative else value
 
     def _power(self) -> Number:
         value = self._postfix()
-        if self._take("**"):
-            self._depth += 1
-            if self._depth > MAX_DEPTH:
-                raise WrongSum(f"is nested deeper than {MAX_DEPTH} levels")
-            value = _power(value, self._signed())
-            self._depth -= 1
-        return value
+        return _power(value, self._deeper(self._signed)) if self._take("**") else value
 
     def _postfix(self) -> Number:
         value = self._one()
@@ -144,7 +140,7 @@ class _Parser:
                 value = _factorial(value)
             elif self._next() == "%" and self._is_percent():
                 self._place += 1
-                value = _checked(_multiply("/", value, Fraction(100)))
+                value = _checked(value / 100)
             else:
                 return value
 
@@ -196,17 +192,8 @@ class _Parser:
 
 
 def _tokens(text: str) -> list[str]:
-    tokens = []
-    text = text.strip()
-    place = 0
-    while place < len(text):
-        match = _TOKEN.match(text, place)
-        if match is None:
-            break
-        place = match.end()
-        token = match.group(1) or match.group(2) or match.group(3)
-        tokens.append(_SIGNS.get(token, token))
-    return tokens
+    found = (match[1] or match[2] or match[3] for match in _TOKEN.finditer(text.strip()))
+    return [_SIGNS.get(token, token) for token in found]
 
 
 def _number(token: str) -> Fraction:
@@ -219,68 +206,34 @@ def _number(token: str) -> Fraction:
         raise WrongSum(f"{token[:40]!r} is no number") from None
 
 
-def _checked(value: Number) -> Number:
+def _checked(value: Number | int) -> Number:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise OverflowError
-    elif _bits(value) > MAX_BITS:
+        return value
+    if _bits(value) > MAX_BITS:
         raise OverflowError
-    return value
+    return Fraction(value)
 
 
-def _bits(value: Fraction) -> int:
+def _bits(value: Fraction | int) -> int:
     return max(value.numerator.bit_length(), value.denominator.bit_length())
-
-
-def _both(left: Number, right: Number) -> tuple[float, float]:
-    return float(left), float(right)
-
-
-def _add(left: Number, right: Number) -> Number:
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return left + right
-    return math.fsum(_both(left, right))
-
-
-def _multiply(sign: str, left: Number, right: Number) -> Number:
-    a: Number
-    b: Number
-    a, b = (left, right) if isinstance(left, Fraction) and isinstance(right, Fraction) else _both(left, right)
-    match sign:
-        case "/":
-            return a / b
-        case "//":
-            return Fraction(math.floor(a / b)) if isinstance(a, Fraction) else float(a // b)
-        case "%" | "mod":
-            return a % b
-        case _:
-            return a * b
 
 
 def _power(base: Number, exponent: Number) -> Number:
     if isinstance(base, Fraction) and isinstance(exponent, Fraction):
         if exponent.denominator == 1:
-            if base in (0, 1, -1):
-                return base ** int(exponent % 2 + 2) if exponent > 0 else _one_over(base, exponent)
-            if (_bits(base) - 1) * abs(exponent.numerator) > MAX_BITS:
+            if base in (1, -1):
+                return base ** (exponent.numerator % 2)
+            if (_bits(base) - 1) * abs(exponent.numerator) > MAX_BITS:  # of 0 there are no bits
                 raise OverflowError
             return _checked(base**exponent.numerator)
         if exponent == Fraction(1, 2):
             return _root(base)
-    low, high = _both(base, exponent)
-    value = low**high
+    value = float(base) ** float(exponent)
     if isinstance(value, complex):
         raise WrongSum("a negative number has no such root")
     return _checked(value)
-
-
-def _one_over(base: Fraction, exponent: Fraction) -> Fraction:
-    """Return 0, 1 or -1 to a power that is 0 or negative."""
-    if exponent == 0:
-        return Fraction(1)
-    if base == 0:
-        raise ZeroDivisionError
-    return base if exponent % 2 else Fraction(1)
 
 
 def _root(value: Number) -> Number:
@@ -294,11 +247,9 @@ def _root(value: Number) -> Number:
 
 
 def _whole(value: Number) -> int:
-    if isinstance(value, float):
-        value = Fraction(value)
-    if value.denominator != 1:
+    if value % 1:
         raise WrongSum(f"{written(value)[:40]} is no whole number")
-    return value.numerator
+    return int(value)
 
 
 def _factorial(value: Number) -> Number:
@@ -307,7 +258,7 @@ def _factorial(value: Number) -> Number:
         raise WrongSum("a negative number has no factorial")
     if number > 1_600:
         raise OverflowError
-    return _checked(Fraction(math.factorial(number)))
+    return _checked(math.factorial(number))
 
 
 def _rounded(value: Number, places: Number = Fraction(0)) -> Number:
@@ -316,70 +267,63 @@ def _rounded(value: Number, places: Number = Fraction(0)) -> Number:
     if abs(digits) > 100:
         raise WrongSum("round takes at most 100 places")
     exact = value if isinstance(value, Fraction) else Fraction(repr(value))
-    scaled = abs(exact) * Fraction(10) ** digits
-    size = math.floor(scaled + Fraction(1, 2)) / Fraction(10) ** digits
+    unit = Fraction(10) ** digits
+    size = math.floor(abs(exact) * unit + Fraction(1, 2)) / unit
     return -size if exact < 0 else size
 
 
 def _logarithm(value: Number, base: Number | None = None) -> Number:
     if value <= 0 or (base is not None and (base <= 0 or base == 1)):
         raise WrongSum("there is a logarithm only of numbers above 0")
-    if base is None:
-        return _log(value, math.log)
-    exact = {Fraction(2): math.log2, Fraction(10): math.log10}.get(Fraction(base))
-    return _log(value, exact) if exact else _log(value, math.log) / _log(base, math.log)
+    if base in (2, 10):
+        return _log(value, math.log2 if base == 2 else math.log10)
+    return _log(value) if base is None else _log(value) / _log(base)
 
 
-def _log(value: Number, function: Callable[[float], float]) -> float:
+def _log(value: Number, function: Callable[[float], float] = math.log) -> float:
     if isinstance(value, Fraction):  # numerator and denominator may be larger than any float
         return function(value.numerator) - function(value.denominator)
     return function(value)
 
 
-def _total(*values: Number) -> Number:
-    total: Number = Fraction(0)
-    for value in values:
-        total = _checked(_add(total, value))
-    return total
-
-
-def _mean(*values: Number) -> Number:
-    return _multiply("/", _total(*values), Fraction(len(values)))
-
-
 def _floats(function: Callable[..., float]) -> Callable[..., Number]:
-    return lambda *values: function(*(float(value) for value in values))
+    return lambda *values: function(*map(float, values))
 
 
-def _of_wholes(function: Callable[..., int]) -> Callable[..., Number]:
-    return lambda *values: Fraction(function(*(_whole(value) for value in values)))
+def _of_wholes(function: Callable[..., int]) -> Callable[..., int]:
+    return lambda *values: function(*map(_whole, values))
 
 
+# Between two fractions these are exact, else floats; what ``//`` brings may be an int.
+_OPERATORS: dict[str, Callable[[Number, Number], Number | int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "of": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "mod": operator.mod,
+}
 _ANY = 200
-_FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {
+_FUNCTIONS: dict[str, tuple[Callable[..., Number | int], int, int]] = {  # with the least and most values
     "sqrt": (_root, 1, 1),
-    "cbrt": (_floats(lambda value: math.copysign(abs(value) ** (1 / 3), value)), 1, 1),
+    "cbrt": (_floats(math.cbrt), 1, 1),
     "abs": (abs, 1, 1),
     "round": (_rounded, 1, 2),
-    "floor": (lambda value: Fraction(math.floor(value)), 1, 1),
-    "ceil": (lambda value: Fraction(math.ceil(value)), 1, 1),
+    "floor": (math.floor, 1, 1),
+    "ceil": (math.ceil, 1, 1),
     "min": (min, 1, _ANY),
     "max": (max, 1, _ANY),
-    "sum": (_total, 1, _ANY),
-    "mean": (_mean, 1, _ANY),
+    "sum": (lambda *values: sum(values), 1, _ANY),
+    "mean": (lambda *values: sum(values) / Fraction(len(values)), 1, _ANY),
     "exp": (_floats(math.exp), 1, 1),
     "ln": (_logarithm, 1, 1),
     "log": (_logarithm, 1, 2),
     "log2": (lambda value: _logarithm(value, Fraction(2)), 1, 1),
     "log10": (lambda value: _logarithm(value, Fraction(10)), 1, 1),
-    "sin": (_floats(math.sin), 1, 1),
-    "cos": (_floats(math.cos), 1, 1),
-    "tan": (_floats(math.tan), 1, 1),
-    "asin": (_floats(math.asin), 1, 1),
-    "acos": (_floats(math.acos), 1, 1),
-    "atan": (_floats(math.atan), 1, 1),
-    "degrees": (_floats(math.degrees), 1, 1),
-    "radians": (_floats(math.radians), 1, 1),
+    **{name: (_floats(getattr(math, name)), 1, 1) for name in ("sin", "cos", "tan", "asin", "acos", "atan")},
+    **{name: (_floats(getattr(math, name)), 1, 1) for name in ("degrees", "radians")},
     "gcd": (_of_wholes(math.gcd), 1, _ANY),
     "lcm": (_of_wholes(math.lcm), 1, _ANY),
     "factorial": (_factorial, 1, 1),
