@@ -19,10 +19,9 @@ from agent_tui.backend.http.body import Fields, read_fields, wrong_field
 from agent_tui.backend.http.problem import json_answer, problem
 from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.models.endpoints import Endpoint, endpoint_of, tried
-from agent_tui.backend.models.listing import list_models
 from agent_tui.backend.models.model import ChatMessage, ModelRequest, NotePiece, ToolSpec
 from agent_tui.backend.models.providers import DEMO, Models
-from agent_tui.backend.models.remote import RemoteProvider
+from agent_tui.backend.models.remote import RemoteProvider, list_models
 from agent_tui.config.file import AGENT_PROVIDER, PROVIDER_KINDS
 from agent_tui.model.errors import ConfigError, ModelError, NotFound, Refused
 from agent_tui.model.inert import inert_line

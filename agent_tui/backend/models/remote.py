@@ -67,6 +67,18 @@ class RemoteProvider:
                 await one.aclose()
 
 
+async def list_models(endpoint: Endpoint) -> tuple[str, ...]:
+    """Return the names of the provider's models, as it orders them; raises ``ModelError``.
+
+    Raises ``ConfigError`` when its key is in a keyring that cannot be used.
+    """
+    provider = RemoteProvider(endpoint)
+    try:
+        return await (await provider.connection()).listing.names()
+    finally:
+        await provider.aclose()
+
+
 def _connect(endpoint: Endpoint, contexts: dict[str, int]) -> Connection:
     keyed = with_key(endpoint)
     known = len(sys.modules)

@@ -40,7 +40,7 @@ from agent_tui.backend.models.endpoints import (
     without_login,
 )
 from agent_tui.backend.models.ends import ending
-from agent_tui.backend.models.listing import known_models, server_of
+from agent_tui.backend.models.listing import Listing
 from agent_tui.backend.models.model import (
     ApartPiece,
     CutPiece,
@@ -152,6 +152,7 @@ class Connection:
         self._server: str | None = None  # what it calls itself, once that was asked
         self._without_prefill: set[str] = set()  # models
         self._teller = Teller(endpoint, shown_url=shown_url(url), secrets=endpoint.secrets())
+        self.listing = Listing(endpoint, root, self._http, self._teller)
         self._failures: tuple[type[Exception], ...] = (
             ModelError,
             *FAILURES,
@@ -215,7 +216,8 @@ class Connection:
         """Return what a person is told of an error of the SDK."""
         if isinstance(error, ModelError):
             return error
-        known = await known_models(self._endpoint) if isinstance(error, ModelNotFoundError) else ()
+        _watch.set(None)  # what is asked now is no part of the answer
+        known = await self.listing.hint() if isinstance(error, ModelNotFoundError) else ()
         return self._sent_on(watch) or self._teller.error(name, error, known, watch.came)
 
     async def _may_ask_again(
@@ -337,7 +339,7 @@ class Connection:
         if name in self._without_prefill or self._is_openai:
             return False
         if self._endpoint.kind == "openai" and self._server is None:
-            self._server = await server_of(self._endpoint)
+            self._server = await self.listing.server()
         return self._endpoint.kind in PREFILLING or self._server in PREFILLING
 
     def _sent_on(self, watch: _Watch) -> ModelError | None:

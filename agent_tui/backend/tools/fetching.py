@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import importlib
+import logging
 import subprocess
 import sys
 from collections.abc import Collection, Mapping
@@ -23,6 +24,9 @@ from agent_tui.model.inert import inert_line, visible
 
 if TYPE_CHECKING:
     import httpx
+
+# Its INFO lines hold whole URLs, and what stands in a URL may be a secret.
+logging.getLogger("httpx").setLevel(logging.WARNING)
 
 FETCH_SECONDS = 20.0
 PAGE_SECONDS = 10.0  # to make text of HTML

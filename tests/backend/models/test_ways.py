@@ -9,8 +9,7 @@ import json
 import pytest
 
 from agent_tui.backend.models.endpoints import Endpoint
-from agent_tui.backend.models.listing import list_models
-from agent_tui.backend.models.remote import RemoteProvider
+from agent_tui.backend.models.remote import RemoteProvider, list_models
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, text
 from tests.fakes.dialects import KINDS, Kind
