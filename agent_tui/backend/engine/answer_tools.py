@@ -22,9 +22,9 @@ from agent_tui.backend.engine.words import failure, storable
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import Image, NotePiece, ToolSpec
 from agent_tui.backend.tools.calling import failed, parsed, run_tool
+from agent_tui.backend.tools.mcp_server import ServerListed
 from agent_tui.backend.tools.rules import exact_rule
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
-from agent_tui.backend.tools.toolbox import ServerListed
 from agent_tui.model.errors import StoreError
 from agent_tui.model.events import Step, ToolAsk
 from agent_tui.model.tool_forms import FormAnswer, ToolForm

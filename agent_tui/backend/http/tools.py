@@ -24,7 +24,8 @@ from agent_tui.backend.http.streaming import EventStream
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.store.rows import NewEvent
 from agent_tui.backend.tools.calling import MAX_ARGUMENT_CHARACTERS
-from agent_tui.backend.tools.toolbox import Listed, ServerListed
+from agent_tui.backend.tools.mcp_server import ServerListed
+from agent_tui.backend.tools.toolbox import Listed
 from agent_tui.wire.rooms_encode import frame_bytes
 
 MAX_CALL_BYTES = 6 * MAX_ARGUMENT_CHARACTERS + 64 * 1024

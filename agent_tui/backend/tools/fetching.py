@@ -18,7 +18,7 @@ from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.addresses import is_named, public_addresses
 from agent_tui.backend.tools.child import PIPE_BYTES, Child
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, cut
-from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import inert_line, visible
 
@@ -37,39 +37,18 @@ CONNECT_SECONDS = 6.0
 MAX_URL_CHARACTERS = 2_000
 _PORTS = {"http": 80, "https": 443}
 _HTML = ("text/html", "application/xhtml+xml")
-_TEXTS = (
-    "application/json",
-    "application/xml",
-    "application/javascript",
-    "application/yaml",
-    "application/toml",
-)
+_TEXTS = tuple(f"application/{kind}" for kind in ("json", "xml", "javascript", "yaml", "toml"))
 # Python knows codecs that are no character sets, and some that take the square of a text's length.
 _CHARSETS = (
-    "utf",
-    "iso8859-",
-    "iso2022_",
-    "latin",
-    "ascii",
-    "cp",
-    "koi8",
-    "gb",
-    "big5",
-    "shift_jis",
-    "euc",
-    "mac",
+    *("utf", "iso8859-", "iso2022_", "latin", "ascii", "cp", "koi8", "mac"),
+    *("gb", "big5", "shift_jis", "euc"),
 )
 _PAGE = Path(__file__).with_name("page.py")
 
 _SPEC = ToolSpec(
     "fetch_url",
     "Fetch a page or text from the public internet by its http or https address and return it as text.",
-    {
-        "type": "object",
-        "properties": {"url": {"type": "string", "minLength": 8, "maxLength": MAX_URL_CHARACTERS}},
-        "required": ["url"],
-        "additionalProperties": False,
-    },
+    object_schema({"url": {"type": "string", "minLength": 8, "maxLength": MAX_URL_CHARACTERS}}, "url"),
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS
-from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
 from agent_tui.backend.tools.walking import Entry, glob_spec, walk
 from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.model.events import ToolAsk
@@ -25,34 +25,31 @@ MAX_LINE_CHARACTERS = 2_000
 MAX_SCANNED_BYTES = 64 * 1024 * 1024
 BINARY_PROBE_BYTES = 8_192
 PATH = {"type": "string", "description": "relative to the workspace"}
+GLOB = {"type": "string", "description": "only files that match, as in .gitignore: *.py"}
 
 _LIST = ToolSpec(
     "list_files",
     "List the files and folders of the workspace, or of one folder in it. Folders end with /; what"
     " .gitignore leaves out is not listed.",
-    {
-        "type": "object",
-        "properties": {
+    object_schema(
+        {
             "path": {**PATH, "default": "."},
-            "glob": {"type": "string", "description": "only files that match, as in .gitignore: *.py"},
+            "glob": GLOB,
             "depth": {"type": "integer", "minimum": 1, "maximum": 60, "default": 60},
-        },
-        "additionalProperties": False,
-    },
+        }
+    ),
 )
 _READ = ToolSpec(
     "read_file",
     f"Read a text file of the workspace with line numbers: at most {MAX_LINES:,} lines from line offset on.",
-    {
-        "type": "object",
-        "properties": {
+    object_schema(
+        {
             "path": PATH,
             "offset": {"type": "integer", "minimum": 1, "default": 1, "description": "the first line"},
             "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES, "default": MAX_LINES},
         },
-        "required": ["path"],
-        "additionalProperties": False,
-    },
+        "path",
+    ),
 )
 
 

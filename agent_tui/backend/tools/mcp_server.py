@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -43,11 +43,14 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class McpState:
-    """How a server stands, how many tools it has, what is wrong and what helps."""
+class ServerListed:
+    """An MCP server as ``GET /api/tools`` tells of it: ``tools`` of the ``offered`` ones are used; what is
+    wrong, or which are left out, and what helps.
+    """
 
     name: str
     status: Literal["idle", "starting", "ready", "failed"]
+    tools: int = 0
     offered: int = 0
     problem: str = ""
     fix: str = ""
@@ -96,20 +99,19 @@ class McpServer:
         """How long it may still take to start."""
         return self._start_seconds - (0.0 if self._ready is None else time.monotonic() - self._tried)
 
-    @property
-    def state(self) -> McpState:
-        """How it stands now."""
-        name, offered = self.config.name, len(self.foreign_tools)
+    def listed(self, used: int) -> ServerListed:
+        """Return how it stands now; so many of its tools are ``used``."""
+        said = ServerListed(self.config.name, "ready", used, len(self.foreign_tools))
         if self._ready is None:
-            return McpState(name, "idle")
+            return replace(said, status="idle")
         if not self._ready.done():
             if self.start_seconds_left > 0:
                 again = f"it is started again: {self._failed}" if self._failed else ""
-                return McpState(name, "starting", offered, again)
-            return McpState(name, "failed", offered, self._too_slow)  # it is only being ended
+                return replace(said, status="starting", problem=again)
+            return replace(said, status="failed", problem=self._too_slow)  # it is only being ended
         if self._over.is_set():
-            return McpState(name, "failed", offered, self._why or "it ended", self._fix)
-        return McpState(name, "ready", offered)
+            return replace(said, status="failed", problem=self._why or "it ended", fix=self._fix)
+        return said
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], place: ToolPlace | None = None

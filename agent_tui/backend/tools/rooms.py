@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.backend.tools.tool import Permission, Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import Permission, Tool, ToolError, ToolOutput, ToolPlace, object_schema
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import RoomInfo, ToolAsk
 from agent_tui.model.inert import inert_line
@@ -26,16 +26,8 @@ LOOKING: Final = ("list_rooms", "room_about")
 ACTING: Final = ("pause_room", "resume_room", "start_room")
 ROOM_TOOLS: Final = frozenset((*LOOKING, *ACTING))
 
-_COUNTED = (
-    "first one",
-    "second two",
-    "third three",
-    "fourth four",
-    "fifth five",
-    "sixth six",
-    "seventh seven",
-)
-_NUMBERS = {word: number for number, words in enumerate(_COUNTED, 1) for word in words.split()}
+_COUNTED = ("first second third fourth fifth sixth seventh", "one two three four five six seven")
+_NUMBERS = {word: number for words in _COUNTED for number, word in enumerate(words.split(), 1)}
 _DIGITS = re.compile(r"#?(\d{1,3})(?:st|nd|rd|th)?")
 _WORD = re.compile(r"\w+")
 
@@ -145,8 +137,7 @@ class _RoomTool:
         names: Mapping[str, str],
         work: Callable[[Mapping[str, Any]], Awaitable[object]],
     ) -> None:
-        schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
-        self.spec = ToolSpec(name, about, {**schema, "required": list(properties)})
+        self.spec = ToolSpec(name, about, object_schema(properties, *properties))
         self.permission: Permission = permission
         self._names = names
         self._work = work

@@ -19,22 +19,10 @@ MAX_COMPLAINT_CHARACTERS = 300
 # Words that only ever forbid something, take no time, and fetch nothing. References may go round in
 # circles or name an address, patterns may take forever, and under "not" or "oneOf" leaving these out
 # would forbid what the server allows: all that is for the server itself to check.
-_PLAIN = frozenset(
-    [
-        "type",
-        "required",
-        "enum",
-        "const",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "minLength",
-        "maxLength",
-        "minItems",
-        "maxItems",
-    ]
-)
+_PLAIN = {
+    *("type", "required", "enum", "const", "minLength", "maxLength", "minItems", "maxItems"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+}
 
 
 def misfit(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.backend.tools.files import BINARY_PROBE_BYTES, PATH, LookingTool
-from agent_tui.backend.tools.tool import ToolError, ToolOutput
+from agent_tui.backend.tools.files import BINARY_PROBE_BYTES, GLOB, PATH, LookingTool
+from agent_tui.backend.tools.tool import ToolError, ToolOutput, object_schema
 from agent_tui.backend.tools.walking import glob_spec, walk
 from agent_tui.backend.tools.workspace import Workspace
 
@@ -32,17 +32,15 @@ _SPEC = ToolSpec(
     "search_files",
     f"Find lines that match a regular expression in the files of the workspace: at most {MAX_HITS} of them,"
     " as path:line: text. What .gitignore leaves out, binary and very large files are not searched.",
-    {
-        "type": "object",
-        "properties": {
+    object_schema(
+        {
             "pattern": {"type": "string", "minLength": 1, "maxLength": 500},
             "path": {**PATH, "description": "a file or folder, relative to the workspace", "default": "."},
-            "glob": {"type": "string", "description": "only files that match, as in .gitignore: *.py"},
+            "glob": GLOB,
             "ignore_case": {"type": "boolean", "default": False},
         },
-        "required": ["pattern"],
-        "additionalProperties": False,
-    },
+        "pattern",
+    ),
 )
 
 

@@ -10,7 +10,7 @@ from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.child import END_SECONDS, PIPE_BYTES, Child
 from agent_tui.backend.tools.environment import command_environment
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, structure
-from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
 from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import visible, visible_line
@@ -22,14 +22,9 @@ _SPEC = ToolSpec(
     "run_command",
     "Run a shell command (/bin/sh -c) in the workspace and return its exit code and its output, standard"
     " output and errors together. It has no terminal and no input; everything that it starts ends with it.",
-    {
-        "type": "object",
-        "properties": {
-            "command": {"type": "string", "minLength": 1, "maxLength": MAX_COMMAND_CHARACTERS},
-        },
-        "required": ["command"],
-        "additionalProperties": False,
-    },
+    object_schema(
+        {"command": {"type": "string", "minLength": 1, "maxLength": MAX_COMMAND_CHARACTERS}}, "command"
+    ),
 )
 
 

@@ -11,12 +11,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.arithmetic import MAX_CHARACTERS, WrongSum, about, evaluate, written
-from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import inert_line
 
 SIMPLE_SECONDS = 5.0
 MAX_ZONE_CHARACTERS = 64
+_ZONES = "an IANA time zone: Europe/Berlin, Asia/Shanghai, UTC"
 
 
 class CurrentTime:
@@ -27,17 +28,7 @@ class CurrentTime:
     spec = ToolSpec(
         "current_time",
         "Return the current date and time, in this machine's time zone or in the one that is named.",
-        {
-            "type": "object",
-            "properties": {
-                "zone": {
-                    "type": "string",
-                    "maxLength": MAX_ZONE_CHARACTERS,
-                    "description": "an IANA time zone: Europe/Berlin, Asia/Shanghai, UTC",
-                }
-            },
-            "additionalProperties": False,
-        },
+        object_schema({"zone": {"type": "string", "maxLength": MAX_ZONE_CHARACTERS, "description": _ZONES}}),
     )
 
     def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -81,14 +72,9 @@ class Calculator:
         "calculator",
         "Calculate exactly: + - * / // % ** ! brackets, percent, sqrt, round, min, max, sum, mean, log, exp,"
         " sin and the like (angles in radians), pi, e. Whole numbers, decimals and fractions are exact.",
-        {
-            "type": "object",
-            "properties": {
-                "expression": {"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS},
-            },
-            "required": ["expression"],
-            "additionalProperties": False,
-        },
+        object_schema(
+            {"expression": {"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS}}, "expression"
+        ),
     )
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:

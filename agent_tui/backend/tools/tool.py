@@ -72,6 +72,12 @@ class Tool(Protocol):
         ...
 
 
+def object_schema(properties: Mapping[str, Any], *needed: str) -> dict[str, Any]:
+    """Return the JSON schema of an object with these properties and no others, ``needed`` among them."""
+    schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    return {**schema, "required": list(needed)} if needed else schema
+
+
 @contextmanager
 def without_limit(limit: asyncio.Timeout, seconds: float) -> Iterator[None]:
     """Let a time-out wait while this is open, and begin anew with so many ``seconds`` afterwards."""

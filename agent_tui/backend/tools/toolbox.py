@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.fetching import FetchUrl
 from agent_tui.backend.tools.files import ListFiles, ReadFile
-from agent_tui.backend.tools.mcp_server import McpServer
+from agent_tui.backend.tools.mcp_server import McpServer, ServerListed
 from agent_tui.backend.tools.mcp_tools import McpTool, how_many, offered
 from agent_tui.backend.tools.searching import SearchFiles
 from agent_tui.backend.tools.shell import COMMAND_SECONDS, RunCommand
@@ -32,20 +32,6 @@ class Listed:
     spec: ToolSpec
     permission: Permission
     source: str
-
-
-@dataclass(frozen=True, slots=True)
-class ServerListed:
-    """An MCP server as ``GET /api/tools`` tells of it: ``tools`` of the ``offered`` ones are used; what is
-    wrong, or which are left out, and what helps.
-    """
-
-    name: str
-    status: str
-    tools: int
-    offered: int
-    problem: str = ""
-    fix: str = ""
 
 
 class Toolbox:
@@ -120,9 +106,9 @@ class Toolbox:
         return [server for server in self._servers if server.config.name in of]
 
     def _stands(self, server: McpServer) -> ServerListed:
-        state, used = server.state, sum(tool.server is server for tool in self._foreign.values())
-        problem = state.problem or how_many(server, used)
-        return ServerListed(state.name, state.status, used, state.offered, problem, state.fix)
+        used = sum(tool.server is server for tool in self._foreign.values())
+        listed = server.listed(used)
+        return listed if listed.problem else replace(listed, problem=how_many(server, used))
 
     def tool(self, name: str) -> Tool | None:
         """Return the tool of that name, None where there is none (or its server was never reached)."""
@@ -141,15 +127,8 @@ class Toolbox:
         self._config = config
         self.allow = config.tools.allow  # patterns of calls that run without asking
         ours: list[Tool] = [
-            *(
-                CurrentTime(self._now),
-                Calculator(),
-                ListFiles(),
-                ReadFile(),
-                SearchFiles(),
-                WriteFile(),
-                PatchFile(),
-            ),
+            *(CurrentTime(self._now), Calculator()),
+            *(ListFiles(), ReadFile(), SearchFiles(), WriteFile(), PatchFile()),
             FetchUrl(config.tools.private_hosts),
             RunCommand(config.tools.pass_env, self._command_seconds),
             *self._added,

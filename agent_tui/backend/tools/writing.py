@@ -12,7 +12,7 @@ from typing import Any
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.files import FILE_SECONDS, PATH, refuse_binary
 from agent_tui.backend.tools.patching import counts, diff, patched
-from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
 from agent_tui.backend.tools.workspace import Missing, Workspace
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import inert_line, visible, visible_line
@@ -24,38 +24,27 @@ MAX_EDITS = 50
 _WRITE = ToolSpec(
     "write_file",
     "Write a text file of the workspace: all of it, in place of what was there. Folders are made as needed.",
-    {
-        "type": "object",
-        "properties": {
-            "path": PATH,
-            "content": {"type": "string", "maxLength": MAX_CONTENT_CHARACTERS},
-        },
-        "required": ["path", "content"],
-        "additionalProperties": False,
-    },
+    object_schema(
+        {"path": PATH, "content": {"type": "string", "maxLength": MAX_CONTENT_CHARACTERS}}, "path", "content"
+    ),
 )
-_EDIT = {
-    "type": "object",
-    "properties": {
+_EDIT = object_schema(
+    {
         "search": {"type": "string", "minLength": 1, "description": "exact text, there only once"},
         "replace": {"type": "string", "description": "what is to stand there instead"},
         "all": {"type": "boolean", "default": False, "description": "replace it wherever it is"},
     },
-    "required": ["search", "replace"],
-    "additionalProperties": False,
-}
+    "search",
+    "replace",
+)
 _PATCH = ToolSpec(
     "patch_file",
     "Change a text file of the workspace: replace exact texts in it, in order. All edits are made or none.",
-    {
-        "type": "object",
-        "properties": {
-            "path": PATH,
-            "edits": {"type": "array", "minItems": 1, "maxItems": MAX_EDITS, "items": _EDIT},
-        },
-        "required": ["path", "edits"],
-        "additionalProperties": False,
-    },
+    object_schema(
+        {"path": PATH, "edits": {"type": "array", "minItems": 1, "maxItems": MAX_EDITS, "items": _EDIT}},
+        "path",
+        "edits",
+    ),
 )
 
 
