@@ -78,8 +78,8 @@ async def measured() -> tuple[float, float, float, float]:
         added = median(_timed(lambda at=STEPS + at: _add(pane, at), pane) for at in range(TIMES))  # type: ignore[misc]
         keys = [str(at * STEPS // TIMES) for at in range(TIMES)]
         keys += [str(STEPS + TIMES - 1 - at % 30) for at in range(TIMES)]  # in sight
-        folded = median(_timed(lambda key=key: pane.toggle(key), pane) for key in keys)  # type: ignore[misc]
-        every = _timed(lambda: pane.fold_all(is_folded=False), pane)
+        folded = median(_timed(lambda key=key: pane.folds.toggle(key), pane) for key in keys)  # type: ignore[misc]
+        every = _timed(lambda: pane.folds.fold_all(is_folded=False), pane)
     return opened, added, folded, every
 
 

@@ -41,6 +41,7 @@ from widgets.signs import twin
 from widgets.terminal.frame_clock import FrameClock
 from widgets.terminal.garbage import LOOK_SECONDS, Garbage, let_widgets_go
 from widgets.terminal.keys_in_order import KeysInOrder
+from widgets.terminal.private import end_without_traceback, error_of, forget_notifications
 
 if TYPE_CHECKING:
     from tui.link import ChatLink, RoomLink
@@ -92,6 +93,7 @@ class AgentTuiApp(KeysInOrder[int]):
         has_color = not os.environ.get("NO_COLOR")  # Textual takes it out of the environment
         super().__init__(ansi_color=None if has_color else True)
         let_widgets_go()
+        end_without_traceback(self)
         self._request = request
         self._links = (link, chat_link)
         config = request.config
@@ -133,8 +135,7 @@ class AgentTuiApp(KeysInOrder[int]):
     def notify(self, message: str, **options: Any) -> None:
         """Tell something in passing, in signs that the terminal has. Told again, it stands there once."""
         text = self._own(message)
-        for told in [told for told in self._notifications if told.message == text]:
-            self._unnotify(told, refresh=False)  # the new one shows itself, and takes this one away
+        forget_notifications(self, text)
         super().notify(text, **options)
 
     def on_mount(self) -> None:
@@ -312,17 +313,10 @@ class AgentTuiApp(KeysInOrder[int]):
         loop.call_soon_threadsafe(self.exit, PAUSED)
         return True
 
-    def _fatal_error(self) -> None:
-        """End without a traceback on the terminal: it would hold the words of a conversation.
-
-        Overrides Textual, which has no public way to choose how an unhandled error is shown.
-        """
-        self._close_messages_no_wait()
-
     @property
     def crash(self) -> Exception | None:
         """The unhandled error that ended the screen, if one did."""
-        error = self._exception
+        error = error_of(self)
         return error.error if isinstance(error, WorkerFailed) else error  # type: ignore[return-value]
 
 

@@ -20,6 +20,7 @@ from textual.app import App
 
 from agent_tui.config.file import data_path
 from tui.screens.words import say
+from widgets.terminal.private import driver_of
 
 MAX_OSC52_BYTES: Final = 100_000  # of base64: terminals cut or drop longer ones
 SCREEN_PIECE_BYTES: Final = 76  # GNU screen drops longer strings
@@ -115,10 +116,8 @@ def tools(environ: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 
 
 def _write(app: App[Any], sequence: str) -> bool:
-    """Write to the terminal itself. Textual's own way to copy knows no multiplexer, and there is no public
-    one to write: its driver is looked up here alone, and its absence means "not written".
-    """
-    driver = getattr(app, "_driver", None)
+    """Write to the terminal itself: Textual's own way to copy knows no multiplexer."""
+    driver = driver_of(app)
     if driver is None:
         return False
     driver.write(sequence)

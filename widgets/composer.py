@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
-from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.binding import Binding, BindingType
-from textual.document._document import EditResult
-from textual.document._edit import Edit
 from textual.message import Message
 from textual.widgets import TextArea
 
 from agent_tui.model.inert import inert
+from widgets.terminal.private import forget_theme_watcher, name_key, type_into
+
+if TYPE_CHECKING:
+    from widgets.terminal.private import Edit, EditResult
 
 MAX_CHARACTERS: Final = 32_000
 MOST_ROWS: Final = 6
@@ -28,7 +29,7 @@ class _Keys(Enum):
 
 # A terminal without the newer keyboard protocol sends these for alt+enter; Textual takes them for enter,
 # which would send what is only half written.
-ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (_Keys.ALT_ENTER,))  # type: ignore[attr-defined]  # a dict
+name_key("\x1b\r", _Keys.ALT_ENTER)
 
 
 class Composer(TextArea):
@@ -83,11 +84,8 @@ class Composer(TextArea):
         self._may_be_empty = may_be_empty
 
     def on_unmount(self) -> None:
-        """Be forgotten by the app: Textual's text areas watch its theme, and it drops them only when that
-        changes.
-        """
-        watchers = getattr(self.app, "__watchers", {}).get("theme", [])
-        watchers[:] = [(node, callback) for node, callback in watchers if node is not self]
+        """Be forgotten by the app, whose theme text areas watch."""
+        forget_theme_watcher(self.app, self)
 
     # --- what is put in --------------------------------------------------------------------------------
 
@@ -164,7 +162,7 @@ class Composer(TextArea):
         self.call_later(self._begin_line)
 
     def _begin_line(self) -> None:
-        self._replace_via_keyboard("\n", *self.selection)
+        type_into(self, "\n", *self.selection)
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Go up, from the first row to what was sent before."""

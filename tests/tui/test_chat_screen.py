@@ -192,15 +192,15 @@ async def test_all_of_a_result_is_copied_also_what_is_not_shown() -> None:
         assert "800 more lines" in text
         transcript = chat.app.chat._transcript
         await chat.press("shift+up")
-        assert "line 999" in transcript.message_text()
-        assert "more lines" not in transcript.message_text()
+        assert "line 999" in transcript.reader.message_text()
+        assert "more lines" not in transcript.reader.message_text()
 
 
 async def test_all_of_an_attached_file_is_copied() -> None:
     file = ev.Attachment("long.txt", "\n".join(f"row {number}" for number in range(500)))
     async with opened(message("q1", "x", attachments=(file,))) as chat:
         await chat.press("tab")
-        assert "row 499" in chat.app.chat._transcript.message_text()
+        assert "row 499" in chat.app.chat._transcript.reader.message_text()
 
 
 async def test_what_is_waited_for_says_since_when() -> None:
@@ -293,13 +293,13 @@ async def test_keys_act_on_what_is_in_sight_after_the_reader_went_on() -> None:
     async with opened(*talk, size=(80, 16)) as chat:
         await chat.press("tab", "g", "1", "enter")
         transcript = chat.app.chat._transcript
-        assert transcript.message_text() == "question 0"
+        assert transcript.reader.message_text() == "question 0"
         await chat.press("pagedown", "pagedown", "pagedown")
-        assert transcript.message_text() not in ("question 0", "")
+        assert transcript.reader.message_text() not in ("question 0", "")
         await chat.press("g", "1", "enter")
         transcript.follow = True
         await chat.text()
-        assert transcript.message_text() == "answer 19"
+        assert transcript.reader.message_text() == "answer 19"
 
 
 async def test_a_call_that_was_stopped_is_cut_and_did_not_fail() -> None:

@@ -574,7 +574,7 @@ async def test_what_is_folded_was_not_seen() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await chat.write("ye")
         await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
-        chat.app.chat._transcript.fold_all()
+        chat.app.chat._transcript.folds.fold_all()
         await chat.press("tab", "y")
         assert chat.asked == []
         assert isinstance(chat.app.screen, AskScreen)

@@ -12,7 +12,8 @@ from tests.state.chat_events import message
 from tests.state.test_room import message as room_message
 from tests.tui import one_chat
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
-from tui.screens.followed import FollowedPane, FollowedTranscript
+from widgets.transcript.agent_pane import AgentPane
+from widgets.transcript.transcript import Transcript
 
 MIKA, ADA = AGENTS[0], AGENTS[1]
 CUT = "┄ cut: out of tokens"
@@ -54,9 +55,9 @@ async def test_its_rest_is_the_same_message_on_the_screen() -> None:
         assert "def load(sid) -> Session:" in text
         assert "┄ continued where it was cut" in text
         assert "c continue" not in text
-        pane = screen.app.screen.query(FollowedPane).first()
+        pane = screen.app.screen.query(AgentPane).first()
         assert (
-            pane.message_text().strip()
+            pane.reader.message_text().strip()
             == "Look:\n\n```python\ndef load(sid) -> Session:\n    ...\n```\n\nDone."
         )
 
@@ -86,8 +87,8 @@ async def test_four_pauses_leave_one_message_with_four_seams() -> None:
             "continued where it was cut",
         ]
         assert seams_in(text) == wanted
-        pane = screen.app.screen.query(FollowedPane).first()
-        assert pane.message_text().strip() == "".join(PARTS)
+        pane = screen.app.screen.query(AgentPane).first()
+        assert pane.reader.message_text().strip() == "".join(PARTS)
 
 
 @pytest.mark.parametrize(
@@ -118,8 +119,8 @@ async def test_a_cut_anywhere_leaves_the_screen_as_if_there_had_been_none(
                 why = "pause" if number < len(parts) else ""
                 ended = ev.TurnEnded(str(number), part, 5, MIKA.id, why)
                 text = await screen.send(ev.TextAdded(str(number), part), ended)
-            pane = screen.app.screen.query(FollowedPane).first()
-            assert pane.message_text().strip() == "".join(parts).strip()
+            pane = screen.app.screen.query(AgentPane).first()
+            assert pane.reader.message_text().strip() == "".join(parts).strip()
             return text
 
     as_one, in_two = await shown(cut + rest), await shown(cut, rest)
@@ -228,7 +229,7 @@ async def test_a_continued_answer_is_copied_as_one_and_found_across_its_seam() -
     async with one_chat.opened(QUESTION, cut, rest) as chat:
         assert "So far well we go on." in await chat.text()
         await chat.press("tab")
-        assert chat.app.chat.query_one(FollowedTranscript).message_text().strip() == "So far well we go on."
+        assert chat.app.chat.query_one(Transcript).reader.message_text().strip() == "So far well we go on."
         assert "1 found" in await chat.press("/", *"well we")
 
 

@@ -50,7 +50,7 @@ async def test_escape_closes_it_and_finds_nothing_any_more() -> None:
         text = await screen.text()
         assert not bar(text).startswith("/")
         assert screen.app.room._panes.active is not None
-        assert screen.app.room._panes.active.found == Found()
+        assert screen.app.room._panes.active.reader.found == Found()
         assert "/ asks what to find" in await screen.press("n")
 
 
@@ -77,7 +77,7 @@ async def test_the_search_goes_where_the_reader_goes() -> None:
         text = await screen.press("tab")
         assert bar(text).endswith("2") or bar(text).endswith("2 found")
         assert mika is not None
-        assert mika.found == Found()
+        assert mika.reader.found == Found()
         text = await screen.press("t")
         assert bar(text).endswith("2") or bar(text).endswith("2 found")
 

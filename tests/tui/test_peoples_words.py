@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.style import Style
 
 from agent_tui.model import events as ev
@@ -91,11 +93,9 @@ async def test_a_chunk_costs_no_look_at_what_people_said() -> None:
     class Counting(Transcript):
         told = 0
 
-        def turn_opened(
-            self, key: str, title: str = "", *, sign: str = "", color: str = "", who: str = ""
-        ) -> None:
+        def turn_opened(self, key: str, title: str = "", **how: Any) -> None:
             Counting.told += 1
-            super().turn_opened(key, title, sign=sign, color=color, who=who)
+            super().turn_opened(key, title, **how)
 
     class Turns(dict[str, object]):
         looks = 0

@@ -81,7 +81,7 @@ def drawn(app: Scene) -> set[tuple[str, Style]]:
     names = dict(COMPONENTS)
     found: set[tuple[str, Style]] = set()
     for pane in app.panes:
-        painter = pane._current_painter()
+        painter = pane.canvas.current_painter()
         plain = [0, ink.STRONG, ink.EMPHASIS, *names]
         inks = [one | other for one, other in product(plain, plain)]
         inks = [one for one in inks if not one & ink.FENCE and not any(one & code for code in CODE_INKS)]

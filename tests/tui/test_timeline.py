@@ -114,10 +114,10 @@ async def test_a_turn_is_found_by_its_number_although_rules_stand_between() -> N
     async with running(transcript, (40, 8)):
         feed.take(())
         assert feed.turn_count == 12
-        assert transcript.message_count == 15
+        assert transcript.reader.message_count == 15
         for number in range(1, 13):
-            transcript.go_to_message(feed.place_of(number))
-            assert transcript.message_text() == f"Turn {number - 1}"
+            transcript.reader.go_to_message(feed.place_of(number))
+            assert transcript.reader.message_text() == f"Turn {number - 1}"
 
 
 async def test_a_chunk_is_given_once_and_costs_no_look_at_other_turns() -> None:

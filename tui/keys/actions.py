@@ -182,15 +182,15 @@ def _reason(entry: Entry, node: DOMNode) -> str:
 
 
 def _no_code(node: DOMNode) -> str:
-    return "" if isinstance(node, Transcript) and node.code_text() else "no_code"
+    return "" if isinstance(node, Transcript) and node.reader.code_text() else "no_code"
 
 
 def _no_message(node: DOMNode) -> str:
-    return "" if isinstance(node, Transcript) and node.message_count else "no_message"
+    return "" if isinstance(node, Transcript) and node.reader.message_count else "no_message"
 
 
 def _not_searched(node: DOMNode) -> str:
-    is_searched = any(transcript.found.total for transcript in node.query(Transcript))
+    is_searched = any(transcript.reader.found.total for transcript in node.query(Transcript))
     return "" if is_searched else "not_searched"
 
 
@@ -251,4 +251,4 @@ _ACTS_OF_A_CHAT: Final = {  # what the chat itself says about them
 
 
 def _has_selection(node: DOMNode) -> bool:
-    return isinstance(node, Transcript) and node.has_selection
+    return isinstance(node, Transcript) and node.reader.has_selection

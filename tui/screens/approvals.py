@@ -19,7 +19,6 @@ from agent_tui.state.steps import StepState
 from agent_tui.yes_or_no import yes_or_no
 from tui.screens import chat_texts as texts
 from tui.screens.chat_ask import AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen, Word
-from tui.screens.followed import FollowedTranscript
 from tui.screens.key_hints import key_of
 from tui.screens.live_texts import Spot
 from tui.screens.tool_form import FilledIn, ToolFormScreen
@@ -51,7 +50,7 @@ class Questions(Protocol):
         """Where it is written."""
         ...
 
-    def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
+    def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
         """Return which transcript shows what would be done, and the key of the row there; None where none
         that can be seen does.
         """
@@ -92,7 +91,7 @@ class Approvals(Vertical):
         self._clock = clock
         self._ascii_only = ascii_only
         self._answered: set[Spot] = set()  # on its way to the server
-        self._card: tuple[FollowedTranscript, str, Spot] | None = None  # that has keys on it, and its row
+        self._card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
         self._line_was_begun = False  # before the question came
         self._came_from_line = False  # what had the focus before the question
         self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
@@ -149,7 +148,7 @@ class Approvals(Vertical):
         """Whether a question that comes may take the focus."""
         is_free = self._questions.composer.has_line_focus and not self._questions.composer.line.text
         is_quiet = self._guard.quiet_seconds > QUIET_SECONDS
-        return is_quiet and (is_free or isinstance(self.screen.focused, FollowedTranscript))
+        return is_quiet and (is_free or isinstance(self.screen.focused, Transcript))
 
     def ask_who_is_quiet(self) -> None:
         """Give the question the focus that it could not have when it came, as soon as it may."""
@@ -167,7 +166,7 @@ class Approvals(Vertical):
 
     def _is_seen(self, spot: Spot) -> bool:
         place = self._questions.place_of(spot)
-        return place is not None and place[0].is_in_sight(place[0].number_of(place[1]))
+        return place is not None and place[0].sight.has_head_of(place[0].sight.number_of(place[1]))
 
     def look(self) -> None:
         """Give the question the focus, and bring it into sight."""
@@ -184,24 +183,23 @@ class Approvals(Vertical):
 
     def _bring_into_sight(self) -> None:
         place = self._questions.place_of(self.spot) if self.spot is not None else None
-        if place is not None and (number := place[0].number_of(place[1])):
-            place[0].bring_into_sight(number)
+        if place is not None and (number := place[0].sight.number_of(place[1])):
+            place[0].sight.bring(number)
         self._show_card()
 
     def _keep_in_sight(self) -> None:
         """Bring the question into sight with the next frame, unless the person reads elsewhere."""
         here = self.screen.focused
-        is_reading = isinstance(here, FollowedTranscript) and not (here.follow or here.is_brought)
+        is_reading = isinstance(here, Transcript) and not (here.follow or here.sight.is_brought)
         if self.spot is not None and not is_reading:
             self.call_after_refresh(self._bring_into_sight)
 
     def _follow_again(self) -> None:
         """Nothing asks any more: the end is what is read."""
         for transcript in self.screen.query(Transcript):
-            if isinstance(transcript, FollowedTranscript):
-                transcript.follow_again()
+            transcript.sight.follow_again()
 
-    def keep_readable(self, transcript: FollowedTranscript) -> None:
+    def keep_readable(self, transcript: Transcript) -> None:
         """What is asked stays readable."""
         place = self._questions.place_of(self.spot) if self.spot is not None else None
         if place is not None and place[0] is transcript:
@@ -218,8 +216,8 @@ class Approvals(Vertical):
         """Have the keys stand on the card that they answer, and on no other; note what is seen of it."""
         spot = self.spot
         place = self._questions.place_of(spot) if spot is not None else None
-        if place is not None and place[0].number_of(place[1]):
-            place[0].note_rows_of(place[1], self._card_seen)
+        if place is not None and place[0].sight.number_of(place[1]):
+            place[0].sight.note_rows_of(place[1], self._card_seen)
             if self._is_seen(spot) if spot is not None else False:
                 self._card_seen()
         has_keys = place is not None and self.screen.focused is self.bar
@@ -231,7 +229,7 @@ class Approvals(Vertical):
             if one is not None:
                 self._make_card(*one)
 
-    def _make_card(self, transcript: FollowedTranscript, row: str, spot: Spot) -> None:
+    def _make_card(self, transcript: Transcript, row: str, spot: Spot) -> None:
         step = self._questions.state.step(*spot)
         if step is None:
             return
@@ -239,7 +237,7 @@ class Approvals(Vertical):
         shown = partial(texts.step_body_of, step, key, ascii_only=self._ascii_only)
         transcript.body_later(row, shown, partial(texts.step_body_of, step, shows_all=True))
 
-    def _key_on_card(self, card: tuple[FollowedTranscript, str, Spot], binding_id: str) -> str:
+    def _key_on_card(self, card: tuple[Transcript, str, Spot], binding_id: str) -> str:
         if binding_id.startswith("ask.") and card != self._card:
             return ""
         return key_of(self.screen, binding_id, ascii_only=self._ascii_only)
@@ -259,7 +257,7 @@ class Approvals(Vertical):
     def on_key(self, event: Key) -> None:
         """Let it be read around a question."""
         place = self._questions.place_of(self.spot) if self.spot is not None else None
-        if self.has_bar_focus and place is not None and place[0].scroll_by_key(event.key):
+        if self.has_bar_focus and place is not None and _scrolled(place[0], event.key):
             event.stop()
 
     def on_ask_bar_wrote(self, event: AskBar.Wrote) -> None:
@@ -301,12 +299,12 @@ class Approvals(Vertical):
         else:
             self._show_whole(spot, is_unread=True)
 
-    def _is_read(self, spot: Spot, transcript: FollowedTranscript) -> bool:
+    def _is_read(self, spot: Spot, transcript: Transcript) -> bool:
         """Whether all that would be done was on the screen; the keys below it need not have been."""
         step = self._questions.state.step(*spot)
         if step is None or step.ask is None or _is_cut(step.ask):
             return False
-        return transcript.has_shown_all(but_last=True)
+        return transcript.sight.has_shown_all(but_last=True)
 
     def on_ask_bar_whole_wanted(self, event: AskBar.WholeWanted) -> None:
         """Show all that the tool would do."""
@@ -416,3 +414,19 @@ class Approvals(Vertical):
 def _is_cut(ask: ToolAsk) -> bool:
     """Whether the card leaves out some of what would be done."""
     return texts.asking_body(ask) != texts.asking_body(ask, shows_all=True)
+
+
+def _scrolled(transcript: Transcript, key: str) -> bool:
+    """Scroll as ``key`` does in a transcript by default; return whether it does."""
+    match key:
+        case "up" | "down":
+            transcript.action_scroll_rows(-1 if key == "up" else 1)
+        case "pageup" | "pagedown":
+            transcript.action_scroll_pages(-1 if key == "pageup" else 1)
+        case "home":
+            transcript.action_to_start()
+        case "end":
+            transcript.action_follow()
+        case _:
+            return False
+    return True

@@ -10,11 +10,11 @@ from typing import Any
 from agent_tui.state.conversation import ConversationState
 from tui.link import Link
 from tui.screens.approvals import Approvals
-from tui.screens.followed import FollowedTranscript
 from tui.screens.live_screen import LiveScreen
 from tui.screens.live_texts import Spot
 from tui.screens.writing import Writing
 from widgets.terminal.frame_clock import FrameClock
+from widgets.transcript.transcript import Transcript
 
 
 class Asking(LiveScreen):
@@ -39,7 +39,7 @@ class Asking(LiveScreen):
         return await self._link.client()
 
     @abstractmethod
-    def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
+    def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
         """Return which transcript shows what would be done, and the key of the row there."""
 
     @abstractmethod
@@ -50,7 +50,7 @@ class Asking(LiveScreen):
     def focus_words(self) -> None:
         """Give the focus to what is read."""
 
-    def on_followed_transcript_resized(self, event: FollowedTranscript.Resized) -> None:
+    def on_transcript_resized(self, event: Transcript.Resized) -> None:
         """What is asked stays readable."""
         self._approvals.keep_readable(event.transcript)
 

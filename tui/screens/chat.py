@@ -23,7 +23,6 @@ from tui.screens.chat_command_acts import ChatCommands
 from tui.screens.chat_composer import ChatComposer
 from tui.screens.chat_feed import ChatFeed
 from tui.screens.find_bar import FindBar, OneTranscript
-from tui.screens.followed import FollowedTranscript
 from tui.screens.form_fields import own
 from tui.screens.live_texts import Hint, connected, oddities
 from tui.screens.words import say
@@ -68,9 +67,7 @@ class ChatScreen(ChatCommands):
         self.state = ConversationState(ev.ConversationInfo(conversation_id))
         self._link = link
         self._open_chat = open_chat
-        self._transcript = FollowedTranscript(
-            clock=clock, ascii_only=ascii_only, id="chat", classes="-hidden"
-        )
+        self._transcript = Transcript(clock=clock, ascii_only=ascii_only, id="chat", classes="-hidden")
         self._feed = ChatFeed(self._transcript, self.state)
         self._place = Static(own(say("chat.loading"), ascii_only=ascii_only), id="loading", markup=False)
         self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
@@ -141,7 +138,7 @@ class ChatScreen(ChatCommands):
         number = self._feed.number(turn.id) if turn is not None else 0
         if number and not self._transcript.has_class("-hidden"):
             self._go_to = ""
-            self.call_after_refresh(self._transcript.go_to_message, number)
+            self.call_after_refresh(self._transcript.reader.go_to_message, number)
 
     # --- what the lines say ------------------------------------------------------------------------------
 
@@ -213,7 +210,7 @@ class ChatScreen(ChatCommands):
             is_asking=self._approvals.has_bar_focus,
             is_finding=self._find_bar.is_finding,
             is_following=transcript.follow,
-            has_selection=transcript.has_selection,
+            has_selection=transcript.reader.has_selection,
             is_editing=composer.is_editing,
             is_sending=self._sending is not None or self._is_awaiting,
             is_stopping=self._is_stopping,
@@ -263,8 +260,8 @@ class ChatScreen(ChatCommands):
             self._editing = ""
             self._composer.end_editing()
             self._show_soon()
-        elif self._transcript.has_selection:
-            self._transcript.clear_selection()
+        elif self._transcript.reader.has_selection:
+            self._transcript.reader.clear_selection()
         elif self._find_bar.asks:
             self._find_bar.close()
         elif self.state.open_turn is not None:
@@ -276,7 +273,7 @@ class ChatScreen(ChatCommands):
 
     def action_fold(self) -> None:
         """Fold or unfold the step that the reader is at."""
-        if not self._transcript.toggle():
+        if not self._transcript.folds.toggle():
             self._composer.open()
 
     def action_fold_all(self, kind: str = "") -> None:

@@ -22,11 +22,11 @@ from tui.screens.chat_composer import ChatComposer
 from tui.screens.chat_feed import ChatFeed, key_of
 from tui.screens.chat_pager import PagerScreen
 from tui.screens.chat_queue import ChatQueueScreen
-from tui.screens.followed import FollowedTranscript
 from tui.screens.live_texts import Spot
 from tui.screens.words import say
 from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock
+from widgets.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
     from agent_tui.clients.chat import Question
@@ -78,7 +78,7 @@ class ChatActs(Asking):
     _composer: ChatComposer
     _feed: ChatFeed
     _link: ChatLink
-    _transcript: FollowedTranscript
+    _transcript: Transcript
 
     def __init__(self, clock: FrameClock, *, ascii_only: bool) -> None:
         super().__init__(clock, ascii_only=ascii_only)
@@ -94,7 +94,7 @@ class ChatActs(Asking):
 
     # --- tools that ask --------------------------------------------------------------------------------
 
-    def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str]:
+    def place_of(self, spot: Spot) -> tuple[Transcript, str]:
         return self._transcript, key_of(*spot)
 
     def go_to_ask(self, spot: Spot) -> None:
@@ -117,7 +117,7 @@ class ChatActs(Asking):
     @property
     def reader_turn(self) -> Turn | None:
         """The message that the reader is at."""
-        turn_id, _ = self._feed.spot(self._transcript.current_message)
+        turn_id, _ = self._feed.spot(self._transcript.reader.current_message)
         return self.state.turns.get(turn_id)
 
     @property
@@ -465,9 +465,9 @@ class ChatActs(Asking):
 
     def _reader_whole(self) -> tuple[str, str] | None:
         """Return title and body of the step or file that the reader is at."""
-        chosen = self._feed.spot(self._transcript.current_message)
+        chosen = self._feed.spot(self._transcript.reader.current_message)
         return self._feed.whole(*chosen) or self._feed.whole(
-            *self._feed.spot_of(self._transcript.step_at_reader())
+            *self._feed.spot_of(self._transcript.folds.step_at_reader())
         )
 
     def action_open_step(self) -> None:

@@ -219,7 +219,7 @@ class AskScreen(WholeScreen[Decision]):
 
     def _show(self) -> None:
         super()._show()
-        self._transcript.note_rows_of(WHOLE, self._seen)
+        self._transcript.sight.note_rows_of(WHOLE, self._seen)
 
     def _seen(self) -> None:
         self.call_after_refresh(self._guard.shown)
@@ -228,10 +228,10 @@ class AskScreen(WholeScreen[Decision]):
         """Close with the decision, if it can be one."""
         if not self._guard.lets_through:
             return
-        if decision == "deny" or self._transcript.has_shown_all():
+        if decision == "deny" or self._transcript.sight.has_shown_all():
             self.dismiss(decision)
         else:
-            self._transcript.show_what_was_not_shown()
+            self._transcript.sight.show_what_was_not_shown()
             self._unread.display = True
 
 

@@ -73,13 +73,13 @@ class ChatFeed:
             for step_id in turn.rows
             if not kind or turn.turn.steps.all[step_id].type == kind
         ]
-        is_folded = any(not self.transcript.is_folded(key) for key in keys)
-        self._folds.update(self.transcript.fold_all(keys, is_folded=is_folded))
+        is_folded = any(not self.transcript.folds.is_folded(key) for key in keys)
+        self._folds.update(self.transcript.folds.fold_all(keys, is_folded=is_folded))
 
     def fold(self, key: str, *, is_folded: bool) -> None:
         """Fold or unfold a step, unless the reader did."""
         if key not in self._folds:
-            self.transcript.fold(key, is_folded)
+            self.transcript.folds.fold(key, is_folded)
 
     def starts_folded(self, key: str, *, is_folded: bool) -> bool:
         """Say whether a step begins folded."""

@@ -9,6 +9,7 @@ from textual import events
 from textual.message import Message
 
 from widgets.composer import Composer, with_line_ends
+from widgets.terminal.private import type_into
 
 
 class Completion(NamedTuple):
@@ -66,7 +67,7 @@ class ChatLine(Composer):
         row, column = self.cursor_location
         word = completion.words[0]
         end = "" if word.endswith("/") else " "
-        self._replace_via_keyboard(f"{word}{end}", (row, column - completion.length), (row, column))
+        type_into(self, f"{word}{end}", (row, column - completion.length), (row, column))
         return True
 
     def _send(self) -> None:

@@ -12,11 +12,11 @@ from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
 from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript
-from tui.screens.followed import FollowedTranscript
 from tui.screens.key_hints import key_of
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 from widgets.terminal.frame_clock import FrameClock
+from widgets.transcript.transcript import Transcript
 
 MAX_TITLE_CHARACTERS = 300
 WHOLE = "whole"  # the key of the one message
@@ -26,14 +26,14 @@ class WholeScreen(ModalScreen[ScreenResultType]):
     """Shows ``body``, which is Markdown, from its beginning."""
 
     CSS_PATH = "chat.tcss"
-    AUTO_FOCUS = "FollowedTranscript"
+    AUTO_FOCUS = "Transcript"
 
     def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
         super().__init__()
         self._title = title
         self._body = body
         self._ascii_only = ascii_only
-        self._transcript = FollowedTranscript(clock=clock, ascii_only=ascii_only)
+        self._transcript = Transcript(clock=clock, ascii_only=ascii_only)
         self._bottom = StatusLine(ascii_only=ascii_only, is_dim=True)
 
     def compose(self) -> ComposeResult:

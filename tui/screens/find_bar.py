@@ -136,8 +136,8 @@ class FindBar(Horizontal):
     def enter(self, text: str) -> None:
         """Take ``text`` for what was asked for: a needle, or a number, "home" or "end"."""
         if self._asks == "find":
-            if self._searched is not None and not self._searched.found.current:
-                self._searched.find_step(-1)  # all are above what is in sight: the nearest of them
+            if self._searched is not None and not self._searched.reader.found.current:
+                self._searched.reader.find_step(-1)  # all are above what is in sight: the nearest of them
             self._panes.focus_current()
             return
         self.close()
@@ -154,7 +154,7 @@ class FindBar(Horizontal):
     def step(self, step: int) -> bool:
         """Go to the next match (+1) or to the one before (-1); return whether anything is looked for."""
         if self._searched is not None:
-            self._searched.find_step(step)
+            self._searched.reader.find_step(step)
         return self._searched is not None
 
     def search_there(self) -> None:
@@ -181,13 +181,13 @@ class FindBar(Horizontal):
             self._stop()
         if needle and active is not None:
             self._searched = active
-            active.find(needle)
-            self._tell(found_text(needle, active.found))
+            active.reader.find(needle)
+            self._tell(found_text(needle, active.reader.found))
         self.post_message(self.Changed())
 
     def _stop(self) -> None:
         if self._searched is not None:
-            self._searched.find("")
+            self._searched.reader.find("")
             self._searched = None
         self._tell("")
         self.post_message(self.Changed())
@@ -214,11 +214,11 @@ class OneTranscript:
     @property
     def message_count(self) -> int:
         """How many messages there are to go to."""
-        return self._transcript.message_count
+        return self._transcript.reader.message_count
 
     def go_to_message(self, number: int) -> None:
         """Bring a message to the top, counted from 1."""
-        self._transcript.go_to_message(number)
+        self._transcript.reader.go_to_message(number)
 
     def elsewhere(self, needle: str) -> tuple[str, int]:
         """There is nowhere else."""

@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from tui.keys.names import names_of
 from tui.screens.form_fields import own
+from widgets.terminal.private import keymap_of
 
 PARTED: Final = " · "  # between two things that a hint names
 _ARROWS: Final = re.compile(r"(?<=[↑←]) (?=[↓→] )")  # between two of them
@@ -31,7 +32,7 @@ def keys_of(screen: Screen[Any], binding_id: str) -> tuple[str, ...]:
         [key for key, binding in _bindings(node) if binding.id == binding_id] for node in _nodes(screen)
     )
     keys = next(filter(None, declared), [])
-    written = screen.app._keymap.get(binding_id) if keys else None
+    written = keymap_of(screen.app).get(binding_id) if keys else None
     if written is not None:
         keys = [key for key in written.split(",") if " " not in key]  # an id without a key has a name
     return tuple(keys)

@@ -114,7 +114,7 @@ class LiveScreen(FindingScreen[None]):
         """Say which keys make sense there."""
         self._show_soon()
 
-    def on_followed_transcript_follow_changed(self) -> None:
+    def on_transcript_follow_changed(self) -> None:
         """Say how to get back to the end."""
         self._show_soon()
 

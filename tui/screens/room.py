@@ -227,8 +227,8 @@ class RoomScreen(RoomActs):
         """
         if self._composer.has_line_focus or self._approvals.has_bar_focus:
             self._panes.focus_current()
-        elif self._panes.active is not None and self._panes.active.has_selection:
-            self._panes.active.clear_selection()
+        elif self._panes.active is not None and self._panes.active.reader.has_selection:
+            self._panes.active.reader.clear_selection()
         elif self._find_bar.asks:
             self._find_bar.close()
         elif not self._panes.leave():

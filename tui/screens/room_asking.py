@@ -8,12 +8,12 @@ from textual.binding import Binding, BindingType
 
 from tui.link import RoomLink
 from tui.screens.asking import Asking
-from tui.screens.followed import FollowedTranscript
 from tui.screens.live_texts import Spot
 from tui.screens.room_composer import RoomComposer
 from tui.screens.room_panes import RoomPanes
 from tui.screens.step_rows import step_key
 from tui.screens.words import say
+from widgets.transcript.transcript import Transcript
 
 
 class RoomAsking(Asking):
@@ -28,7 +28,7 @@ class RoomAsking(Asking):
     _link: RoomLink
     _panes: RoomPanes
 
-    def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
+    def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
         turn = self.state.turns.get(spot[0])
         transcript = self._panes.transcript_of(turn.agent_id) if turn is not None else None
         if transcript is None or not transcript.is_on_screen:
@@ -55,11 +55,11 @@ class RoomAsking(Asking):
     @property
     def has_step(self) -> bool:
         """Whether there is a step to fold where the reader is."""
-        return self._panes.active is not None and bool(self._panes.active.step_at_reader())
+        return self._panes.active is not None and bool(self._panes.active.folds.step_at_reader())
 
     def action_fold(self) -> None:
         """Fold or unfold the step that the reader is at."""
-        if self._panes.active is None or not self._panes.active.toggle():
+        if self._panes.active is None or not self._panes.active.folds.toggle():
             self.notify(say("chat.no_step"), markup=False)
 
     def action_fold_all(self) -> None:

@@ -21,7 +21,6 @@ from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.screens import room_texts as texts
-from tui.screens.followed import FollowedPane, FollowedTranscript
 from tui.screens.pane_grid import Arrangement, Place, arrange
 from tui.screens.speed import Speed
 from tui.screens.step_rows import RowsPlace, TurnFeed, show_person, turn_key
@@ -31,6 +30,7 @@ from widgets.painter import PEOPLE
 from widgets.strip import AgentStrip, Summary
 from widgets.terminal.frame_clock import FrameClock
 from widgets.terminal.garbage import uncollected
+from widgets.transcript.agent_pane import AgentPane
 from widgets.transcript.transcript import Transcript
 
 PANE_BINDINGS: Final[list[BindingType]] = [
@@ -72,7 +72,7 @@ class RoomPanes(Container):
         self._state = state
         self._clock = clock
         self._ascii_only = ascii_only
-        self._panes: dict[str, FollowedPane] = {}
+        self._panes: dict[str, AgentPane] = {}
         self._feeds: dict[str, PaneFeed] = {}
         self._speeds: dict[str, Speed] = {}
         self._tokens: dict[str, int] = {}
@@ -82,7 +82,7 @@ class RoomPanes(Container):
         self._seen = -1  # how many turns the panes were told of
         self._current = ""
         self._is_zoomed = False
-        self._timeline: tuple[FollowedTranscript, TimelineFeed] | None = None  # once it was opened
+        self._timeline: tuple[Transcript, TimelineFeed] | None = None  # once it was opened
         self._is_timeline = False
         self._strip = AgentStrip(
             clock=clock,
@@ -119,7 +119,7 @@ class RoomPanes(Container):
         """How many messages there are to go to."""
         if self._is_timeline and self._timeline is not None:
             return self._timeline[1].turn_count
-        return self.active.message_count if self.active is not None else 0
+        return self.active.reader.message_count if self.active is not None else 0
 
     def go_to_message(self, number: int) -> None:
         """Bring a message to the top, counted from 1; the nearest one if there is no such number."""
@@ -127,7 +127,7 @@ class RoomPanes(Container):
         if self._is_timeline and self._timeline is not None:
             number = self._timeline[1].place_of(number)
         if self.active is not None:
-            self.active.go_to_message(number)
+            self.active.reader.go_to_message(number)
 
     def elsewhere(self, needle: str) -> tuple[str, int]:
         """Return which other agent said ``needle`` most often, and how often; ("", 0) if none did. In the
@@ -153,10 +153,10 @@ class RoomPanes(Container):
             is_zoomed=self._is_zoomed and len(self._panes) > 1 and not self._is_timeline,
             is_timeline=self._is_timeline,
             is_following=self.active is None or self.active.follow,
-            has_selection=self.active is not None and self.active.has_selection,
+            has_selection=self.active is not None and self.active.reader.has_selection,
         )
 
-    def transcript_of(self, agent_id: str) -> FollowedTranscript | None:
+    def transcript_of(self, agent_id: str) -> Transcript | None:
         """Return what shows the agent's turns: the timeline while it is shown, else its pane."""
         timeline = self._timeline[0] if self._is_timeline and self._timeline is not None else None
         return timeline or self._panes.get(agent_id)
@@ -170,7 +170,7 @@ class RoomPanes(Container):
             gone = [pane for agent_id, pane in self._panes.items() if agent_id not in self._state.agents]
             kept = self._panes
             self._panes = {
-                agent_id: kept.get(agent_id) or FollowedPane(clock=self._clock, ascii_only=self._ascii_only)
+                agent_id: kept.get(agent_id) or AgentPane(clock=self._clock, ascii_only=self._ascii_only)
                 for agent_id in agents
             }
             new = {agent_id: pane for agent_id, pane in self._panes.items() if agent_id not in kept}
@@ -319,7 +319,7 @@ class RoomPanes(Container):
     def fold_all(self) -> None:
         """Fold all steps of what keys act on; unfold them if all are folded. It stays so."""
         if self.active is not None:
-            self._folds.update(self.active.fold_all())
+            self._folds.update(self.active.folds.fold_all())
 
     def on_agent_strip_chosen(self, event: AgentStrip.Chosen) -> None:
         """Show the agent whose line was clicked."""
@@ -338,10 +338,10 @@ class RoomPanes(Container):
         """
         self.go_to(turn.agent_id)
         pane = self._panes.get(turn.agent_id) or self._panes[self._current]
-        number = pane.number_of(turn_key(turn.id))
-        was_in_sight = bool(number) and pane.is_in_sight(number)
+        number = pane.sight.number_of(turn_key(turn.id))
+        was_in_sight = bool(number) and pane.sight.has_head_of(number)
         if number and not was_in_sight:
-            pane.go_to_message(number)
+            pane.reader.go_to_message(number)
         return was_in_sight
 
     # --- what the reader asks for ----------------------------------------------------------------------
@@ -385,7 +385,7 @@ class RoomPanes(Container):
             return
         self._is_timeline = not self._is_timeline
         if self._timeline is None:
-            transcript = FollowedTranscript(clock=self._clock, ascii_only=self._ascii_only, id="timeline")
+            transcript = Transcript(clock=self._clock, ascii_only=self._ascii_only, id="timeline")
             feed = TimelineFeed(transcript, self._state, self._folds)
             feed.take(())
             self._timeline = transcript, feed

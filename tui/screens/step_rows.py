@@ -70,7 +70,7 @@ class StepRows:
 
     def fold(self, key: str, *, is_folded: bool) -> None:
         """Fold or unfold a step, unless the reader did."""
-        self._transcript.fold(key, is_folded)
+        self._transcript.folds.fold(key, is_folded)
 
     # --- steps -----------------------------------------------------------------------------------------
 
@@ -295,7 +295,7 @@ class TurnFeed(StepRows):
 
     def fold(self, key: str, *, is_folded: bool) -> None:
         if key not in self._place.folds:
-            self._transcript.fold(key, is_folded)
+            self._transcript.folds.fold(key, is_folded)
 
 
 def show_person(transcript: Transcript, turn: Turn) -> None:

@@ -85,7 +85,7 @@ class TimelineFeed:
             self._round = turn.round_number
             if self._given:
                 self._rule()
-        self._places.append(self._transcript.message_count + 1)
+        self._places.append(self._transcript.reader.message_count + 1)
         self._announce(turn)
         self._given += 1
         agent = self._state.agents.get(turn.agent_id)

@@ -16,11 +16,11 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
 from tui.cli.commands.asking import note_line
 from tui.link import ChatLink
-from tui.screens.followed import FollowedTranscript
 from tui.screens.live_texts import Spot
 from tui.screens.writing import Writing
 from tui.voice.feed import VoiceFeed
 from tui.voice.session import VoiceSession
+from widgets.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
     from agent_tui.clients.chat import ChatClient
@@ -107,7 +107,7 @@ class VoiceAsks:
         """Return the backend's client."""
         return await self._link.client()
 
-    def place_of(self, spot: Spot) -> tuple[FollowedTranscript, str] | None:
+    def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
         """Return the transcript, and the key of the row there."""
         key = self._feed.row_of(call_id(*spot))
         return (self._feed.transcript, key) if key else None

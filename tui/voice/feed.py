@@ -12,12 +12,12 @@ from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from tui.screens import signs
 from tui.screens.chat_feed import key_of
-from tui.screens.followed import FollowedTranscript
 from tui.screens.step_rows import StepRows, as_typed
 from tui.screens.words import say
 from tui.voice.texts import latency
 from widgets.painter import PEOPLE
 from widgets.terminal.garbage import uncollected
+from widgets.transcript.transcript import Transcript
 
 MAX_NAME_CHARACTERS: Final = 40
 MAX_NOTICE_CHARACTERS: Final = 200
@@ -27,7 +27,7 @@ class VoiceFeed:
     """Remembers what the transcript was given. ``take`` costs what is new, not what was said before."""
 
     def __init__(
-        self, transcript: FollowedTranscript, state: VoiceState, clock: Callable[[], float] = time.time
+        self, transcript: Transcript, state: VoiceState, clock: Callable[[], float] = time.time
     ) -> None:
         """``clock`` says when a line was said that does not tell itself."""
         self.transcript = transcript
@@ -75,9 +75,8 @@ class VoiceFeed:
         is_person = line.kind == "person"
         title = self._title(line, self._who(line))
         if not given.title:
-            transcript.line_opened(
-                key, title, color=PEOPLE if is_person else "", who="" if is_person else "agent"
-            )
+            color, who = (PEOPLE, "") if is_person else ("", "agent")
+            transcript.turn_opened(key, title, color=color, who=who, is_spoken=True)
         elif title != given.title:
             transcript.turn_titled(key, title)
         given.title = title
@@ -95,7 +94,7 @@ class VoiceFeed:
         tail, times = self._tail(line), "" if is_person else " · ".join(latency(line.times))
         if not is_open and (given.ending, given.closed_length) != ((tail, times), line.text.length):
             given.ending, given.closed_length = (tail, times), line.text.length
-            transcript.line_closed(key, tail=tail, note=times)
+            transcript.turn_closed(key, tail=tail, note=times)
 
     def _title(self, line: VoiceLine, name: str) -> str:
         said_at = line.at if line.at is not None else self._times.setdefault(line.id, self._clock())
@@ -128,8 +127,8 @@ class VoiceFeed:
         name = inert_line(line.text.slice(0, MAX_NOTICE_CHARACTERS), MAX_NOTICE_CHARACTERS)
         text = say(f"voice.notice.{line.notice}", name=name or say("voice.line.somebody"))
         sign = signs.FAILED if line.notice == "failed" else signs.CUT
-        self.transcript.line_opened(key_of(line.id), self._title(line, ""))
-        self.transcript.line_closed(key_of(line.id), note=f"{sign} {text}")
+        self.transcript.turn_opened(key_of(line.id), self._title(line, ""), is_spoken=True)
+        self.transcript.turn_closed(key_of(line.id), note=f"{sign} {text}")
 
     def _take_step(self, line: VoiceLine) -> None:
         rows = self._steps.get(line.turn_id)
@@ -152,8 +151,8 @@ class VoiceFeed:
     def fold_all(self) -> None:
         """Fold all steps for the reader; unfold them if all are folded."""
         keys = [rows.key(step_id) for rows in self._steps.values() for step_id in rows.rows]
-        is_folded = any(not self.transcript.is_folded(key) for key in keys)
-        self._folds.update(self.transcript.fold_all(keys, is_folded=is_folded))
+        is_folded = any(not self.transcript.folds.is_folded(key) for key in keys)
+        self._folds.update(self.transcript.folds.fold_all(keys, is_folded=is_folded))
 
     def starts_folded(self, key: str, *, is_folded: bool) -> bool:
         """Say whether a step begins folded."""
@@ -162,7 +161,7 @@ class VoiceFeed:
     def fold(self, key: str, *, is_folded: bool) -> None:
         """Fold or unfold a step, unless the reader did."""
         if key not in self._folds:
-            self.transcript.fold(key, is_folded)
+            self.transcript.folds.fold(key, is_folded)
 
 
 class _Given:

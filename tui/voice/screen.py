@@ -28,7 +28,6 @@ from tui.cli import exits
 from tui.link import ChatLink
 from tui.screens.approvals import Approvals
 from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript
-from tui.screens.followed import FollowedTranscript
 from tui.screens.key_hints import keys_of
 from tui.screens.live_screen import CALM_LOOK_SECONDS, LOOK_SECONDS, Chrome
 from tui.screens.words import say
@@ -98,9 +97,7 @@ class VoiceScreen(FindingScreen[None]):
         self.wall_clock: Callable[[], float] = time.time  # of lines that do not say when they were said
         self._clock = clock
         self._ascii_only = ascii_only
-        self._transcript = FollowedTranscript(
-            clock=clock, ascii_only=ascii_only, id="voice", classes="-hidden"
-        )
+        self._transcript = Transcript(clock=clock, ascii_only=ascii_only, id="voice", classes="-hidden")
         self._board = Board(
             self.run,
             clock,
@@ -245,7 +242,7 @@ class VoiceScreen(FindingScreen[None]):
         """Say which keys make sense there."""
         self._show_soon()
 
-    def on_followed_transcript_resized(self, event: FollowedTranscript.Resized) -> None:
+    def on_transcript_resized(self, event: Transcript.Resized) -> None:
         """What is asked stays readable."""
         self._approvals.keep_readable(event.transcript)
 
@@ -292,8 +289,8 @@ class VoiceScreen(FindingScreen[None]):
 
     async def action_back(self) -> None:
         """Leave what was opened last: a selection, the find bar, the line, the room."""
-        if self._transcript.has_selection:
-            self._transcript.clear_selection()
+        if self._transcript.reader.has_selection:
+            self._transcript.reader.clear_selection()
         elif self._find_bar.asks:
             self._find_bar.close()
         elif self._composer.has_line_focus:
@@ -376,7 +373,7 @@ class VoiceScreen(FindingScreen[None]):
 
     def action_fold(self) -> None:
         """Fold or unfold the step that the reader is at."""
-        self._transcript.toggle()
+        self._transcript.folds.toggle()
 
     def action_fold_all(self) -> None:
         """Fold all steps, or unfold them if all are folded."""

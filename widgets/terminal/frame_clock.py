@@ -14,6 +14,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 from widgets.terminal.paced_driver import PacedDriver
+from widgets.terminal.private import driver_of
 
 FRAME_SECONDS: Final = 1 / 30
 CALM_SECONDS: Final = 1 / 4  # between frames with reduced motion
@@ -240,7 +241,7 @@ def terminal_is_behind(app: App[Any]) -> bool:
     blocks the event loop when it is full. The queue is private and has no public twin, so it is looked up
     here alone and its absence means "not behind".
     """
-    driver = getattr(app, "_driver", None)
+    driver = driver_of(app)
     if isinstance(driver, PacedDriver):
         return driver.is_behind()
     queue = getattr(getattr(driver, "_writer_thread", None), "_queue", None)
@@ -250,11 +251,11 @@ def terminal_is_behind(app: App[Any]) -> bool:
 
 def line_seconds(app: App[Any]) -> float:
     """Return how far apart frames must be for the sake of the line to the terminal, 0 if it is fast."""
-    driver = getattr(app, "_driver", None)
+    driver = driver_of(app)
     return driver.pace.interval(monotonic()) if isinstance(driver, PacedDriver) else 0.0
 
 
 def line_panes(app: App[Any], drawn: int) -> int:
     """Return how many panes a frame may draw on the line to the terminal, after ``drawn`` in the last one."""
-    driver = getattr(app, "_driver", None)
+    driver = driver_of(app)
     return driver.pace.panes(drawn, monotonic()) if isinstance(driver, PacedDriver) else maxsize

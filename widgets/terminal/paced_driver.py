@@ -31,6 +31,7 @@ from textual.keys import Keys
 from widgets.terminal.hold import Hold
 from widgets.terminal.output import Output
 from widgets.terminal.pace import Pace
+from widgets.terminal.private import driver_of
 
 ENDS_FRAME: Final = "\x1b[?2026l"  # where the terminal can hold frames back
 # What every terminal answers, in the order asked: its status, with CSI 0n or 3n, and which it is, with
@@ -121,7 +122,7 @@ class AnswerParser(XTermParser):
 
 def tell_releases(app: App[object], is_wanted: bool) -> None:
     """Have the app's terminal tell when keys are released; see ``PacedDriver.tell_releases``."""
-    driver = getattr(app, "_driver", None)
+    driver = driver_of(app)
     if isinstance(driver, PacedDriver) and not DISABLE_KITTY_KEY:
         driver.tell_releases(is_wanted)
 

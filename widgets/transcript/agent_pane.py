@@ -38,7 +38,7 @@ class AgentPane(Transcript):
 
     _told: tuple[str, str, str, str] = ("", "", "", "")  # name, model, state, colour
     _header: tuple[Painter, bool, Line] | None = None
-    _header_ground: Style | None = None
+    _ground: Style | None = None
 
     def header(self, name: str, model: str, state: str, color: str) -> None:
         """Say who speaks and what it is doing, such as "● 41 tok/s". At most one row is drawn.
@@ -48,43 +48,47 @@ class AgentPane(Transcript):
         told = (inert_line(name), inert_line(model), inert_line(state), color)
         if told != self._told:
             self._told = told
-            self._color, self._color_name = color, told[0]
+            self.canvas.color, self.canvas.who = color, told[0]
             self._header = None
-            self._clock.mark(self)
+            self.clock.mark(self)
 
     def notify_style_update(self) -> None:
         """Paint the header anew, too."""
         super().notify_style_update()
-        self._header_ground = None
+        self._ground = None
 
     def head(self, painter: Painter) -> list[Line]:
         """Return the header row."""
         if self._header is None or self._header[:2] != (painter, self.has_focus):
-            self._header = painter, self.has_focus, self._header_line(painter)
+            if self._ground is None:
+                self._ground = self.get_component_rich_style("agent-pane--header")
+            below = ground_of(Color.from_rich_color(self._ground.bgcolor), self.app.current_theme)
+            color = readable(self._told[3], below, self._told[0])
+            line = _header_line(*self._told[:3], color, painter, self._ground, has_focus=self.has_focus)
+            self._header = painter, self.has_focus, line
         return [self._header[2]]
 
-    def _header_line(self, painter: Painter) -> Line:
-        name, model, state, color = self._told
-        ground = self._header_ground
-        if ground is None:
-            ground = self._header_ground = self.get_component_rich_style("agent-pane--header")
-        below = ground_of(Color.from_rich_color(ground.bgcolor), self.app.current_theme)
-        own = ground + Style(color=RichColor.parse(readable(color, below, name)), bold=self.has_focus)
-        dim = ground + Style(color=painter.style(DIM).color)
-        is_failure = state.startswith(FAILED)
-        name, model, state = arranged(name, model, painter.own(state), painter.room)
-        mark = painter.own(GUTTER_FOCUSED if self.has_focus else GUTTER) if painter.gutter else ""
-        space = painter.room - cell_len(name) - cell_len(model) - cell_len(state)
-        return painter.paint(
-            [
-                (mark, own),
-                (name, own),
-                (painter.own(model[: len(SEPARATOR)]) + model[len(SEPARATOR) :], dim),
-                (" " * space, ground),
-                (state, ground + Style(color=painter.style(FAILED_INK).color) if is_failure else ground),
-            ],
-            ground=ground,
-        )
+
+def _header_line(
+    name: str, model: str, state: str, color: str, painter: Painter, ground: Style, *, has_focus: bool
+) -> Line:
+    own = ground + Style(color=RichColor.parse(color), bold=has_focus)
+    dim = ground + Style(color=painter.style(DIM).color)
+    failed = ground + Style(color=painter.style(FAILED_INK).color)
+    is_failure = state.startswith(FAILED)
+    name, model, state = arranged(name, model, painter.own(state), painter.room)
+    mark = painter.own(GUTTER_FOCUSED if has_focus else GUTTER) if painter.gutter else ""
+    space = painter.room - cell_len(name) - cell_len(model) - cell_len(state)
+    return painter.paint(
+        [
+            (mark, own),
+            (name, own),
+            (painter.own(model[: len(SEPARATOR)]) + model[len(SEPARATOR) :], dim),
+            (" " * space, ground),
+            (state, failed if is_failure else ground),
+        ],
+        ground=ground,
+    )
 
 
 def arranged(name: str, model: str, state: str, room: int) -> tuple[str, str, str]:

@@ -20,6 +20,57 @@ LINE_COST: Final = 48  # a line costs as much work as so many characters
 LABEL_CHARACTERS: Final = 400
 
 
+class Pending:
+    """Text that came in and is still to be split, taken in slices. Adding is O(1)."""
+
+    __slots__ = ("_next", "_offset", "_pieces", "characters", "lines")
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._next = self._offset = 0  # the first piece that is left, and how much of it is taken
+        self.characters = self.lines = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._pieces)
+
+    def add(self, text: str) -> None:
+        """Add text at the end."""
+        self._pieces.append(text)
+        self.characters += len(text)
+        self.lines += text.count("\n")
+
+    @property
+    def text(self) -> str:
+        """All that is left."""
+        return "".join(self._pieces[self._next :])[self._offset :]
+
+    def compact(self) -> None:
+        """Keep it as one text: out of sight it may wait for long, and not as so many small ones."""
+        self._pieces = [self.text]
+        self._next = self._offset = 0
+
+    def take(self, most: int) -> str:
+        """Take and return the next ``most`` characters, or what is left."""
+        taken: list[str] = []
+        room, pieces = most, self._pieces
+        while self._next < len(pieces) and room > 0:
+            piece, start = pieces[self._next], self._offset
+            if len(piece) - start > room:
+                taken.append(piece[start : start + room])
+                self._offset += room
+                break
+            taken.append(piece[start:] if start else piece)
+            room -= len(piece) - start
+            self._next += 1
+            self._offset = 0
+        if self._next == len(pieces):
+            self._pieces, self._next = [], 0
+        text = "".join(taken)
+        self.characters -= len(text)
+        self.lines -= text.count("\n")
+        return text
+
+
 class Message:
     """Adding text is O(1); ``settle`` does the work, as much of it as the frame has time for.
 
@@ -27,22 +78,17 @@ class Message:
     blocks, and its foot (the note, once it has one). A part keeps its index while the message grows.
 
     ``color`` and ``who`` say whose it is, where messages of many stand in one transcript; ``is_faded`` that
-    it is no longer meant. Whenever its
-    height may have changed, it puts its ``number`` into ``changed``, if somebody wants to know.
+    it is no longer meant. Whenever its height may have changed, it puts its ``number`` into ``changed``, if
+    somebody wants to know.
     """
 
     __slots__ = (
         "_exact",
         "_foot",
         "_head",
-        "_is_closed",
         "_is_finished",
         "_lines",
-        "_next",
-        "_offset",
         "_pending",
-        "_pending_characters",
-        "_pending_lines",
         "_source",
         "_splitter",
         "_stale",
@@ -53,6 +99,7 @@ class Message:
         "complete",
         "end_rows",
         "former",
+        "is_closed",
         "is_faded",
         "key",
         "number",
@@ -76,7 +123,7 @@ class Message:
         self.seams: tuple[int, ...] = ()  # where its text was cut and went on, in characters
         self._head = _title(title)
         self._foot: Block | None = None
-        self._is_closed = False
+        self.is_closed = False
         self.rows_width = 0
         self.end_rows = [0, 0]  # of head and foot where they were laid out, else 0
         self._start_over()
@@ -85,9 +132,7 @@ class Message:
         self._source = GrowingText()
         self._splitter: Splitter | None = None
         self._lines = 0  # ends of lines in the source
-        self._pending: list[str] = []
-        self._pending_characters = self._pending_lines = 0
-        self._next = self._offset = 0  # the first pending piece, and how much of it is taken
+        self._pending = Pending()
         self._is_finished = False
         self.blocks = PackedBlocks()
         self.complete = 0  # how many those are
@@ -106,20 +151,15 @@ class Message:
         if self._is_finished:
             self.replace(self._source.text)
         if text:
-            self._take_in(text)
+            self._pending.add(text)
             self._note_change()
 
     def replace(self, text: str) -> None:
         """Let ``text`` be the whole text."""
         self._start_over()
         if text:
-            self._take_in(text)
+            self._pending.add(text)
         self._note_change()
-
-    def retitle(self, title: str) -> None:
-        """Change the title and open the message again."""
-        self._head = _title(title)
-        self.reopen()
 
     def set_title(self, title: str) -> None:
         """Change the title, and nothing else."""
@@ -129,7 +169,7 @@ class Message:
 
     def reopen(self) -> None:
         """Let text come in again, without the note that ended it."""
-        self._is_closed = False
+        self.is_closed = False
         self._foot = None
         self.end_rows = [0, 0]
         if self._is_finished:
@@ -138,10 +178,9 @@ class Message:
 
     def close(self, note: str, *, is_failure: bool) -> None:
         """End the message; ``note`` becomes its last row, if there is one."""
-        self._is_closed = True
-        if self._pending:  # out of sight it may wait for long: as one text, not as so many small ones
-            self._pending = ["".join(self._pending[self._next :])[self._offset :]]
-            self._next = self._offset = 0
+        self.is_closed = True
+        if self._pending:
+            self._pending.compact()
         kind: Kind = "failure" if is_failure else "note"
         label = inert_line(note, LABEL_CHARACTERS)
         self._foot = Block(kind, label=label) if label else None
@@ -156,11 +195,6 @@ class Message:
             self.former, self.open_layouts = {}, [None] * len(self.open)
             self._note_change()
 
-    def _take_in(self, text: str) -> None:
-        self._pending.append(text)
-        self._pending_characters += len(text)
-        self._pending_lines += text.count("\n")
-
     def _note_change(self) -> None:
         if self.changed is not None:
             self.changed.add(self.number)
@@ -168,14 +202,9 @@ class Message:
     # --- work ---
 
     @property
-    def is_closed(self) -> bool:
-        """Whether the message has ended."""
-        return self._is_closed
-
-    @property
     def is_split(self) -> bool:
         """Whether everything that came in is split."""
-        return not self._pending and (self._is_finished or not self._is_closed)
+        return not self._pending and (self._is_finished or not self.is_closed)
 
     @property
     def is_settled(self) -> bool:
@@ -189,13 +218,13 @@ class Message:
         splitter = self._splitter = self._splitter or Splitter()
         spent = 0
         while self._pending and spent < budget:
-            text = inert(self._next_slice())
+            text = inert(self._pending.take(SLICE_CHARACTERS))
             self._source.add(text)
             self._complete(splitter.feed(text))
             lines = text.count("\n")
             self._lines += lines
             spent += len(text) + LINE_COST * lines + 1
-        if self._is_closed and not self._pending:
+        if self.is_closed and not self._pending:
             self._complete(splitter.finish())
             self._source.compact()
             self._is_finished = True
@@ -226,26 +255,6 @@ class Message:
         for index in self.blocks.begun_at(start):
             self._versions[index] = self._versions.get(index, 0) + 1
             self._exact[index] = 0
-
-    def _next_slice(self) -> str:
-        pieces: list[str] = []
-        room, pending = SLICE_CHARACTERS, self._pending
-        while self._next < len(pending) and room > 0:
-            piece, start = pending[self._next], self._offset
-            if len(piece) - start > room:
-                pieces.append(piece[start : start + room])
-                self._offset += room
-                break
-            pieces.append(piece[start:] if start else piece)
-            room -= len(piece) - start
-            self._next += 1
-            self._offset = 0
-        if self._next == len(pending):
-            self._pending, self._next = [], 0
-        text = "".join(pieces)
-        self._pending_characters -= len(text)
-        self._pending_lines -= text.count("\n")
-        return text
 
     # --- parts ---
 
@@ -304,7 +313,7 @@ class Message:
 
     def whole_text(self) -> str:
         """Return all of the message as Markdown, also what is still to be split."""
-        return self._source.text + inert("".join(self._pending[self._next :])[self._offset :])
+        return self._source.text + inert(self._pending.text)
 
     def uncut_text(self) -> str:
         """Return what is copied: all of it, also what is not shown."""
@@ -357,7 +366,7 @@ class Message:
     def height(self, width: int) -> int:
         """Return about how many rows the message has at ``width``; exact where it was laid out. O(1)."""
         rows = self._head_rows + (self._foot is not None) * max(1, self.end_rows[1])
-        rows += _about(self._pending_characters, self._pending_lines, width)
+        rows += _about(self._pending.characters, self._pending.lines, width)
         if self.rows_width != width:
             return rows + _about(self._source.length, self._lines, width)
         return rows + self.rows.total + self._open_rows(len(self.open))

@@ -54,11 +54,6 @@ class Spoken(Message):
         self._head = Block("title")  # another one: rows that begin with it are laid out anew
         self.open_layouts = [None] * len(self.open)
 
-    def retitle(self, title: str) -> None:
-        """Change the title and open the message again."""
-        self._take_title(title)
-        self.reopen()
-
     def set_title(self, title: str) -> None:
         """Change the title, and nothing else."""
         self._take_title(title)

@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, Final
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final, TypeAlias
 
-from rich.style import Style
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
-from textual.color import Color
 from textual.geometry import Region
 from textual.strip import Strip
+from textual.widget import Widget
 
 from agent_tui.model.inert import inert
-from widgets.color import ground_of, readable
 from widgets.layout import Line, strips_in
-from widgets.painter import COMPONENTS, Look, Painter
+from widgets.painter import COMPONENTS, Painter
 from widgets.shown import is_shown
-from widgets.signs import BELOW, FAILED
+from widgets.signs import FAILED
 from widgets.terminal.frame_clock import FrameClock
-from widgets.transcript.folding import Folding
+from widgets.transcript import happened
+from widgets.transcript.canvas import Canvas
+from widgets.transcript.folding import Folds
 from widgets.transcript.message import Message
-from widgets.transcript.scroll_mark import with_scroll_mark
+from widgets.transcript.pointing import Pointer
+from widgets.transcript.reading import Reader
+from widgets.transcript.sight import Sight
 from widgets.transcript.spoken import Spoken
+from widgets.transcript.step import Step
+from widgets.transcript.view import View
 
 WHEEL_ROWS: Final = 3
 
 
-class Transcript(Folding, can_focus=True):
+class Transcript(Widget, can_focus=True):
     """Messages under one another, the last one growing.
+
+    It takes what comes in, scrolls and draws. Its parts do the rest: ``reader`` selects, copies and finds,
+    ``folds`` are its steps, ``sight`` is what was seen of it.
 
     Feeding is O(1); the work is done once a frame, when the clock calls ``draw``, and is bounded by what is
     on the screen. Borders, padding and scrollbars of the stylesheet do not apply: the widget draws every
     cell itself (see ``widgets.painter``).
     """
 
-    ALLOW_SELECT = False  # Textual would select the widget's repr; ``Reading`` selects
+    ALLOW_SELECT = False  # Textual would select the widget's repr; the reader selects
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *[f"transcript--{name}" for _, name in COMPONENTS],
         "transcript--below",
@@ -79,7 +86,20 @@ class Transcript(Folding, can_focus=True):
         Binding("pagedown", "scroll_pages(1)", "Page down", id="pane.page_down", show=False),
         Binding("home", "to_start", "Top", id="pane.home", show=False),
         Binding("end", "follow", "Follow", id="pane.follow", show=False),
+        Binding("y", "copy('message')", "Copy the message", id="pane.copy_message", show=False),
+        Binding("Y", "copy('code')", "Copy the code block", id="pane.copy_code", show=False),
+        Binding("ctrl+c", "copy('selection')", "Copy what is selected", id="pane.copy_selection", show=False),
+        Binding("escape", "clear_selection", "Select nothing", id="pane.clear_selection", show=False),
+        Binding("shift+up", "step_message(-1)", "Previous message", id="pane.previous_message", show=False),
+        Binding("shift+down", "step_message(1)", "Next message", id="pane.next_message", show=False),
     ]
+
+    CopyRequested: TypeAlias = happened.CopyRequested
+    SelectionChanged: TypeAlias = happened.SelectionChanged
+    FoundChanged: TypeAlias = happened.FoundChanged
+    FoldToggled: TypeAlias = happened.FoldToggled
+    FollowChanged: TypeAlias = happened.FollowChanged
+    Resized: TypeAlias = happened.Resized
 
     def __init__(
         self,
@@ -95,108 +115,109 @@ class Transcript(Folding, can_focus=True):
         """``color`` (``#rrggbb``, made readable) is the agent's; ``has_divider`` draws the right edge."""
         super().__init__(name=name, id=id, classes=classes)
         self.set_reactive(Transcript.auto_links, False)  # else the mouse over a link repaints all rows
-        self._clock = clock
-        self._color = color
-        self._color_name = ""
-        self._ascii_only = ascii_only
-        self._has_divider = has_divider
-        self._lines: list[Line] = []
-        self._ground: tuple[Style, Color] | None = None
-        self._painted_for: tuple[object, ...] = ()  # what the painter's look was made from
+        self.clock = clock
+        self.messages: dict[str, Message] = {}
+        self.view = View()
+        self.ascii_only = ascii_only
+        self.canvas = Canvas(self, color=color, has_divider=has_divider)
+        self.reader = Reader(self)
+        self.folds = Folds(self)
+        self.pointer = Pointer(self)
+        self.sight = Sight(self)
+        self._was_followed = True
 
     # --- what comes in ---
 
     def turn_opened(
-        self, key: str, title: str = "", *, sign: str = "", color: str = "", who: str = ""
+        self,
+        key: str,
+        title: str = "",
+        *,
+        sign: str = "",
+        color: str = "",
+        who: str = "",
+        is_spoken: bool = False,
     ) -> None:
         """Begin a message. ``title`` becomes a dim row above it, what is behind a tab in it at the right; a
         known ``key`` goes on under it.
 
         With a ``color`` (what a server says; it may be anything) the message has a bar in the gutter and its
-        title in that colour; ``who`` picks one where that is no colour.
+        title in that colour; ``who`` picks one where that is no colour. ``is_spoken``: it is a line of a
+        spoken conversation, whose words stand in one row with the name and, behind the tab, the time.
         """
-        title = f"{sign} {title}".strip()
-        message = self._messages.get(key)
+        title = f"{sign} {title}".strip(" ")
+        message = self.messages.get(key)
         if message is None:
-            message = self._messages[key] = Message(key, title, color=color, who=who)
-            self._view.messages.append(message)
+            kind = Spoken if is_spoken else Message
+            message = self.messages[key] = kind(key, title, color=color, who=who)
+            self.view.messages.append(message)
         else:
-            message.retitle(title)
-            self._reads_anew(message)
-        self._clock.mark(self)
+            message.set_title(title)
+            message.reopen()
+            self.reader.restarted(message)
+        self.clock.mark(self)
 
     def text_added(self, key: str, text: str) -> None:
         """Add text at the end of a message (an unknown ``key`` begins one). O(1)."""
-        if key not in self._messages:
+        if key not in self.messages:
             self.turn_opened(key)
-        message = self._messages[key]
+        message = self.messages[key]
         if message.is_closed:
-            self._reads_anew(message)
+            self.reader.restarted(message)
         message.add(text)
-        if self._finder is not None:
-            self._finder.grew(message)
-        self._clock.mark(self)
+        if self.reader.finder is not None:
+            self.reader.finder.grew(message)
+        self.clock.mark(self)
 
-    def turn_closed(self, key: str, note: str = "", *, sign: str = "") -> None:
-        """End a message. ``note`` becomes its last row: dim, or red if it begins with the sign of failure."""
-        message = self._messages.get(key)
-        if message is not None:
-            note = f"{sign} {note}".strip()
-            message.close(note, is_failure=note.startswith(FAILED))
-            if self._finder is not None:
-                self._finder.grew(message)
-            self._clock.mark(self)
-
-    def line_opened(self, key: str, title: str = "", *, color: str = "", who: str = "") -> None:
-        """Begin a line of a spoken conversation: its words stand in one row with the name and, what is
-        behind a tab in ``title``, the time. It goes on as a message does.
+    def turn_closed(self, key: str, note: str = "", *, sign: str = "", tail: str = "") -> None:
+        """End a message. ``note`` becomes its last row: dim, or red if it begins with the sign of failure;
+        ``tail`` stands behind the last word of a spoken line.
         """
-        if key not in self._messages:
-            line = self._messages[key] = Spoken(key, title, color=color, who=who)
-            self._view.messages.append(line)
-            self._clock.mark(self)
-
-    def line_closed(self, key: str, *, tail: str = "", note: str = "") -> None:
-        """End such a line: ``tail`` stands behind its last word, ``note`` below."""
-        line = self._messages.get(key)
-        if isinstance(line, Spoken):
-            line.set_tail(tail)
-        self.turn_closed(key, note)
+        message = self.messages.get(key)
+        if message is None:
+            return
+        if isinstance(message, Spoken):
+            message.set_tail(tail)
+        note = f"{sign} {note}".strip()
+        message.close(note, is_failure=note.startswith(FAILED))
+        if self.reader.finder is not None:
+            self.reader.finder.grew(message)
+        self.clock.mark(self)
 
     def turn_reopened(self, key: str) -> None:
         """Let a message that was ended go on; its note goes. O(1)."""
-        message = self._messages.get(key)
+        message = self.messages.get(key)
         if message is not None:
             message.reopen()
-            self._reads_anew(message)
-            self._clock.mark(self)
+            self.reader.restarted(message)
+            self.clock.mark(self)
 
     def turn_titled(self, key: str, title: str) -> None:
         """Change the title of a message, open or closed. O(1)."""
-        message = self._messages.get(key)
+        message = self.messages.get(key)
         if message is not None:
             message.set_title(title)
-            self._clock.mark(self)
+            self.clock.mark(self)
 
     def set_seams(self, key: str, seams: Sequence[int]) -> None:
         """Mark where the text of a message was cut and went on, in characters from its beginning."""
-        message = self._messages.get(key)
+        message = self.messages.get(key)
         if message is not None and message.seams != tuple(seams):
             message.seams = tuple(seams)
-            self._clock.mark(self)
+            self.clock.mark(self)
 
     def turn_faded(self, key: str, *, is_faded: bool = True) -> None:
         """Show a message dim from now on: it is no longer meant, or not yet sure. Or not dim any more."""
-        message = self._messages.get(key)
+        message = self.messages.get(key)
         if message is not None and message.is_faded != is_faded:
             message.fade(is_faded=is_faded)
-            self._clock.mark(self)
+            self.clock.mark(self)
 
     def text_replaced(self, key: str, text: str) -> None:
         """Let ``text`` be the whole text of a message."""
-        if key not in self._messages:
+        if key not in self.messages:
             self.turn_opened(key)
-        message = self._messages[key]
+        message = self.messages[key]
         known = message.whole_text()
         text = inert(text) if known else text
         if text == known:
@@ -205,101 +226,169 @@ class Transcript(Folding, can_focus=True):
             self.text_added(key, text[len(known) :])
             return
         message.replace(text)
-        self._reads_anew(message)
-        self._clock.mark(self)
+        self.reader.restarted(message)
+        self.clock.mark(self)
+
+    def step_opened(
+        self,
+        key: str,
+        *,
+        title: str,
+        summary: str = "",
+        sign: str = "",
+        is_folded: bool,
+        color: str = "",
+        who: str = "",
+        is_dim: bool = False,
+        is_set_in: bool = False,
+    ) -> None:
+        """Begin a step; a known ``key`` is opened again, and its fold stays.
+
+        ``title`` is its kind or tool and, after two spaces or a tab, what it is about; ``sign`` and
+        ``summary`` stand at the right. The body comes by ``text_added`` or ``text_replaced``, as Markdown;
+        ``turn_closed`` ends it. ``is_dim`` shows all of it dim; ``is_set_in`` has it begin where the names of
+        spoken lines do.
+        """
+        message = self.messages.get(key)
+        if message is None:
+            step = Step(key, is_folded=is_folded, color=color, who=who, is_dim=is_dim, is_set_in=is_set_in)
+            step.set_head(title, summary, sign)
+            self.messages[key] = step
+            self.view.messages.append(step)
+        else:
+            message.reopen()
+            self.step_titled(key, title, summary, sign)
+        self.clock.mark(self)
+
+    def step_titled(self, key: str, title: str, summary: str = "", sign: str = "") -> None:
+        """Let the head row of a step say so. O(1); the fold stays."""
+        step = self.messages.get(key)
+        if isinstance(step, Step) and step.set_head(title, summary, sign):
+            self.reader.restarted(step)
+            self.clock.mark(self)
+
+    def body_later(self, key: str, make: Callable[[], str], uncut: Callable[[], str] | None = None) -> None:
+        """Let ``make()`` be the body of a step, called when it is unfolded or searched, and ``uncut()`` what
+        is copied, where that is more. O(1) while it is folded: for steps that come by the thousand.
+        """
+        step = self.messages.get(key)
+        if isinstance(step, Step):
+            step.set_body(make, uncut)
+            self.reader.restarted(step)
+            self.clock.mark(self)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._messages.clear()
-        self._view.clear()
-        self._forget_reading()
-        self._clock.mark(self)
+        self.messages.clear()
+        self.view.clear()
+        self.reader.forget()
+        self.pointer.let_go()
+        self.sight.forget()
+        self.clock.mark(self)
 
     # --- what can be asked and set ---
 
     @property
     def follow(self) -> bool:
         """Whether the last row stays in sight. Scrolling up ends it, reaching the end resumes it."""
-        return self._view.follow
+        return self.view.follow
 
     @follow.setter
     def follow(self, follow: bool) -> None:
-        if follow and not self._view.follow:
-            self._choose(-1)
-            self._view.to_end()
-            self._clock.mark(self)
+        if follow and not self.view.follow:
+            self.reader.choose(-1)
+            self.view.to_end()
+            self.clock.mark(self)
         elif not follow:
-            self._view.stay()
-
-    @property
-    def ascii_only(self) -> bool:
-        """Whether signs of ours are ASCII."""
-        return self._ascii_only
-
-    @property
-    def color(self) -> str:
-        """The agent's colour, ``#rrggbb``."""
-        return self._color
-
-    @color.setter
-    def color(self, color: str) -> None:
-        if color != self._color:
-            self._color = color
-            self._clock.mark(self)
+            self.view.stay()
 
     @property
     def has_divider(self) -> bool:
         """Whether a line is drawn down the right edge."""
-        return self._has_divider
+        return self.canvas.has_divider
 
     @has_divider.setter
     def has_divider(self, has_divider: bool) -> None:
-        if has_divider != self._has_divider:
-            self._has_divider = has_divider
-            self._clock.mark(self)
+        if has_divider != self.canvas.has_divider:
+            self.canvas.has_divider = has_divider
+            self.clock.mark(self)
 
     @property
     def is_shown(self) -> bool:
         """Whether the pane is on the screen, with at most see-through screens (dialogs) above it."""
         return is_shown(self)
 
-    def _redraw(self) -> None:
-        self._clock.mark(self, now=True)
+    # --- what the reader does ---
 
-    def _came(self) -> None:
-        self._clock.mark(self)
-
-    # --- scrolling ---
+    def redraw(self) -> None:
+        """Draw as soon as the terminal can take it: the reader did something."""
+        self.clock.mark(self, now=True)
 
     def action_scroll_rows(self, rows: int) -> None:
         """Scroll by rows, downwards if positive."""
-        self._view.scroll(rows)
-        self._redraw()
+        self.sight.is_brought = False  # the reader goes elsewhere
+        self.view.scroll(rows)
+        self.redraw()
 
     def action_scroll_pages(self, pages: int) -> None:
         """Scroll by screenfuls, one row less, so that the eye finds its line."""
-        self.action_scroll_rows(pages * max(1, self._view.height - 1))
+        self.action_scroll_rows(pages * max(1, self.view.height - 1))
 
     def action_to_start(self) -> None:
         """Go to the first row."""
-        self._view.to_start()
-        self._redraw()
+        self.sight.is_brought = False
+        self.view.to_start()
+        self.redraw()
 
     def action_follow(self) -> None:
         """Go to the end and stay there."""
-        self._choose(-1)
-        self._view.to_end()
-        self._redraw()
+        self.reader.choose(-1)
+        self.view.to_end()
+        self.redraw()
 
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scroll up by the wheel."""
-        event.stop()
-        self.action_scroll_rows(-WHEEL_ROWS)
+    def action_step_message(self, step: int) -> None:
+        """Go to the message before (-1) or to the next (+1); first to the beginning of a long one."""
+        self.reader.step_message(step)
 
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll down by the wheel."""
+    def action_copy(self, what: happened.What) -> None:
+        """Ask for a copy of what is selected, of the code block under the cursor or of the message."""
+        self.reader.copy(what)
+
+    def action_clear_selection(self) -> None:
+        """Select nothing."""
+        self.reader.clear_selection()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keep keys of the selection free while there is none."""
+        if action == "clear_selection" or (action == "copy" and parameters == ("selection",)):
+            return self.reader.has_selection
+        return super().check_action(action, parameters)
+
+    @on(events.MouseScrollUp)
+    @on(events.MouseScrollDown)
+    def _wheel(self, event: events.MouseEvent) -> None:
         event.stop()
-        self.action_scroll_rows(WHEEL_ROWS)
+        self.action_scroll_rows(-WHEEL_ROWS if isinstance(event, events.MouseScrollUp) else WHEEL_ROWS)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Begin to select."""
+        self.pointer.press(event)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Extend the selection."""
+        self.pointer.move(event)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """End selecting."""
+        self.pointer.release(event)
+
+    def on_hide(self) -> None:
+        """End selecting when the pane goes out of sight."""
+        self.pointer.let_go()
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the message, fold the step; twice selects the word, three times the block."""
+        self.pointer.click(event)
 
     # --- drawing ---
 
@@ -309,39 +398,29 @@ class Transcript(Folding, can_focus=True):
 
     def draw(self) -> bool:
         """Compose the rows anew and repaint those that differ; return whether work was left."""
-        before = self._lines
-        is_left = self._read_on()
-        self._compose_lines()
-        if len(before) != len(self._lines):
+        is_left = self.pointer.scroll_on() | self.reader.search_on()
+        changed = self.canvas.compose()
+        self.sight.note_rows()
+        if changed is None:
             self.refresh()
-        else:
-            self._repaint(before)
-        return is_left or self._view.is_unsettled
-
-    def _repaint(self, before: list[Line]) -> None:
-        """Have the rows painted that differ, each as far as something stands in it."""
-        changed = [
-            Region(0, y, max(new.extent, old.extent), 1)
-            for y, (old, new) in enumerate(zip(before, self._lines, strict=True))
-            if new.strip is not old.strip and new != old
-        ]
-        if changed:
+        elif changed:
             self.refresh(*changed)
+        if self.follow != self._was_followed:
+            self._was_followed = self.follow
+            self.post_message(self.FollowChanged(self))
+        return is_left or self.view.is_unsettled
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the rows that were composed last; Textual asks for them whenever it repaints."""
-        width, height = self.outer_size
         if not self.is_attached:  # removed a moment ago, and painted once more: its styles are gone already
             return [Strip.blank(crop.width)] * crop.height
-        if self._painter is None or self._painter.look.width != width or len(self._lines) != height:
-            # A new size or theme, and this is the first that hears of it.
-            before = self._lines
-            self._compose_lines()
-            if len(before) == len(self._lines):
-                self._repaint(before)
-            if self._view.is_unsettled:
-                self._clock.mark(self)
-        return strips_in(crop, width, self._lines)
+        if self.canvas.is_outdated:  # a new size or theme, and this is the first that hears of it
+            if changed := self.canvas.compose():
+                self.refresh(*changed)
+            self.sight.note_rows()
+            if self.view.is_unsettled:
+                self.clock.mark(self)
+        return strips_in(crop, self.outer_size.width, self.canvas.lines)
 
     def render_line(self, y: int) -> Strip:
         """Return one row."""
@@ -350,69 +429,17 @@ class Transcript(Folding, can_focus=True):
     def notify_style_update(self) -> None:
         """Paint everything anew after a change of theme or focus."""
         super().notify_style_update()
-        self._painter = None
-        self._ground = None
+        self.canvas.forget_style()
 
     def on_mount(self) -> None:
         """Draw what came in while the screen was covered, when it is uncovered."""
-        self.watch(self.screen, "stack_updates", self._shown_again, init=False)
+        self.watch(self.screen, "stack_updates", lambda: self.clock.mark(self), init=False)
 
     def on_show(self) -> None:
-        """Draw what came in while the pane was hidden."""
-        self._clock.mark(self)
+        """Draw what came in while the pane was hidden, and tell that it came into sight."""
+        self.clock.mark(self)
+        self.post_message(self.Resized(self))
 
-    def _shown_again(self) -> None:
-        self._clock.mark(self)
-
-    def _compose_lines(self) -> None:
-        width, height = self.outer_size
-        if width < 1 or height < 1:
-            self._lines = []
-            return
-        painter = self._current_painter()
-        head = self.head(painter)[:height]
-        self._head_height = len(head)
-        room = height - len(head)
-        self._view.resize(painter.room, room)
-        lines: list[Line] = []
-        spans = self._view.frame()
-        caret = spans[-1] if self._view.has_caret and not self._clock.is_calm else None
-        for span in spans:
-            lines += span.layout.lines(span.start, span.end - (span is caret), painter)
-        if caret is not None:
-            lines.append(caret.layout.with_caret(caret.end - 1, painter))
-        lines = self._overlaid(lines, painter)
-        lines += [painter.blank] * (room - len(lines))
-        if not self._view.follow and lines:
-            new = self._view.rows_new
-            label = f" {BELOW} {new:,} new " if new else f" {BELOW} "
-            lines[-1] = painter.with_label(lines[-1], label)
-            lines = with_scroll_mark(lines, painter, *self._view.position())
-        self._lines = head + lines
-
-    def _current_painter(self) -> Painter:
-        width, filters = self.outer_size.width, tuple(self.app.get_line_filters())
-        shown = width, self._color, self._color_name, self._has_divider, self.app.theme, filters
-        if self._painter is not None and shown == self._painted_for:
-            return self._painter
-        if self._ground is None:
-            self._ground = self.rich_style, self.background_colors[1]
-        base, background = self._ground
-        ground = ground_of(background, self.app.current_theme)
-        look = Look(
-            width=width,
-            base=base,
-            background=background,
-            color=readable(self._color, ground, self._color_name),
-            ground=ground,
-            has_divider=self._has_divider,
-            ascii_only=self._ascii_only,
-            filters=filters,
-        )
-        if self._painter is None or self._painter.look != look:
-            self._painter = Painter(look, self._component)
-        self._painted_for = shown
-        return self._painter
-
-    def _component(self, name: str) -> Style:
-        return self.get_component_rich_style(f"transcript--{name}")
+    def on_resize(self) -> None:
+        """Tell that it has another size."""
+        self.post_message(self.Resized(self))

@@ -186,17 +186,17 @@ def test_every_match_is_marked_at_every_width(text: str, width: int, word: str) 
 async def test_matches_are_marked_and_the_current_one_stronger_over_wrapped_rows_too() -> None:
     pane, hand = a_pane("some words that wrap, some words that do not")
     async with Reader(pane).run_test(size=(14, 8)) as pilot:
-        pane.find("words that")
+        pane.reader.find("words that")
         hand.turn_until_clean()
         await pilot.pause()
         assert screen_of(pane)[1:5] == [" some words", " that wrap,", " some words", " that do not"]
         assert marks(pane, "found") == ["words", "that", "words", "that"]
-        pane.find_step(1)
+        pane.reader.find_step(1)
         hand.turn_until_clean()
         await pilot.pause()
         assert marks(pane, "found-current")[:2] == ["words", "that"]
         assert marks(pane, "found") == ["words", "that"]
-        pane.find("")
+        pane.reader.find("")
         hand.turn_until_clean()
         await pilot.pause()
         assert marks(pane, "found") == []
@@ -205,10 +205,10 @@ async def test_matches_are_marked_and_the_current_one_stronger_over_wrapped_rows
 async def test_cells_of_a_narrow_table_are_marked() -> None:
     pane, hand = a_pane("| name | what it is |\n|--|--|\n| one | a thing that wraps |\n| two | thing |")
     async with Reader(pane).run_test(size=(22, 14)) as pilot:
-        pane.find("that wraps")
+        pane.reader.find("that wraps")
         hand.turn_until_clean()
         await pilot.pause()
-        assert pane.found == Found(0, 1, True)
+        assert pane.reader.found == Found(0, 1, True)
         assert "".join(marks(pane, "found")).replace(" ", "") == "thatwraps"
 
 
@@ -217,26 +217,26 @@ async def test_stepping_goes_round_brings_the_match_into_sight_and_stops_followi
     app = Reader(pane)
     async with app.run_test(size=(30, 12)) as pilot:
         hand.turn_until_clean()
-        pane.find("message 1")
+        pane.reader.find("message 1")
         hand.turn_until_clean()
-        assert pane.found == Found(0, 11, True)
-        pane.find_step(1)  # none is in sight or below: round to the first
+        assert pane.reader.found == Found(0, 11, True)
+        pane.reader.find_step(1)  # none is in sight or below: round to the first
         hand.turn_until_clean()
         await pilot.pause()
-        assert pane.found == Found(1, 11, True)
+        assert pane.reader.found == Found(1, 11, True)
         assert screen_of(pane)[1].endswith("message 1")
         assert not pane.follow
-        pane.find_step(1)
+        pane.reader.find_step(1)
         hand.turn_until_clean()
         await pilot.pause()
-        assert pane.found.current == 2
+        assert pane.reader.found.current == 2
         assert screen_of(pane)[4].endswith("message 10")
-        assert pane.current_message == 10
-        pane.find_step(-1)
-        pane.find_step(-1)
+        assert pane.reader.current_message == 10
+        pane.reader.find_step(-1)
+        pane.reader.find_step(-1)
         hand.turn_until_clean()
         await pilot.pause()
-        assert pane.found.current == 11
+        assert pane.reader.found.current == 11
         assert any(row.endswith("message 19") for row in screen_of(pane))
         assert app.told[-1] == Found(11, 11, True)
 
@@ -245,38 +245,38 @@ async def test_a_step_that_comes_before_anything_is_found_is_made_when_something
     pane, hand = a_pane("some words", *["and " * 200] * 500)
     async with Reader(pane).run_test(size=(30, 12)) as pilot:
         hand.turn_until_clean()
-        pane.find("words")
-        pane.find_step(1)
-        assert pane.found == Found(0, 0, False)
+        pane.reader.find("words")
+        pane.reader.find_step(1)
+        assert pane.reader.found == Found(0, 0, False)
         hand.turn_until_clean()
         await pilot.pause()
-        assert pane.found == Found(1, 1, True)
+        assert pane.reader.found == Found(1, 1, True)
         assert screen_of(pane)[1] == "▸some words"
 
 
 async def test_a_repaired_text_is_searched_anew() -> None:
     pane, hand = a_pane("words", "words and words")
     async with Reader(pane).run_test(size=(30, 12)):
-        pane.find("words")
+        pane.reader.find("words")
         hand.turn_until_clean()
-        assert pane.found.total == 3
+        assert pane.reader.found.total == 3
         pane.text_replaced("1", "nothing")
         hand.turn_until_clean()
-        assert pane.found.total == 1
+        assert pane.reader.found.total == 1
         pane.text_added("1", " but words")
         hand.turn_until_clean()
-        assert pane.found.total == 2
+        assert pane.reader.found.total == 2
         pane.clear()
         pane.text_added("2", "new words")
         hand.turn_until_clean()
-        assert pane.found == Found(0, 1, True)
+        assert pane.reader.found == Found(0, 1, True)
 
 
 async def test_what_comes_while_searching_is_found_too() -> None:
     pane, hand = a_pane("words", is_closed=False)
     app = Reader(pane)
     async with app.run_test(size=(30, 12)) as pilot:
-        pane.find("words")
+        pane.reader.find("words")
         hand.turn_until_clean()
         for _ in range(3):
             pane.text_added("0", " wor")

@@ -10,6 +10,7 @@ from tests.widgets.drawing import screen_of
 from tests.widgets.transcript.test_counts import counted, frames, tokens
 from widgets.layout import Layout
 from widgets.painter import Look, Painter
+from widgets.transcript.agent_pane import AgentPane
 from widgets.transcript.message import Message
 from widgets.transcript.transcript import Transcript
 from widgets.transcript.view import View
@@ -66,12 +67,12 @@ async def test_a_new_row_is_the_only_one_that_is_composed(monkeypatch: pytest.Mo
 
 async def test_another_colour_or_theme_is_another_look(monkeypatch: pytest.MonkeyPatch) -> None:
     hand = Hand()
-    pane = Transcript(clock=hand.clock())
+    pane = AgentPane(clock=hand.clock())
     async with running(pane, (60, 20)) as pilot:
         pane.text_added("a", ABOVE)
         hand.turn_until_clean()
         looks = counted(monkeypatch, Look, "__init__")
-        pane.color = "#ff0000"
+        pane.header("Mika", "", "", "#ff0000")
         hand.turn_until_clean()
         assert len(looks) == 1
         before = pane.render_lines(Region(0, 0, 60, 20))

@@ -118,7 +118,7 @@ def test_a_message_says_when_its_height_may_have_changed() -> None:
         lambda: message.add("one"),
         lambda: message.settle(BUDGET),
         lambda: message.replace("two"),
-        lambda: message.retitle(""),
+        lambda: message.reopen(),
         lambda: message.close("cut", is_failure=False),
         lambda: message.know_rows(0, 3),
     ):

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from textual.binding import Binding
 
 from tests.widgets.apps import Hand
 from tests.widgets.drawing import screen_of
 from tests.widgets.transcript.test_selection import Mouse, Reader
-from widgets.transcript.reading import Reading
 from widgets.transcript.transcript import Transcript
 
 CODE = "".join(f"line {number}\n" for number in range(1, 41))
@@ -32,18 +30,18 @@ async def test_the_current_message_is_the_newest_in_sight_until_the_reader_choos
     app = Reader(pane)
     async with app.run_test(size=(30, 9)) as pilot:
         hand.turn_until_clean()
-        assert (pane.message_count, pane.current_message) == (3, 3)
+        assert (pane.reader.message_count, pane.reader.current_message) == (3, 3)
         assert signed(pane) == []
         await pilot.press("y")
         await Mouse(pilot, pane, hand).click(3, 5)
-        assert pane.current_message == 2
+        assert pane.reader.current_message == 2
         assert signed(pane) == ["▸round 2"]
         await pilot.press("y")
         assert app.copies == [("three", "message"), ("two", "message")]
         await pilot.press("end")
         hand.turn_until_clean()
         await pilot.pause()
-        assert pane.current_message == 3
+        assert pane.reader.current_message == 3
         assert signed(pane) == []
 
 
@@ -56,7 +54,7 @@ async def test_keys_go_from_message_to_message() -> None:
             await pilot.press(key)
             hand.turn_until_clean()
             await pilot.pause()
-            seen.append((pane.current_message, signed(pane)))
+            seen.append((pane.reader.current_message, signed(pane)))
         assert seen == [(number, [f"▸round {number}"]) for number in (5, 4, 3, 4)]
         assert not pane.follow
 
@@ -70,7 +68,7 @@ async def test_the_first_step_up_in_a_long_message_goes_to_its_beginning() -> No
         await pilot.pause()
         assert signed(pane) == ["▸round 2"]
         await pilot.press("shift+up")
-        assert pane.current_message == 1
+        assert pane.reader.current_message == 1
 
 
 @pytest.mark.parametrize(("number", "expected"), [(-3, 1), (2, 2), (999, 4)])
@@ -78,10 +76,10 @@ async def test_one_can_go_to_any_message(number: int, expected: int) -> None:
     pane, hand = a_pane(*["words"] * 4)
     async with Reader(pane).run_test(size=(30, 4)) as pilot:
         hand.turn_until_clean()
-        pane.go_to_message(number)
+        pane.reader.go_to_message(number)
         hand.turn_until_clean()
         await pilot.pause()
-        assert pane.current_message == expected
+        assert pane.reader.current_message == expected
         assert signed(pane) == [f"▸round {expected}"]
 
 
@@ -90,12 +88,12 @@ async def test_an_empty_pane_has_nothing_to_go_to_and_nothing_to_copy() -> None:
     app = Reader(pane)
     async with app.run_test(size=(30, 4)) as pilot:
         hand.turn_until_clean()
-        pane.go_to_message(1)
-        pane.find("words")
-        pane.find_step(1)
+        pane.reader.go_to_message(1)
+        pane.reader.find("words")
+        pane.reader.find_step(1)
         await pilot.press("shift+up", "y", "Y")
         await Mouse(pilot, pane, hand).drag((1, 1), (4, 2))
-        assert pane.current_message == 0
+        assert pane.reader.current_message == 0
         assert app.copies == [("", "message"), ("", "code")]
 
 
@@ -104,7 +102,7 @@ async def test_a_message_is_copied_as_it_was_sent_also_what_is_not_split_yet() -
     pane, hand = a_pane(text)
     async with Reader(pane).run_test(size=(30, 4)):
         hand.turn()
-        assert pane.message_text() == text
+        assert pane.reader.message_text() == text
 
 
 @pytest.mark.parametrize(
@@ -126,7 +124,7 @@ async def test_a_code_block_is_copied_without_what_stands_around_it(text: str, c
     pane, hand = a_pane(text)
     async with Reader(pane).run_test(size=(60, 12)):
         hand.turn_until_clean()
-        assert pane.code_text() == code
+        assert pane.reader.code_text() == code
 
 
 async def test_the_code_block_that_was_clicked_or_found_is_the_one_that_is_copied() -> None:
@@ -138,20 +136,8 @@ async def test_the_code_block_that_was_clicked_or_found_is_the_one_that_is_copie
         row = next(index for index, row in enumerate(screen_of(pane)) if "first" in row)
         await Mouse(pilot, pane, hand).click(5, row)
         await pilot.press("Y")
-        pane.find("second")
+        pane.reader.find("second")
         hand.turn_until_clean()
-        pane.find_step(1)
+        pane.reader.find_step(1)
         await pilot.press("Y")
         assert app.copies == [("third", "code"), ("first", "code"), ("second", "code")]
-
-
-def test_every_key_of_the_reader_can_be_changed_by_a_keymap() -> None:
-    ids = {binding.id for binding in Reading.BINDINGS if isinstance(binding, Binding)}
-    assert ids == {
-        "pane.copy_message",
-        "pane.copy_code",
-        "pane.copy_selection",
-        "pane.clear_selection",
-        "pane.previous_message",
-        "pane.next_message",
-    }

@@ -13,6 +13,7 @@ from tests.widgets.apps import Hand, resize
 from tests.widgets.drawing import screen_of
 from tests.widgets.markdown.test_splitter import TEXTS, cut
 from widgets.transcript import selection as selection_module
+from widgets.transcript.happened import Happened
 from widgets.transcript.marks import MarkedLines
 from widgets.transcript.transcript import Transcript
 
@@ -27,7 +28,7 @@ class Reader(App[None]):
     def __init__(self, pane: Transcript) -> None:
         super().__init__()
         self.pane = pane
-        self.posted: list[Transcript.Happened] = []
+        self.posted: list[Happened] = []
 
     def compose(self) -> ComposeResult:
         yield self.pane
@@ -96,8 +97,8 @@ async def test_dragging_selects_the_source_of_what_it_covers() -> None:
         mouse = Mouse(pilot, pane, hand)
         assert screen_of(pane)[1:4] == [" some bold words", " that wrap", ""]
         await mouse.drag((6, 1), (3, 2), (4, 2))
-        assert pane.has_selection
-        assert pane.selected_text() == "bold words** that"
+        assert pane.reader.has_selection
+        assert pane.reader.selected_text() == "bold words** that"
         assert reversed_cells(pane)[1:3] == ["bold words", "that"]
         await pilot.press("y")
         assert app.copies == [("bold words** that", "selection")]
@@ -108,14 +109,14 @@ async def test_a_selection_stays_where_it_is_while_words_stream_and_the_width_ch
     async with Reader(pane).run_test(size=(17, 8)) as pilot:
         hand.turn_until_clean()
         await Mouse(pilot, pane, hand).drag((6, 1), (1, 2))
-        selected = pane.selected_text()
+        selected = pane.reader.selected_text()
         assert selected == "words that w"
         pane.text_added("b", "more\n" * 20)
         hand.turn_until_clean()
         await resize(pilot, 40, 8)
         hand.turn_until_clean()
         await pilot.pause()
-        assert pane.selected_text() == selected
+        assert pane.reader.selected_text() == selected
         assert "words that w" in reversed_cells(pane)
         assert not pane.follow
 
@@ -137,10 +138,10 @@ async def test_a_selection_reaches_over_messages_and_blocks_without_what_is_not_
         ]
         mouse = Mouse(pilot, pane, hand)
         await mouse.drag((11, 3), (3, 7))
-        assert pane.selected_text() == "item\n- second\n\ntwo"
+        assert pane.reader.selected_text() == "item\n- second\n\ntwo"
         assert reversed_cells(pane)[3:9] == ["item", "second", "", "", "two", ""]
         await mouse.drag((0, 0), (20, 8))
-        assert pane.selected_text() == "# One\n\n- first item\n- second\n\ntwo **b**"
+        assert pane.reader.selected_text() == "# One\n\n- first item\n- second\n\ntwo **b**"
 
 
 async def test_a_block_that_is_selected_whole_comes_with_its_signs() -> None:
@@ -149,9 +150,9 @@ async def test_a_block_that_is_selected_whole_comes_with_its_signs() -> None:
         hand.turn_until_clean()
         mouse = Mouse(pilot, pane, hand)
         await mouse.drag((1, 1), (25, 1))
-        assert pane.selected_text() == "**bold** and `code`"
+        assert pane.reader.selected_text() == "**bold** and `code`"
         await mouse.drag((1, 1), (4, 1))
-        assert pane.selected_text() == "bold"
+        assert pane.reader.selected_text() == "bold"
 
 
 async def test_a_table_is_selected_line_by_line() -> None:
@@ -159,7 +160,7 @@ async def test_a_table_is_selected_line_by_line() -> None:
     async with Reader(pane).run_test(size=(30, 8)) as pilot:
         hand.turn_until_clean()
         await Mouse(pilot, pane, hand).drag((5, 3), (1, 4))
-        assert pane.selected_text() == "| 1 | 2 |\n| 3 | 4 |"
+        assert pane.reader.selected_text() == "| 1 | 2 |\n| 3 | 4 |"
 
 
 async def test_wide_characters_are_selected_whole() -> None:
@@ -168,10 +169,10 @@ async def test_wide_characters_are_selected_whole() -> None:
         hand.turn_until_clean()
         mouse = Mouse(pilot, pane, hand)
         await mouse.drag((4, 1), (7, 1))
-        assert pane.selected_text() == "位的分"
+        assert pane.reader.selected_text() == "位的分"
         assert reversed_cells(pane)[1] == "位的分"
         await mouse.drag((13, 1), (15, 1))
-        assert pane.selected_text() == "👩‍👩‍👧 x"
+        assert pane.reader.selected_text() == "👩‍👩‍👧 x"
 
 
 async def test_two_clicks_select_a_word_three_a_block() -> None:
@@ -180,11 +181,11 @@ async def test_two_clicks_select_a_word_three_a_block() -> None:
         hand.turn_until_clean()
         mouse = Mouse(pilot, pane, hand)
         await mouse.click(8, 1, times=2)
-        assert pane.selected_text() == "bold"
+        assert pane.reader.selected_text() == "bold"
         await mouse.click(8, 1, times=3)
-        assert pane.selected_text() == "some **bold words** that wrap"
+        assert pane.reader.selected_text() == "some **bold words** that wrap"
         await mouse.click(5, 6, times=3)
-        assert pane.selected_text() == "x = 1\n\ty"
+        assert pane.reader.selected_text() == "x = 1\n\ty"
 
 
 async def test_a_click_selects_nothing_and_shift_extends() -> None:
@@ -194,12 +195,12 @@ async def test_a_click_selects_nothing_and_shift_extends() -> None:
         hand.turn_until_clean()
         mouse = Mouse(pilot, pane, hand)
         await mouse.click(3, 1)
-        assert not pane.has_selection
+        assert not pane.reader.has_selection
         assert app.posted == []
         await mouse.click(6, 1, shift=True)
-        assert pane.selected_text() == "me w"
+        assert pane.reader.selected_text() == "me w"
         await mouse.click(9, 1)
-        assert not pane.has_selection
+        assert not pane.reader.has_selection
         assert [type(event) for event in app.posted] == [Transcript.SelectionChanged] * 2
 
 
@@ -209,13 +210,13 @@ async def test_escape_and_ctrl_c_belong_to_the_selection_only_while_there_is_one
     async with app.run_test(size=(30, 5)) as pilot:
         hand.turn_until_clean()
         assert not pane.check_action("clear_selection", ())
-        assert not pane.check_action("copy_selection", ())
+        assert not pane.check_action("copy", ("selection",))
         await Mouse(pilot, pane, hand).drag((1, 1), (4, 1))
         await pilot.press("ctrl+c")
         assert app.copies == [("some", "selection")]
         await pilot.press("escape")
-        assert not pane.has_selection
-        assert pane.selected_text() == ""
+        assert not pane.reader.has_selection
+        assert pane.reader.selected_text() == ""
         hand.turn_until_clean()
         await pilot.pause()
         assert reversed_cells(pane) == [""] * 5
@@ -227,21 +228,21 @@ async def test_dragging_over_an_edge_scrolls_as_long_as_the_button_is_down() -> 
         hand.turn_until_clean()
         assert screen_of(pane)[0] == "   • 35"
         mouse = Mouse(pilot, pane, hand)
-        pane.on_mouse_down(events.MouseDown(pane, 5, 0, 0, 0, 1, False, False, False))
-        pane.on_mouse_move(events.MouseMove(pane, 4, -2, 0, 0, 1, False, False, False))
+        pane.pointer.press(events.MouseDown(pane, 5, 0, 0, 0, 1, False, False, False))
+        pane.pointer.move(events.MouseMove(pane, 4, -2, 0, 0, 1, False, False, False))
         for _ in range(5):
             hand.turn()
         await pilot.pause()
         assert hand.waiting
-        pane.on_mouse_up(events.MouseUp(pane, 4, -2, 0, 0, 1, False, False, False))
+        pane.pointer.release(events.MouseUp(pane, 4, -2, 0, 0, 1, False, False, False))
         hand.turn_until_clean()
         await pilot.pause()
         top = int(screen_of(pane)[0].split()[1])
         assert top <= 27
-        assert pane.selected_text().splitlines()[1] == f"- {top + 1}"
+        assert pane.reader.selected_text().splitlines()[1] == f"- {top + 1}"
         assert not pane.follow
         await mouse.click(5, 2)
-        assert not pane.has_selection
+        assert not pane.reader.has_selection
 
 
 async def test_a_selection_can_be_seen_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,8 +261,8 @@ async def test_clearing_the_pane_clears_the_selection() -> None:
         hand.turn_until_clean()
         await Mouse(pilot, pane, hand).drag((1, 1), (4, 1))
         pane.clear()
-        assert not pane.has_selection
-        assert pane.message_text() == pane.code_text() == pane.selected_text() == ""
+        assert not pane.reader.has_selection
+        assert pane.reader.message_text() == pane.reader.code_text() == pane.reader.selected_text() == ""
 
 
 @settings(max_examples=10)
@@ -277,23 +278,23 @@ async def test_any_drag_selects_source_and_never_fails(
             hand.turn_until_clean()
         cells = st.tuples(st.integers(0, width - 1), st.integers(0, 11))
         await Mouse(pilot, pane, hand).drag(data.draw(cells), data.draw(cells))
-        assert pane.selected_text().strip("\n") in text
+        assert pane.reader.selected_text().strip("\n") in text
 
 
 async def test_a_text_that_is_replaced_under_the_pointer_harms_nothing() -> None:
     pane, hand = a_pane("one\n\ntwo\n\n- three\n\nfour")
     async with Reader(pane).run_test(size=(30, 10)) as pilot:
         hand.turn_until_clean()
-        pane.find("four")
+        pane.reader.find("four")
         hand.turn_until_clean()
         pane.text_replaced("a", "x")
-        pane.find_step(1)
+        pane.reader.find_step(1)
         for event in (events.MouseDown, events.MouseMove, events.MouseUp, events.Click):
             await pilot._post_mouse_events([event], pane, (3, 7), button=1)
-        assert pane.code_text() == ""
+        assert pane.reader.code_text() == ""
         hand.turn_until_clean()
         await Mouse(pilot, pane, hand).drag((1, 1), (9, 1))
-        assert pane.selected_text() == "x"
+        assert pane.reader.selected_text() == "x"
 
 
 async def test_a_button_that_goes_up_outside_the_terminal_ends_selecting() -> None:
@@ -304,7 +305,7 @@ async def test_a_button_that_goes_up_outside_the_terminal_ends_selecting() -> No
         await mouse.send(events.MouseDown, 1, 1)
         await mouse.send(events.MouseMove, 4, 1)
         await pilot._post_mouse_events([events.MouseMove], pane, (9, 1), button=0)
-        assert pane.selected_text() == "some"
+        assert pane.reader.selected_text() == "some"
         assert pilot.app.mouse_captured is None
 
 
@@ -338,7 +339,7 @@ async def test_nothing_is_aligned_or_marked_while_nothing_is_selected(
 async def test_an_idle_pane_with_marks_asks_for_no_frame() -> None:
     pane, hand = a_pane("some words")
     async with Reader(pane).run_test(size=(30, 5)) as pilot:
-        pane.find("words")
+        pane.reader.find("words")
         await Mouse(pilot, pane, hand).drag((1, 1), (4, 1))
         hand.turn_until_clean()
         assert pane.draw() is False

@@ -15,9 +15,9 @@ def a_talk(*lines: tuple[str, str]) -> tuple[Transcript, Hand]:
     pane = Transcript(clock=hand.clock())
     for number, (name, text) in enumerate(lines, 1):
         key = str(number)
-        pane.line_opened(key, f"{name}\t18:02")
+        pane.turn_opened(key, f"{name}\t18:02", is_spoken=True)
         pane.text_replaced(key, text)
-        pane.line_closed(key)
+        pane.turn_closed(key)
     return pane, hand
 
 
@@ -26,9 +26,9 @@ TALK = (("you", "What rooms are running?"), ("agent", "Two: `Redis`,\n\n- and an
 
 async def test_a_line_is_one_row_and_goes_on_below_its_words() -> None:
     pane, hand = a_talk(*TALK)
-    pane.line_closed("2", tail="┄   (you cut in)", note="model 0.02 · answer 0.61 s")
-    pane.line_opened("n", "\t18:03")
-    pane.line_closed("n", note="┄ Bob joined")
+    pane.turn_closed("2", tail="┄   (you cut in)", note="model 0.02 · answer 0.61 s")
+    pane.turn_opened("n", "\t18:03", is_spoken=True)
+    pane.turn_closed("n", note="┄ Bob joined")
     async with running(pane, (80, 9)) as pilot:
         hand.turn_until_clean()
         await pilot.pause()
@@ -87,7 +87,7 @@ async def test_a_reader_gets_to_every_line_and_back(columns: int) -> None:
         assert pane.follow
         for number in (29, 28, 27):
             await pilot.press("shift+up")
-            assert pane.current_message == number
+            assert pane.reader.current_message == number
 
 
 async def test_what_is_selected_and_found_is_words_and_no_names() -> None:
@@ -97,10 +97,10 @@ async def test_what_is_selected_and_found_is_words_and_no_names() -> None:
         hand.turn_until_clean()
         await pilot.pause()
         await Mouse(pilot, pane, hand).drag((1, 0), (40, 0))
-        assert pane.selected_text() == "What rooms are running?"
-        pane.find("18:02")
+        assert pane.reader.selected_text() == "What rooms are running?"
+        pane.reader.find("18:02")
         hand.turn_until_clean()
-        assert pane.found.total == 0
-        pane.find("another")
+        assert pane.reader.found.total == 0
+        pane.reader.find("another")
         hand.turn_until_clean()
-        assert pane.found.total == 1
+        assert pane.reader.found.total == 1

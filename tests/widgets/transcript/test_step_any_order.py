@@ -43,16 +43,16 @@ def act(pane: Transcript, name: str, key: str, value: object) -> None:
         case "close", str(note):
             pane.turn_closed(key, note)
         case "toggle", None:
-            pane.toggle(key)
+            pane.folds.toggle(key)
         case "all", (bool() | None) as is_folded:
-            pane.fold_all(is_folded=is_folded)
+            pane.folds.fold_all(is_folded=is_folded)
         case "scroll", int(rows):
             pane.action_scroll_rows(rows)
         case "go", int(number):
-            pane.go_to_message(number)
+            pane.reader.go_to_message(number)
         case "find", str(needle):
-            pane.find(needle)
-            pane.find_step(1)
+            pane.reader.find(needle)
+            pane.reader.find_step(1)
         case _:
             pass  # to draw and to resize is up to the test
 
@@ -73,17 +73,17 @@ async def test_whatever_is_done_the_end_looks_as_if_it_had_always_been_so(
             if name == "draw":
                 hand.turn()
         hand.turn_until_clean()
-        pane.find("")
+        pane.reader.find("")
         pane.action_follow()
         hand.turn_until_clean()
         await pilot.pause()
         seen = screen_of(pane)
         fresh = Transcript(clock=hand.clock())
-        for message in pane._view.messages:
+        for message in pane.view.messages:
             text = message.whole_text()
             head = message.part(0)
             if head.kind == "step":
-                folded = pane.is_folded(message.key)
+                folded = pane.folds.is_folded(message.key)
                 fresh.step_opened(message.key, title=head.label, summary=head.summary, is_folded=folded)
             fresh.text_replaced(message.key, text)
             if message.is_closed:

@@ -59,9 +59,9 @@ async def test_a_click_on_a_head_row_folds_and_unfolds_the_step() -> None:
         await mouse.click(5, 1)
         assert heads(pane) == ["▸0", "▾1", "▸2", "▸3"]
         assert screen_of(pane)[2:5] == [" │ line 1.0", " │ line 1.1", " │ line 1.2"]
-        assert pane.step_at_reader() == "1"
+        assert pane.folds.step_at_reader() == "1"
         await mouse.click(5, 3)  # its body
-        assert not pane.is_folded("1")
+        assert not pane.folds.is_folded("1")
         await mouse.click(5, 1)
         await mouse.click(5, 1)
         await mouse.click(5, 9)  # below everything
@@ -77,14 +77,14 @@ async def test_the_reader_folds_the_step_he_chose_else_the_top_most_one_in_sight
     async with app.run_test(size=(40, 8)) as pilot:
         pane.focus()
         hand.turn_until_clean()
-        assert pane.step_at_reader() == "0"
-        assert pane.toggle() == "0"
+        assert pane.folds.step_at_reader() == "0"
+        assert pane.folds.toggle() == "0"
         hand.turn_until_clean()
         await pilot.press("shift+up", "shift+up", "shift+down")
         hand.turn_until_clean()
-        assert pane.step_at_reader() == "2"
+        assert pane.folds.step_at_reader() == "2"
         assert [row[:2] for row in screen_of(pane) if row.startswith("›")] == ["›▸"]
-        assert pane.toggle() == "2"
+        assert pane.folds.toggle() == "2"
         hand.turn_until_clean()
         await pilot.pause()
         assert app.toggled == [("0", False), ("2", False)]
@@ -99,10 +99,10 @@ async def test_choosing_a_step_in_sight_moves_nothing() -> None:
         await pilot.press("shift+up", "shift+up")
         hand.turn_until_clean()
         assert heads(pane) == before
-        assert pane.step_at_reader() == "27"
-        pane.go_to_message(3)
+        assert pane.folds.step_at_reader() == "27"
+        pane.reader.go_to_message(3)
         hand.turn_until_clean()
-        assert pane.step_at_reader() == "2"
+        assert pane.folds.step_at_reader() == "2"
         assert "▸2" in heads(pane)
 
 
@@ -111,9 +111,15 @@ async def test_a_pane_without_steps_has_none_to_fold() -> None:
     pane.text_added("words", "some words")
     async with Folds(pane).run_test(size=(40, 8)):
         hand.turn_until_clean()
-        assert pane.step_at_reader() == pane.toggle() == pane.toggle("words") == pane.toggle("nobody") == ""
-        pane.fold_all()
-        pane.fold("words", True)
+        assert (
+            pane.folds.step_at_reader()
+            == pane.folds.toggle()
+            == pane.folds.toggle("words")
+            == pane.folds.toggle("nobody")
+            == ""
+        )
+        pane.folds.fold_all()
+        pane.folds.fold("words", True)
         pane.step_titled("words", "other")
         hand.turn_until_clean()
         assert screen_of(pane)[:2] == ["", " some words▌"]
@@ -124,8 +130,8 @@ async def test_what_the_reader_unfolded_stays_so_over_a_hundred_updates() -> Non
     pane.step_opened("grows", title="run  make", is_folded=True)
     async with Folds(pane).run_test(size=(40, 30)):
         hand.turn_until_clean()
-        pane.toggle("grows")
-        pane.toggle("1")
+        pane.folds.toggle("grows")
+        pane.folds.toggle("1")
         body = ""
         for number in range(100):
             body += f"word {number}\n\n"
@@ -133,16 +139,16 @@ async def test_what_the_reader_unfolded_stays_so_over_a_hundred_updates() -> Non
             pane.step_opened("grows", title=f"run  about make {number}", is_folded=True)
             pane.text_replaced("grows", body if number % 7 else f"# {body}")
             pane.text_added("1", "more\n")
-            pane.fold("grows", True)
-            pane.fold("1", True)
+            pane.folds.fold("grows", True)
+            pane.folds.fold("1", True)
             add_step(pane, 100 + number)
             hand.turn()
-        assert not pane.is_folded("grows")
-        assert not pane.is_folded("1")
-        pane.toggle("grows")
-        pane.fold("grows", False)
+        assert not pane.folds.is_folded("grows")
+        assert not pane.folds.is_folded("1")
+        pane.folds.toggle("grows")
+        pane.folds.fold("grows", False)
         pane.text_added("grows", "more")
-        assert pane.is_folded("grows")
+        assert pane.folds.is_folded("grows")
 
 
 async def test_the_program_folds_what_the_reader_left_alone() -> None:
@@ -150,7 +156,7 @@ async def test_the_program_folds_what_the_reader_left_alone() -> None:
     app = Folds(pane)
     async with app.run_test(size=(40, 12)) as pilot:
         hand.turn_until_clean()
-        pane.fold("0", True)
+        pane.folds.fold("0", True)
         hand.turn_until_clean()
         await pilot.pause()
         assert heads(pane) == ["▸0", "▾1"]
@@ -163,10 +169,10 @@ async def test_all_steps_or_those_of_a_kind_fold_at_once() -> None:
         hand.turn_until_clean()
         seen = []
         for which in (None, "think", ["1"], None, None):
-            pane.fold_all(which)
+            pane.folds.fold_all(which)
             hand.turn_until_clean()
             seen.append("".join(head[0] for head in heads(pane)))
-        pane.fold_all("think", is_folded=True)
+        pane.folds.fold_all("think", is_folded=True)
         hand.turn_until_clean()
         seen.append("".join(head[0] for head in heads(pane)))
         assert seen == ["▾▾▾▾", "▸▾▸▾", "▸▸▸▾", "▸▸▸▸", "▾▾▾▾", "▸▾▸▾"]
@@ -176,12 +182,12 @@ async def test_folding_what_is_above_the_reader_moves_nothing() -> None:
     pane, hand = a_pane(40, 10, is_folded=False)
     async with Folds(pane).run_test(size=(40, 12)):
         hand.turn_until_clean()
-        pane.go_to_message(20)
+        pane.reader.go_to_message(20)
         pane.action_scroll_rows(4)
         hand.turn_until_clean()
         before = rows_of(pane)
         for number in range(10):
-            pane.fold(str(number), True)
+            pane.folds.fold(str(number), True)
             pane.text_added("39", "more\n")
         hand.turn_until_clean()
         assert rows_of(pane)[:-1] == before[:-1]
@@ -192,10 +198,10 @@ async def test_folding_what_the_reader_is_in_leaves_its_head_at_the_top() -> Non
     pane, hand = a_pane(40, 30, is_folded=False)
     async with Folds(pane).run_test(size=(40, 12)):
         hand.turn_until_clean()
-        pane.go_to_message(20)
+        pane.reader.go_to_message(20)
         pane.action_scroll_rows(15)
         hand.turn_until_clean()
-        pane.toggle("19")
+        pane.folds.toggle("19")
         hand.turn_until_clean()
         assert heads(pane)[0] == "▸19"
         assert not pane.follow
@@ -205,11 +211,11 @@ async def test_the_end_is_followed_over_folding() -> None:
     pane, hand = a_pane(20, 4)
     async with Folds(pane).run_test(size=(40, 12)):
         hand.turn_until_clean()
-        pane.toggle("18")
+        pane.folds.toggle("18")
         hand.turn_until_clean()
         assert pane.follow
         assert heads(pane)[-2:] == ["▾18", "▸19"]
-        pane.fold("19", False)
+        pane.folds.fold("19", False)
         hand.turn_until_clean()
         assert pane.follow
         assert screen_of(pane)[-1] == " │ line 19.3"
@@ -232,31 +238,31 @@ async def test_a_match_in_a_folded_step_is_counted_and_unfolds_when_the_reader_g
     app = Folds(pane)
     async with app.run_test(size=(40, 12)) as pilot:
         hand.turn_until_clean()
-        pane.find("line 7.2")
+        pane.reader.find("line 7.2")
         hand.turn_until_clean()
-        assert pane.found.total == 1
-        assert pane.is_folded("7")
-        pane.find_step(1)
+        assert pane.reader.found.total == 1
+        assert pane.folds.is_folded("7")
+        pane.reader.find_step(1)
         hand.turn_until_clean()
         await pilot.pause()
         assert app.toggled == [("7", False)]
         assert " │ line 7.2" in rows_of(pane)
         assert not pane.follow
-        pane.find("about 9")
-        pane.find_step(1)
+        pane.reader.find("about 9")
+        pane.reader.find_step(1)
         hand.turn_until_clean()
-        assert pane.is_folded("9")
-        assert pane.found.total == 1
+        assert pane.folds.is_folded("9")
+        assert pane.reader.found.total == 1
 
 
 async def test_a_title_that_changes_is_searched_anew() -> None:
     pane, hand = a_pane(3)
     async with Folds(pane).run_test(size=(40, 12)):
-        pane.find("other")
+        pane.reader.find("other")
         hand.turn_until_clean()
         pane.step_titled("1", "read  other words", "2 s")
         hand.turn_until_clean()
-        assert pane.found.total == 1
+        assert pane.reader.found.total == 1
 
 
 @pytest.mark.parametrize("is_folded", [True, False])
@@ -266,7 +272,7 @@ async def test_a_step_is_copied_as_it_was_given(is_folded: bool) -> None:
     async with app.run_test(size=(40, 30)) as pilot:
         pane.focus()
         hand.turn_until_clean()
-        pane.go_to_message(2)
+        pane.reader.go_to_message(2)
         await pilot.press("y")
         assert app.copies == [("```\nline 1.0\nline 1.1\nline 1.2\n```", "message")]
 
@@ -282,32 +288,32 @@ async def test_selecting_in_a_body_gives_its_text_without_the_line_before_it() -
         hand.turn_until_clean()
         mouse = Mouse(pilot, pane, hand)
         await mouse.drag((3, 1), (20, 3))
-        assert pane.selected_text() == "some words\n\n- one"
+        assert pane.reader.selected_text() == "some words\n\n- one"
         rows = screen_of(pane)
         first = next(at for at, row in enumerate(rows) if "line 1.0" in row)
         await mouse.drag((3, first), (30, first + 1))
-        assert pane.selected_text() == "line 1.0\nline 1.1"
-        pane.toggle("1")
+        assert pane.reader.selected_text() == "line 1.0\nline 1.1"
+        pane.folds.toggle("1")
         hand.turn_until_clean()
-        assert pane.selected_text() == "line 1.0\nline 1.1"
+        assert pane.reader.selected_text() == "line 1.0\nline 1.1"
 
 
 async def test_ten_thousand_steps_cost_what_is_in_sight() -> None:
     pane, hand = a_pane(STEPS)
     async with Folds(pane).run_test(size=(100, 40)):
         hand.turn_until_clean()
-        split = [message.key for message in pane._view.messages if message.complete]
+        split = [message.key for message in pane.view.messages if message.complete]
         assert split == []  # nothing of a folded body
-        pane.toggle("5000")
-        pane.toggle("9990")
+        pane.folds.toggle("5000")
+        pane.folds.toggle("9990")
         hand.turn_until_clean()
-        split = [message.key for message in pane._view.messages if message.complete]
+        split = [message.key for message in pane.view.messages if message.complete]
         assert split == ["9990"]
-        pane.fold_all(is_folded=False)
+        pane.folds.fold_all(is_folded=False)
         hand.turn_until_clean()
-        split = [message.key for message in pane._view.messages if message.complete]
+        split = [message.key for message in pane.view.messages if message.complete]
         assert len(split) <= 40  # what is in sight
-        assert pane._view.position()[1] >= STEPS
+        assert pane.view.position()[1] >= STEPS
 
 
 async def test_a_body_is_made_when_somebody_looks_for_it() -> None:
@@ -327,23 +333,23 @@ async def test_a_body_is_made_when_somebody_looks_for_it() -> None:
         pane.focus()
         hand.turn_until_clean()
         assert made == ["d"]
-        pane.toggle("a")
+        pane.folds.toggle("a")
         hand.turn_until_clean()
-        pane.toggle("a")
-        pane.toggle("a")
+        pane.folds.toggle("a")
+        pane.folds.toggle("a")
         hand.turn_until_clean()
         assert screen_of(pane)[1] == " │ the words of a"
-        pane.go_to_message(2)
+        pane.reader.go_to_message(2)
         await pilot.press("y")
         assert app.copies == [("the words of b", "message")]
         assert made == ["d", "a", "b"]
-        pane.find("words of c")
+        pane.reader.find("words of c")
         hand.turn_until_clean()
-        assert pane.found.total == 1
+        assert pane.reader.found.total == 1
         pane.body_later("c", lambda: "other words of c")
         hand.turn_until_clean()
-        assert pane.found.total == 1
+        assert pane.reader.found.total == 1
         pane.text_added("c", " and more")
-        pane.find_step(1)
+        pane.reader.find_step(1)
         hand.turn_until_clean()
         assert " │ other words of c and more" in screen_of(pane)

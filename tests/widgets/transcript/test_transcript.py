@@ -212,10 +212,9 @@ async def test_it_works_at_any_size(size: tuple[int, int]) -> None:
 
 async def test_a_pane_that_is_not_laid_out_takes_text() -> None:
     hand = Hand()
-    pane = a_pane(hand)
+    pane = Transcript(clock=hand.clock(), color="#ff0000")
     pane.turn_opened("a")
     pane.text_added("a", "words before the first frame")
-    pane.color = "#ff0000"
     hand.turn_until_clean()
     async with running(pane, (40, 3)):
         assert "words before the first frame" in screen_of(pane)[1]
@@ -288,7 +287,11 @@ async def test_work_that_a_repaint_left_is_asked_of_the_clock() -> None:
 
 def test_every_key_can_be_changed_by_a_keymap() -> None:
     ids = {binding.id for binding in Transcript.BINDINGS if isinstance(binding, Binding)}
-    assert ids == {"pane.up", "pane.down", "pane.page_up", "pane.page_down", "pane.home", "pane.follow"}
+    assert ids == {
+        *("pane.up", "pane.down", "pane.page_up", "pane.page_down", "pane.home", "pane.follow"),
+        *("pane.copy_message", "pane.copy_code", "pane.copy_selection", "pane.clear_selection"),
+        *("pane.previous_message", "pane.next_message"),
+    }
 
 
 async def test_a_part_of_the_pane_can_be_rendered() -> None:

@@ -1,0 +1,109 @@
+"""The rows of a transcript as they stand on the screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from textual.color import Color
+from textual.geometry import Region
+
+from widgets.color import ground_of, readable
+from widgets.layout import Line
+from widgets.painter import Look, Painter
+from widgets.signs import BELOW
+from widgets.transcript.scroll_mark import with_scroll_mark
+
+if TYPE_CHECKING:
+    from widgets.transcript.transcript import Transcript
+
+
+class Canvas:
+    """Composes the rows of a transcript for its size, theme and colour, and knows which of them differ."""
+
+    def __init__(self, transcript: Transcript, *, color: str, has_divider: bool) -> None:
+        self._transcript = transcript
+        self.lines: list[Line] = []
+        self.head_height = 0  # rows above the messages
+        self.painter: Painter | None = None
+        self.color = color
+        self.who = ""  # picks a colour where ``color`` is none
+        self.has_divider = has_divider
+        self._ground: tuple[Style, Color] | None = None
+        self._painted_for: tuple[object, ...] = ()  # what the painter's look was made from
+
+    def forget_style(self) -> None:
+        """Paint everything anew: theme or focus changed."""
+        self.painter = None
+        self._ground = None
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the rows are of another size or theme than the transcript has now."""
+        width, height = self._transcript.outer_size
+        return self.painter is None or self.painter.look.width != width or len(self.lines) != height
+
+    def compose(self) -> list[Region] | None:
+        """Compose the rows anew. Return the regions that differ, None if their number is another one."""
+        before, self.lines = self.lines, self._composed()
+        if len(before) != len(self.lines):
+            return None
+        return [
+            Region(0, y, max(new.extent, old.extent), 1)
+            for y, (old, new) in enumerate(zip(before, self.lines, strict=True))
+            if new.strip is not old.strip and new != old
+        ]
+
+    def _composed(self) -> list[Line]:
+        transcript, view = self._transcript, self._transcript.view
+        width, height = transcript.outer_size
+        if width < 1 or height < 1:
+            return []
+        painter = self.current_painter()
+        head = transcript.head(painter)[:height]
+        self.head_height = len(head)
+        room = height - len(head)
+        view.resize(painter.room, room)
+        lines: list[Line] = []
+        spans = view.frame()
+        caret = spans[-1] if view.has_caret and not transcript.clock.is_calm else None
+        for span in spans:
+            lines += span.layout.lines(span.start, span.end - (span is caret), painter)
+        if caret is not None:
+            lines.append(caret.layout.with_caret(caret.end - 1, painter))
+        lines = transcript.reader.overlaid(lines, painter)
+        lines += [painter.blank] * (room - len(lines))
+        if not view.follow and lines:
+            label = f" {BELOW} {view.rows_new:,} new " if view.rows_new else f" {BELOW} "
+            lines[-1] = painter.with_label(lines[-1], label)
+            lines = with_scroll_mark(lines, painter, *view.position())
+        return head + lines
+
+    def current_painter(self) -> Painter:
+        """Return what paints the transcript as it is now."""
+        transcript = self._transcript
+        width, filters = transcript.outer_size.width, tuple(transcript.app.get_line_filters())
+        shown = width, self.color, self.who, self.has_divider, transcript.app.theme, filters
+        if self.painter is not None and shown == self._painted_for:
+            return self.painter
+        if self._ground is None:
+            self._ground = transcript.rich_style, transcript.background_colors[1]
+        base, background = self._ground
+        ground = ground_of(background, transcript.app.current_theme)
+        look = Look(
+            width=width,
+            base=base,
+            background=background,
+            color=readable(self.color, ground, self.who),
+            ground=ground,
+            has_divider=self.has_divider,
+            ascii_only=transcript.ascii_only,
+            filters=filters,
+        )
+        if self.painter is None or self.painter.look != look:
+            self.painter = Painter(look, self._component)
+        self._painted_for = shown
+        return self.painter
+
+    def _component(self, name: str) -> Style:
+        return self._transcript.get_component_rich_style(f"transcript--{name}")

@@ -1,0 +1,130 @@
+"""What of a transcript was and is in sight, and what is brought there while the reader does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.geometry import Region
+
+from widgets.transcript.reading import FOUND_SHARE
+from widgets.transcript.view import Place
+
+if TYPE_CHECKING:
+    from widgets.transcript.transcript import Transcript
+
+
+class Sight:
+    """Which messages of a transcript are on the screen, and which rows of one of them ever were."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self._view = transcript.view
+        self.is_brought = False  # the end was followed until something else was brought into sight
+        self._watched = ""  # the key of the message whose rows are noted as they are shown
+        self._shown: frozenset[tuple[int, int]] = frozenset()  # of it: (part, row), at the width of the view
+        self._shown_width = 0
+        self._tell: Callable[[], None] | None = None
+
+    def number_of(self, key: str) -> int:
+        """Return which message has that key, from 1; 0 for none."""
+        message = self._transcript.messages.get(key)
+        return 0 if message is None else self._view.messages.index(message) + 1
+
+    def has_head_of(self, number: int) -> bool:
+        """Whether the first row of message ``number``, from 1, is on the screen."""
+        self._fit_size()
+        return any(
+            place.message == number - 1
+            and place.part == 0
+            and place.row >= self._view.messages[number - 1].APART
+            for place in self._view.visible
+        )
+
+    # --- what was shown of a message -------------------------------------------------------------------
+
+    def note_rows_of(self, key: str, tell: Callable[[], None]) -> None:
+        """Note from now on which rows of that message are on the screen; ``tell`` is called once some are."""
+        if key != self._watched:
+            self._watched, self._shown, self._tell = key, frozenset(), tell
+            self.note_rows()
+
+    def forget(self) -> None:
+        """Note rows of no message any more."""
+        self._watched = ""
+
+    def note_rows(self) -> None:
+        """Note which rows of the watched message are on the screen now."""
+        if not self._watched:
+            return
+        number, view = self.number_of(self._watched), self._view
+        if not number or self._transcript.folds.is_folded(self._watched):
+            return
+        if self._shown_width != view.width:
+            self._shown_width, self._shown = view.width, frozenset()
+        # Where the end is not followed, a label lies over the last row.
+        places = view.visible if view.follow else view.visible[:-1]
+        self._shown |= {place[1:] for place in places if place.message == number - 1}
+        if self._shown and self._tell is not None:
+            tell, self._tell = self._tell, None
+            tell()
+
+    def has_shown_all(self, *, but_last: bool = False) -> bool:
+        """Whether each row of the watched message was on the screen, unfolded, since it has its width;
+        ``but_last``: its last block need not have been.
+        """
+        number = self.number_of(self._watched)
+        if not number or self._transcript.folds.is_folded(self._watched):
+            return False
+        message = self._view.messages[number - 1]
+        if not message.is_settled or self._shown_width != self._view.width:
+            return False
+        return self._first_not_shown(number - 1, message.part_count - but_last) is None
+
+    def show_what_was_not_shown(self) -> None:
+        """Bring the first row of the watched message that was never on the screen to its top, or show the end
+        if that is nearer.
+        """
+        number = self.number_of(self._watched)
+        parts = self._view.messages[number - 1].part_count if number else 0
+        place = self._first_not_shown(number - 1, parts)
+        if place is not None:
+            self._view.show(place, is_held=False)  # at the end its last row is seen, too
+            self._transcript.redraw()
+
+    def _first_not_shown(self, index: int, parts: int) -> Place | None:
+        for part in range(parts):
+            rows = len(self._view.layout_at(Place(index, part, 0)).rows)
+            first = 0 if part else self._view.messages[index].APART
+            for row in range(first, rows):
+                if (part, row) not in self._shown:
+                    return Place(index, part, row)
+        return None
+
+    # --- what is brought into sight --------------------------------------------------------------------
+
+    def bring(self, number: int) -> None:
+        """Show message ``number``, from 1, as far as there is room: its first row before the others."""
+        self._fit_size()
+        view, head = self._view, Place(number - 1, 0, 0)
+        if not view.is_ready or self._is_shown_best(head):
+            return
+        in_all = view.messages[head.message].height(view.width)
+        self.is_brought = self.is_brought or view.follow
+        view.show(head, above=max(0, min(view.height // FOUND_SHARE, view.height - in_all)))
+        self._transcript.redraw()
+
+    def _is_shown_best(self, head: Place) -> bool:
+        visible, last = self._view.visible, self._view.messages[head.message].part_count - 1
+        rows = self._view.layout_at(head._replace(part=last)).rows
+        is_whole = Place(head.message, last, len(rows) - 1) in visible
+        return visible[:1] == [head] or (is_whole and self.has_head_of(head.message + 1))
+
+    def follow_again(self) -> None:
+        """What was brought into sight is not needed any more: follow the end as before."""
+        if self.is_brought:
+            self._transcript.follow, self.is_brought = True, False
+
+    def _fit_size(self) -> None:
+        """Lay out for the size it has now, as painting would."""
+        self._transcript.render_lines(Region())
