@@ -1,34 +1,206 @@
-"""One setting written into the config file, and nothing else in it touched."""
+"""The config file changed as a person asked on a screen; every other line of it stays as it is.
+
+What is written is read again: where it does not say exactly what was meant, the file is left alone.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import stat
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tui.model.errors import ConfigError, not_written
 from agent_tui.model.inert import inert_line
-from tui.toml_tables import Value as Value
-from tui.toml_tables import first_that_reads_as, with_changed_table, without_table
 
-_HEADER: Final = re.compile(r"\s*\[")
-_COMMENT: Final = re.compile(r"\s*#")
-_TEXT: Final = r"""("(?:[^"\\]|\\.)*"|'[^']*')"""
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+Value = str | bool | int | float  # of a key in the config file
 NEW_FILE_MODE: Final = 0o600  # it may come to hold keys
 
 
 def keep_setting(path: Path, key: str, value: str) -> None:
-    """Let ``key = "value"`` stand in the config file, before its first table; all other bytes stay.
+    """Let ``key = "value"`` stand in the config file, before its first table.
 
     The file is replaced in one step and keeps its mode; a link stays one. Raises ``ConfigError`` when it
     cannot be read, is no TOML, or cannot be written.
     """
-    _edit(path, lambda old: with_setting(old, key, value))
+    _edit(path, lambda old: with_values(old, "", {key: value}))
+
+
+def add_table(path: Path, name: str, fields: Mapping[str, Value], *, is_private: bool = False) -> None:
+    """Let a new table ``[section.last]`` stand at the end of the config file.
+
+    With ``is_private`` nobody but its owner can read the file from then on. Raises ``ConfigError`` like
+    ``keep_setting``, and where that table is there already.
+    """
+    _edit(path, lambda old: with_table(old, name, fields), is_private=is_private)
+
+
+def change_table(
+    path: Path, name: str, fields: Mapping[str, Value | None], *, is_private: bool = False
+) -> None:
+    """Let the table ``[name]`` of the config file say ``fields``; ``None`` takes a key away.
+
+    ``is_private`` and errors as for ``add_table``.
+    """
+    _edit(path, lambda old: with_values(old, name, fields), is_private=is_private)
+
+
+def remove_table(path: Path, name: str) -> None:
+    """Take the table ``[section.last]`` out of the config file; errors as for ``keep_setting``."""
+    _edit(path, lambda old: without_table(old, name))
+
+
+# --- the text ----------------------------------------------------------------------------------------------
+
+
+def with_values(text: str, name: str, fields: Mapping[str, Value | None]) -> str:
+    """Return TOML ``text`` with ``fields`` in its table ``[name]``, "" for the settings before the first
+    table; ``None`` takes a key away. A table that is missing is added.
+
+    Raises ``TOMLDecodeError``, and ``ConfigError`` where it is written in a way that cannot be changed.
+    """
+    import tomlkit  # lazy, as everywhere here: only who saves a setting needs it
+
+    wanted = tomllib.loads(text)
+    old = _table(wanted, name)
+    if all(old.get(key) == value for key, value in fields.items()):
+        return text
+    said = {key: value for key, value in fields.items() if value is not None}
+    if name and not _is_there(wanted, name):
+        return with_table(text, name, said)
+    document = tomlkit.parse(_ended(text))
+    table: Any = document
+    for part in _parts(name):
+        table = table[part]
+    for key in old.keys() & fields.keys():
+        if key not in said:
+            del table[key]
+        elif old[key] != said[key]:
+            table[key] = said[key]
+    # What is new comes last: the document does not know where it stands.
+    for key in (key for key in said if key not in old):
+        _insert(table.value.body if name else document.body, key, said[key], _line_end(text))
+    for key in fields:
+        old.pop(key, None)
+    old.update(said)
+    lines = ", ".join(f"{key} = {tomlkit.item(value).as_string()}" for key, value in said.items())
+    return _read_as(wanted, document.as_string(), name, f"write {lines}")
+
+
+def with_table(text: str, name: str, fields: Mapping[str, Value]) -> str:
+    """Return TOML ``text`` with the table behind it; raises ``TOMLDecodeError``, ``ConfigError``."""
+    import tomlkit
+
+    wanted = tomllib.loads(text)
+    *outer, last = _parts(name)
+    if (outer and not isinstance(wanted.setdefault(outer[0], {}), dict)) or _is_there(wanted, name):
+        raise ConfigError(f"[{name}] cannot be added", "it is there already, or its section is no table")
+    _table(wanted, ".".join(outer))[last] = dict(fields)
+    end = _line_end(text)
+    added = tomlkit.dumps({outer[0]: {last: dict(fields)}} if outer else {last: dict(fields)})
+    made = f"{_ended(text)}{end if text.strip() else ''}{added.replace(chr(10), end)}"
+    return _read_as(wanted, made, name, "add")
+
+
+def without_table(text: str, name: str) -> str:
+    """Return TOML ``text`` without its table ``[section.last]``; comments around it stay.
+
+    Raises ``TOMLDecodeError``, and ``ConfigError`` where it cannot be taken out.
+    """
+    from tomlkit.items import Table, Whitespace
+
+    wanted = tomllib.loads(text)
+    section, last = _parts(name)
+    del wanted[section][last]
+    if not wanted[section]:
+        del wanted[section]
+    document = _parsed(text)
+    for key, outer in document.body:
+        if key is None or key.key != section or not isinstance(outer, Table):
+            continue
+        body = outer.value.body
+        for place, (inner, table) in enumerate(body):
+            if inner is not None and inner.key == last:
+                body[place] = (None, Whitespace(_tail(table.value.body) if isinstance(table, Table) else ""))
+    return _read_as(wanted, document.as_string(), name, "take it out")
+
+
+def _parsed(text: str) -> TOMLDocument:
+    import tomlkit
+
+    return tomlkit.parse(_ended(text))
+
+
+def _insert(body: list[Any], key: str, value: Value, end: str) -> None:
+    """Put a line behind the last one of a table that says something, or before its first table and the
+    comment above that.
+    """
+    import tomlkit
+    from tomlkit.items import AoT, Comment, SingleKey, Table, Whitespace
+
+    first = next((n for n, (_, one) in enumerate(body) if isinstance(one, (Table, AoT))), len(body))
+    said = [n for n, (named, _) in enumerate(body[:first]) if named is not None]
+    place = said[-1] + 1 if said else first
+    if not said and first < len(body):
+        while place and isinstance(body[place - 1][1], Comment):
+            place -= 1
+        while place and isinstance(body[place - 1][1], Whitespace):
+            place -= 1
+    line = tomlkit.item(value)
+    line.trivia.trail = end
+    body.insert(place, (SingleKey(key), line))
+    if place + 1 < len(body) and not isinstance(body[place + 1][1], Whitespace):
+        body.insert(place + 1, (None, Whitespace(end)))
+
+
+def _tail(body: Sequence[Any]) -> str:
+    """Return what stands behind the last line of a table that says something: comments of the next one."""
+    said = [n for n, (key, _) in enumerate(body) if key is not None]
+    tail = body[said[-1] + 1 if said else 0 :]
+    return "".join(item.as_string() for _, item in tail).lstrip("\r\n")
+
+
+def _read_as(wanted: Mapping[str, Any], made: str, name: str, advice: str) -> str:
+    try:
+        if tomllib.loads(made) == wanted:
+            return made
+    except tomllib.TOMLDecodeError:
+        pass
+    where = f"[{name}]" if name else "this setting"
+    raise ConfigError(f"{where} is written in a way that cannot be changed here", f"{advice} by hand")
+
+
+def _parts(name: str) -> list[str]:
+    return name.split(".", 1) if name else []
+
+
+def _table(table: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the table ``[name]`` of one, an empty one where there is none."""
+    for part in _parts(name):
+        inner = table.get(part)
+        table = inner if isinstance(inner, dict) else {}
+    return table
+
+
+def _is_there(table: dict[str, Any], name: str) -> bool:
+    *outer, last = _parts(name)
+    return last in _table(table, ".".join(outer))
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + _line_end(text)
+
+
+# --- the file ----------------------------------------------------------------------------------------------
 
 
 def _edit(path: Path, change: Callable[[str], str], *, is_private: bool = False) -> None:
@@ -42,91 +214,6 @@ def _edit(path: Path, change: Callable[[str], str], *, is_private: bool = False)
         raise ConfigError(f"{path}: not valid TOML", inert_line(str(error))) from error
     except OSError as error:
         raise not_written(f"{path}: cannot be written", error) from error
-
-
-def with_setting(text: str, key: str, value: str) -> str:
-    """Return TOML ``text`` with ``key`` (a bare word) set at its top; raises ``TOMLDecodeError``.
-
-    Only what reads back as the old settings and the new one is taken: a line that looks right may stand
-    within a text of several lines.
-    """
-    before = tomllib.loads(text)
-    wanted = {**before, key: value}
-    if before == wanted:
-        return text
-    written = json.dumps(value, ensure_ascii=False)
-    tries = _replaced(text, key, written) if key in before else _inserted(text, key, written)
-    complaint = f"{key} is written in a way that cannot be changed here"
-    return first_that_reads_as(wanted, tries, complaint, f"write {key} = {written}")
-
-
-def add_table(path: Path, name: str, fields: Mapping[str, Value], *, is_private: bool = False) -> None:
-    """Let a new table ``[name]`` (dotted bare words) stand at the end of the config file; the rest stays.
-
-    With ``is_private`` nobody but its owner can read the file from then on. Raises ``ConfigError`` like
-    ``keep_setting``, and where that table is there already.
-    """
-    _edit(path, lambda old: with_table(old, name, fields), is_private=is_private)
-
-
-def change_table(
-    path: Path, name: str, fields: Mapping[str, Value | None], *, is_private: bool = False
-) -> None:
-    """Let the table ``[name]`` of the config file say ``fields``; ``None`` takes a key away, the rest stays.
-
-    ``is_private`` and errors as for ``add_table``.
-    """
-    _edit(path, lambda old: with_changed_table(old, name, fields), is_private=is_private)
-
-
-def remove_table(path: Path, name: str) -> None:
-    """Take the table ``[name]`` out of the config file; raises ``ConfigError`` like ``keep_setting``."""
-    _edit(path, lambda old: without_table(old, name))
-
-
-def with_table(text: str, name: str, fields: Mapping[str, Value]) -> str:
-    """Return TOML ``text`` with the table behind it; raises ``TOMLDecodeError``, ``ConfigError``."""
-    before = tomllib.loads(text)
-    section, _, last = name.rpartition(".")
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
-    end = "\r\n" if "\r\n" in text else "\n"
-    gap = end if text.strip() else ""
-    above = text if not text or text.endswith("\n") else text + end
-    tried = above + gap + end.join((f"[{name}]", *lines, ""))
-    try:
-        wanted = {**before, section: {**before.get(section, {}), last: dict(fields)}}
-        if last not in before.get(section, {}) and tomllib.loads(tried) == wanted:
-            return tried
-    except (tomllib.TOMLDecodeError, TypeError):
-        pass  # the section is written in one line, or is no table
-    raise ConfigError(f"[{name}] cannot be added", "it is there already, or its section is in one line")
-
-
-def _replaced(text: str, key: str, written: str) -> Iterator[str]:
-    """Yield the text with each line changed that may be the one."""
-    line = re.compile(rf"""(?m)^([ \t]*(?:{key}|"{key}"|'{key}')[ \t]*=[ \t]*){_TEXT}""")
-    for found in line.finditer(text):
-        yield f"{text[: found.end(1)]}{written}{text[found.end() :]}"
-
-
-def _inserted(text: str, key: str, written: str) -> Iterator[str]:
-    """Yield the text with a line more: before the first table and the comment above that, else first."""
-    end = "\r\n" if "\r\n" in text else "\n"
-    lines = [line for line in re.split(r"(?<=\n)", text) if line]
-    header = next((n for n, line in enumerate(lines) if _HEADER.match(line)), len(lines))
-    has_header = header < len(lines)
-    while header and has_header and _COMMENT.match(lines[header - 1]):
-        header -= 1
-    above, below = "".join(lines[:header]), "".join(lines[header:])
-    if above and not above.endswith("\n"):
-        above += end
-    gap = end if has_header else ""
-    # Right above the empty line that parts the settings from the first table.
-    trimmed = above.rstrip("\r\n")
-    if has_header and trimmed:
-        above, gap = trimmed + end, above[len(trimmed) + len(end) :] or gap
-    yield f"{above}{key} = {written}{end}{gap}{below}"
-    yield f"{key} = {written}{end}{text}"
 
 
 def _replace(path: Path, content: bytes, *, is_private: bool) -> None:

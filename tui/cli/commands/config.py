@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 
 from agent_tui.config.file import Config, config_path, load, read_table
 from agent_tui.config.tool_rules import PATTERN_FORM, is_pattern
-from agent_tui.model.inert import inert_line
+from agent_tui.model.inert import inert_json, inert_line
 from agent_tui.redaction import hide_secrets
 from tui.cli import exits, output
 from tui.cli.output import MAX_LINE_CHARACTERS, OutputFormat
-from tui.toml_text import toml_text
 
 NO_KEY = "–"
+_TAG = re.compile("[\U000e0000-\U000e007f]")  # hostile, and beyond the four digits of a JSON escape
 
 
 def path() -> int:
@@ -30,6 +32,16 @@ def show() -> int:
     output.say(f"# {config_path()}")
     output.say(toml_text(hide_secrets(table)))
     return exits.DONE
+
+
+def toml_text(table: Mapping[str, object]) -> str:
+    """Return ``table``, as ``tomllib`` reads it, as TOML that reads back to the same values and holds nothing
+    that a terminal obeys.
+    """
+    import tomlkit  # lazy: only this needs it
+
+    text = _TAG.sub(lambda match: f"\\U{ord(match.group()):08x}", tomlkit.dumps(table))
+    return inert_json(text).rstrip("\n")
 
 
 def check() -> int:

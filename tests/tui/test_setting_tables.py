@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.model.errors import ConfigError
-from tui.setting import change_table, remove_table
-from tui.toml_tables import with_changed_table, without_table
+from tui.setting import change_table, remove_table, with_values, without_table
 
 FILE = """\
 # mine
@@ -49,7 +48,7 @@ LINES = st.sampled_from(
 
 
 def test_a_key_is_changed_one_added_and_one_taken_away_where_they_stand() -> None:
-    made = with_changed_table(
+    made = with_values(
         FILE, "providers.local", {"kind": "openai", "model": None, "base_url": "http://h/v1", "keyring": True}
     )
     assert made == (
@@ -60,7 +59,7 @@ def test_a_key_is_changed_one_added_and_one_taken_away_where_they_stand() -> Non
 
 
 def test_what_says_so_already_changes_nothing() -> None:
-    assert with_changed_table(FILE, "providers.local", {"kind": "ollama", "api_key": None}) == FILE
+    assert with_values(FILE, "providers.local", {"kind": "ollama", "api_key": None}) == FILE
 
 
 def test_a_table_goes_and_the_comments_of_the_others_stay() -> None:
@@ -75,14 +74,25 @@ def test_a_table_goes_and_the_comments_of_the_others_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ['[providers]\nlocal = { kind = "ollama" }\n', 'providers.local.kind = "ollama"\n'],
+    ("text", "changed"),
+    [
+        ('[providers]\nlocal = { kind = "ollama" } # m\n', '[providers]\nlocal = { kind = "google" } # m\n'),
+        ('providers.local.kind = "ollama"\n', 'providers.local.kind = "google"\n'),
+    ],
 )
-def test_a_table_written_otherwise_is_left_to_the_person(text: str) -> None:
+def test_a_table_written_in_another_way_stays_written_so(text: str, changed: str) -> None:
+    assert with_values(text, "providers.local", {"kind": "google"}) == changed
+
+
+def test_what_cannot_be_taken_out_is_left_to_the_person() -> None:
     with pytest.raises(ConfigError, match="by hand"):
-        with_changed_table(text, "providers.local", {"kind": "google"})
-    with pytest.raises(ConfigError, match="by hand"):
-        without_table(text, "providers.local")
+        without_table('providers = { local = { kind = "ollama" } }\n', "providers.local")
+
+
+def test_a_table_that_is_missing_is_added() -> None:
+    assert with_values("a = 1\n", "voice", {"input": "mic", "output": None}) == (
+        'a = 1\n\n[voice]\ninput = "mic"\n'
+    )
 
 
 @settings(deadline=None)  # a busy machine is slow, not wrong
@@ -101,7 +111,7 @@ def test_whatever_the_file_says_only_that_table_changes(lines: list[str], end: s
         "keyring": True,
         "url": "http://h",
     }
-    made = with_changed_table(text, "p.x", fields)
+    made = with_values(text, "p.x", fields)
     table = {**before["p"]["x"], **fields}
     assert tomllib.loads(made) == {
         **before, "p": {"x": {key: value for key, value in table.items() if value is not None}}

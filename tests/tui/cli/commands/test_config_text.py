@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.toml_text import toml_text
+from tui.cli.commands.config import toml_text
 
 SAMPLE = """
 theme = "dark"
