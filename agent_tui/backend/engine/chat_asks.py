@@ -95,8 +95,7 @@ class Asks:
         self._patterns = patterns
         self._rules: list[ToolRule] = []
         self._changing = asyncio.Lock()  # the rules, in the store and here
-        self._waiting: dict[Key, _Open] = {}
-        self._forms: dict[Key, _OpenForm] = {}
+        self._open: dict[Key, _Open | _OpenForm] = {}
         self._readers: Counter[str] = Counter()
         self._alone = Unwatched([(timing.unattended, self._deny_all)], timing.sleep)
 
@@ -163,9 +162,7 @@ class Asks:
         if not self._is_somebody_there(key[0]):
             return _settled(Denied(NOBODY))
         word: Waiting = asyncio.get_running_loop().create_future()
-        self._waiting[key] = _Open(call, arguments, place, ask, word)
-        word.add_done_callback(lambda _: self._waiting.pop(key, None))
-        self._look(key[0])
+        self._wait(key, _Open(call, arguments, place, ask, word))
         return word
 
     def fill_in(self, key: Key, form: ToolForm) -> asyncio.Future[FormAnswer]:
@@ -173,22 +170,20 @@ class Asks:
         if not self._is_somebody_there(key[0]):
             return _settled(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
         word: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
-        self._forms[key] = _OpenForm(form, word)
-        word.add_done_callback(lambda _: self._forms.pop(key, None))
-        self._look(key[0])
+        self._wait(key, _OpenForm(form, word))
         return word
 
-    def asks(self, key: Key) -> bool:
-        """Return whether the call waits for somebody's decision."""
-        one = self._waiting.get(key) or self._forms.get(key)
-        return one is not None and not one.word.done()
+    def _wait(self, key: Key, one: _Open | _OpenForm) -> None:
+        self._open[key] = one
+        one.word.add_done_callback(lambda _: self._open.pop(key, None))
+        self._look(key[0])
 
     async def answer(self, key: Key, word: Word, kinds: Collection[str]) -> None:
         """Give a person's word on a call in a conversation of one of these kinds. Raises ``Refused``: 422 for
         bad words or values that do not fit the form, 409 when the call was answered before; ``NotFound``.
         """
         await self._store.read(reads.conversation, key[0], kinds)
-        if not self.asks(key) and key[2] not in await self._store.read(calls, *key[:2]):
+        if key not in self._open and key[2] not in await self._store.read(calls, *key[:2]):
             raise NotFound(f"There is no call {key[2][:100]} in this conversation", status=404)
         await self.take(key, word)
 
@@ -197,19 +192,20 @@ class Asks:
         if word.decision not in (*DECISIONS, *FORM_DECISIONS):
             known = ", ".join((*DECISIONS, *FORM_DECISIONS))
             raise Refused("The decision is unknown", f"It is one of: {known}.", status=422)
-        is_form = key in self._forms
-        if self.asks(key) and is_form != (word.decision in FORM_DECISIONS):
-            fitting = ", ".join(FORM_DECISIONS if is_form else DECISIONS)
-            raise Refused("The decision does not fit what is asked", f"It is one of: {fitting}.", status=422)
-        if word.decision in FORM_DECISIONS:
-            self._take_form(key, word)
-        else:
-            await self._decide(key, word.decision, word.pattern, word.reason)
-
-    def _take_form(self, key: Key, word: Word) -> None:
-        one = self._forms.get(key)
+        one = self._open.get(key)
         if one is None or one.word.done():
-            raise Refused("The form is not asked any more", "It was answered before.", status=409)
+            what = "The form is not asked" if word.decision in FORM_DECISIONS else "The call does not ask"
+            raise Refused(f"{what} any more", "It was answered before.", status=409)
+        fitting = FORM_DECISIONS if isinstance(one, _OpenForm) else DECISIONS
+        if word.decision not in fitting:
+            detail = f"It is one of: {', '.join(fitting)}."
+            raise Refused("The decision does not fit what is asked", detail, status=422)
+        if isinstance(one, _OpenForm):
+            self._take_form(one, word)
+        else:
+            await self._decide(key[0], one, word)
+
+    def _take_form(self, one: _OpenForm, word: Word) -> None:
         action = FORM_DECISIONS[word.decision]
         if action != "accept":
             one.word.set_result(FormAnswer(action))
@@ -219,23 +215,22 @@ class Asks:
             raise Refused("The values do not fit the form", lines, status=422)
         one.word.set_result(FormAnswer("accept", dict(word.values)))
 
-    async def _decide(self, key: Key, decision: str, pattern: str, reason: str) -> None:
-        one = self._waiting.get(key)
-        if one is None or one.word.done() or one.is_taken:
+    async def _decide(self, room_id: str, one: _Open, word: Word) -> None:
+        if one.is_taken:
             raise Refused("The call does not ask any more", "It was answered before.", status=409)
-        if decision in ("conversation", "always"):
-            if not one.ask.pattern or pattern.strip() not in ("", one.ask.pattern):
+        if word.decision in ("conversation", "always"):
+            if not one.ask.pattern or word.pattern.strip() not in ("", one.ask.pattern):
                 detail = "A rule is kept for the very call that was shown, by the pattern of the ask."
                 raise Refused("The pattern is not that of this call", detail, status=422)
             one.is_taken = True
             try:
-                await self._keep(one, key[0] if decision == "conversation" else "")
+                await self._keep(one, room_id if word.decision == "conversation" else "")
             finally:
                 one.is_taken = False
         if not one.word.done():  # it was not stopped meanwhile
-            why = storable(reason[:MAX_REASON_CHARACTERS]).strip()
+            why = storable(word.reason[:MAX_REASON_CHARACTERS]).strip()
             denied = Denied(f"denied by the user: {why}" if why else "denied by the user")
-            one.word.set_result(denied if decision == "deny" else Allowed())
+            one.word.set_result(denied if word.decision == "deny" else Allowed())
         self._let_go()
 
     def rules(self) -> list[ToolRule]:
@@ -289,8 +284,10 @@ class Asks:
 
     def _let_go(self) -> None:
         """Other calls that wait may be allowed by now."""
-        for (room_id, _, _), one in list(self._waiting.items()):
-            if not one.word.done() and self.allows(room_id, one.call.name, one.arguments, one.place):
+        for (room_id, _, _), one in list(self._open.items()):
+            if isinstance(one, _OpenForm) or one.word.done():
+                continue
+            if self.allows(room_id, one.call.name, one.arguments, one.place):
                 one.word.set_result(Allowed())
 
     def _is_somebody_there(self, room_id: str) -> bool:
@@ -301,20 +298,21 @@ class Asks:
         self._alone.look(room_id, alone=alone)
 
     def _look_at_all(self) -> None:
-        for room_id in {key[0] for key in (*self._waiting, *self._forms)}:
+        for room_id in {key[0] for key in self._open}:
             self._look(room_id)
 
     def waits_in(self, room_id: str) -> bool:
         """Return whether a call in the conversation waits for somebody's word."""
-        return any(key[0] == room_id for key in (*self._waiting, *self._forms))
+        return any(key[0] == room_id for key in self._open)
 
     def _deny_all(self, room_id: str) -> None:
-        for key, one in list(self._forms.items()):
-            if key[0] == room_id and not one.word.done():
+        for key, one in list(self._open.items()):
+            if key[0] != room_id or one.word.done():
+                continue
+            if isinstance(one, _OpenForm):
                 one.word.set_result(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
-        for key, waiting in list(self._waiting.items()):
-            if key[0] == room_id and not waiting.word.done():
-                waiting.word.set_result(Denied(NOBODY))
+            else:
+                one.word.set_result(Denied(NOBODY))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agent_tui.backend.engine.chat_fields import Question, Recorded, title_of
-from agent_tui.backend.engine.chat_record import answer_recorded, person_recorded
-from agent_tui.backend.engine.record import USER_COLOR, USER_NAME
+from agent_tui.backend.engine.chat_record import answer_begun, answer_ended, conversation_changed
+from agent_tui.backend.engine.ending import Ending
+from agent_tui.backend.engine.record import USER_COLOR, USER_NAME, person_said
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store.messages import attachments_text, spoken_text
-from agent_tui.backend.store.rows import VOICE, ConversationRow, Link, TurnRow, UserSaid
+from agent_tui.backend.store.rows import (
+    VOICE,
+    ConversationRow,
+    ConversationSet,
+    Link,
+    NewEvent,
+    StepPut,
+    TurnRow,
+    UserSaid,
+)
 from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import Step, StepSet
 
 CUT_IN = "interject"
 
@@ -41,93 +52,81 @@ def begin(
     Raises ``NotFound`` for an unknown ``again``, ``continues`` or ``parent_id``, ``Refused`` (422) for one
     that no question can follow.
     """
-    round_ = row.round_open + 1
     said = None
     if question.again:
-        asked = links.get(question.again)
-        if asked is None or asked.role != "user":
-            raise NotFound(f"There is no question {question.again[:100]}", status=404)
-        parent = asked.id
+        parent = _known(links, question.again, "user", "question")
     elif question.continues:
-        cut = links.get(question.continues)
-        if cut is None or cut.role != "assistant":
-            raise NotFound(f"There is no answer {question.continues[:100]}", status=404)
-        parent = cut.id
+        parent = _known(links, question.continues, "assistant", "answer")
     else:
-        said = _said(row, links, question, question_id, round_, now)
+        follows = _followed(row, links, question.parent_id)
+        said = _said(row, question_id, question.content, follows, now)
+        said = replace(said, attachments=attachments_text(question.attachments))
         parent = said.id
-    if not row.name:
-        row = replace(row, name=title_of(question))
-    turn = TurnRow(
-        round=round_,
-        agent_id=row.agent.id,
-        attempt=1 + sum(link.parent == parent and link.role == "assistant" for link in links.values()),
-        message_id=answer_id,
-        created_at=now,
-        sender_name=row.agent.model,
-        parent=parent,
-        model=row.agent.model,
+    before = sum(link.parent == parent and link.role == "assistant" for link in links.values())
+    turn = replace(
+        _turn(row, answer_id, row.agent.model, parent, now),
+        attempt=1 + before,
         client_key=question.client_key,
         continues=question.continues,
     )
-    follows = parent if said is None else said.parent
-    return Begun(replace(row, head=answer_id, round_open=round_, updated_at=now), said, turn, follows)
+    row = replace(
+        row, name=row.name or title_of(question), head=answer_id, round_open=turn.round, updated_at=now
+    )
+    return Begun(row, said, turn, parent if said is None else said.parent)
 
 
 def recorded_message(row: ConversationRow, recorded: Recorded, message_id: str, now: str) -> Written:
     """Return what puts a message on record that was said in a voice session, behind the newest one."""
-    parent, row = row.head, replace(row, head=message_id, updated_at=now)
-    if not row.name:
-        row = replace(row, name=title_of(Question(recorded.content)))
-    spoken = spoken_text(recorded.spoken)
+    parent, spoken = row.head, spoken_text(recorded.spoken)
+    name = row.name or title_of(Question(recorded.content))
+    row = replace(row, name=name, head=message_id, updated_at=now)
     if recorded.role == "user":
-        said = UserSaid(
-            id=message_id,
-            round=row.round_open + 1,
-            text=recorded.content,
-            sender_name=USER_NAME,
-            sender_color=USER_COLOR,
-            created_at=now,
-            parent=parent,
-            spoken=spoken,
+        written = Written()
+        person_said(
+            row, replace(_said(row, message_id, recorded.content, parent, now), spoken=spoken), written
         )
-        return person_recorded(row, said)
-    row = replace(row, round_open=row.round_open + 1)
-    turn = TurnRow(
-        round=row.round_open,
-        agent_id=row.agent.id,
-        attempt=1,
-        message_id=message_id,
-        created_at=now,
-        sender_name=recorded.speaker or row.agent.model,
-        parent=parent,
-        model=recorded.speaker or row.agent.model,
-        spoken=spoken,
-    )
-    return answer_recorded(row, turn, recorded.content, CUT_IN if recorded.is_cut else "")
+        written.changes.append(ConversationSet({"name": row.name, "head": message_id}))
+        written.events.append(conversation_changed(row, running=False))
+        return written
+    turn = replace(_turn(row, message_id, recorded.speaker or row.agent.model, parent, now), spoken=spoken)
+    row = replace(row, round_open=turn.round)
+    step, written = Step("step-0", content=recorded.content), answer_begun(row, None, turn)
+    written.events.append(NewEvent.of(StepSet(message_id, step), message_id))
+    written.changes.append(StepPut(message_id, step, now))
+    written.add(answer_ended(row, turn, Ending((step,), cut=CUT_IN if recorded.is_cut else "")))
+    return written
 
 
-def _said(
-    row: ConversationRow,
-    links: Mapping[str, Link],
-    question: Question,
-    question_id: str,
-    round_: int,
-    now: str,
-) -> UserSaid:
-    parent = row.head if question.parent_id is None else question.parent_id
+def _known(links: Mapping[str, Link], message_id: str, role: str, what: str) -> str:
+    link = links.get(message_id)
+    if link is None or link.role != role:
+        raise NotFound(f"There is no {what} {message_id[:100]}", status=404)
+    return message_id
+
+
+def _followed(row: ConversationRow, links: Mapping[str, Link], parent_id: str | None) -> str:
+    """Return the message that a question follows; None: the newest one of the shown branch."""
+    parent = row.head if parent_id is None else parent_id
     if parent and parent not in links:
         raise NotFound(f"There is no message {parent[:100]} in this conversation", status=404)
     # What a person says by voice may have had no answer.
     if parent and links[parent].role != "assistant" and row.kind != VOICE:
         raise Refused("A question follows an answer", "parent_id names a question.", status=422)
-    return UserSaid(
-        id=question_id,
-        round=round_,
-        text=question.content,
-        sender_name=USER_NAME,
-        sender_color=USER_COLOR,
+    return parent
+
+
+def _said(row: ConversationRow, message_id: str, text: str, parent: str, now: str) -> UserSaid:
+    return UserSaid(message_id, row.round_open + 1, text, USER_NAME, USER_COLOR, now, parent=parent)
+
+
+def _turn(row: ConversationRow, message_id: str, speaker: str, parent: str, now: str) -> TurnRow:
+    return TurnRow(
+        round=row.round_open + 1,
+        agent_id=row.agent.id,
+        attempt=1,
+        message_id=message_id,
         created_at=now,
+        sender_name=speaker,
         parent=parent,
-        attachments=attachments_text(question.attachments),
+        model=speaker,
     )

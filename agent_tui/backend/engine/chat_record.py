@@ -16,7 +16,6 @@ from agent_tui.backend.store.rows import (
     ConversationSet,
     NewEvent,
     SpokenSet,
-    StepPut,
     TurnOpened,
     TurnRow,
     UserSaid,
@@ -75,25 +74,6 @@ def message_spoken(message_id: str, spoken: ev.Spoken) -> Written:
     """A message on record was spoken so."""
     event = NewEvent.of(ev.MessageSpoken(message_id, spoken), message_id)
     return Written([event], [SpokenSet(message_id, spoken_text(spoken))])
-
-
-def person_recorded(row: ConversationRow, said: UserSaid) -> Written:
-    """Words that no model of ours answers; ``row`` is the chat as it is from now on."""
-    written = Written()
-    person_said(row, said, written)
-    written.changes.append(ConversationSet({"name": row.name, "head": said.id}))
-    written.events.append(conversation_changed(row, running=False))
-    return written
-
-
-def answer_recorded(row: ConversationRow, turn: TurnRow, text: str, cut: str) -> Written:
-    """What an agent said that is no model of ours; ``row`` is the chat as it is from now on."""
-    written = answer_begun(row, None, turn)
-    step = Step("step-0", content=text)
-    written.events.append(NewEvent.of(ev.StepSet(turn.message_id, step), turn.message_id))
-    written.changes.append(StepPut(turn.message_id, step, turn.created_at))
-    written.add(answer_ended(row, turn, Ending((step,), cut=cut)))
-    return written
 
 
 def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending, before: Sequence[Step] = ()) -> Written:
