@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 import pytest
+from sqlalchemy import Connection
 
 from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import CHATS, ROOMS
+from agent_tui.backend.hub import Hub
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import Attachment
 from agent_tui.model.settings import Values
 from tests.backend.engine.chat_house import open_chats, speaks, told
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.scripted_model import FakeModels, ScriptedModel
+from tests.fakes.scripted_tools import ScriptedBox
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 async def refusal(status: int, what: Awaitable[object]) -> Refused:
@@ -319,3 +330,47 @@ async def test_rooms_and_chats_do_not_see_each_other(tmp_path: Path) -> None:
         await house.ask()
         async with aclosing(house.hub.read(house.id, 0)) as batches:
             assert (await anext(batches))[0].name == "message_stored"
+
+
+class HeldStore(FileStore):
+    """A store that tells runs where they stand only while ``held`` is set."""
+
+    held: asyncio.Event
+
+    async def read(
+        self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        if query == reads.state:
+            await self.held.wait()
+        return await super().read(query, *args, **kwargs)
+
+
+async def many_reads(engine: Engine, chat_id: str) -> None:
+    """Let whatever goes on in the chat come as far as it can."""
+    for _ in range(100):
+        await engine.show(CHATS, chat_id)
+
+
+async def test_a_question_that_comes_with_the_end_of_an_answer_is_answered_whole(tmp_path: Path) -> None:
+    """The run of the answer before is not quite over then, and has no business with the new one."""
+    store, model = HeldStore(tmp_path / "a.db"), ScriptedModel(lambda _: ["Aye."])
+    engine = Engine(store, Hub(store), FakeModels(model), ScriptedBox(), unwatched_seconds=None)
+    store.held = asyncio.Event()
+    store.held.set()
+    await engine.start(resume=False)
+    chat = await engine.create(CHATS, {})
+    await engine.chats.ask(chat.id, Question("One?"))
+    (await model.called(1)).finish()
+    store.held.clear()
+    await many_reads(engine, chat.id)
+    asking = asyncio.create_task(engine.chats.ask(chat.id, Question("Two?")))
+    await many_reads(engine, chat.id)
+    store.held.set()
+    await asking
+    await many_reads(engine, chat.id)
+    (await model.called(2)).finish()
+    await engine.chats.answered(chat.id)
+    messages = (await engine.messages(CHATS, chat.id, None, None)).messages
+    assert [(one.text, one.interrupted) for one in messages[2:]] == [("Two?", ""), ("Aye.", "")]
+    await engine.stop_all()
+    await store.close()

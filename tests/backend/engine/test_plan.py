@@ -13,6 +13,7 @@ from agent_tui.backend.engine.plan import (
     Fail,
     OpenRound,
     Pause,
+    Rest,
     Say,
     Skip,
     Speak,
@@ -21,6 +22,7 @@ from agent_tui.backend.engine.plan import (
     Turn,
     Wait,
     plan,
+    plan_answer,
 )
 from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.model.events import AgentInfo, QueuedMessage
@@ -394,3 +396,20 @@ def test_carrying_out_step_after_step_speaks_every_turn_once_and_ends(mode: str)
             case step:
                 pytest.fail(f"unexpected {step}")
     assert spoken == [(round_, f"id-{place}") for round_ in (1, 2) for place in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "speaking", "step"),
+    [
+        ([turn(0, "streaming")], {"id-0"}, Wait()),
+        ([turn(0, "completed")], {"id-0"}, Wait()),  # its end is on record, its task is not gathered yet
+        ([turn(0, "streaming")], set(), CloseTurns((turn(0, "streaming"),), "crash")),
+        ([turn(0, "interrupted", reason="crash")], set(), Rest()),
+        ([turn(0, "completed")], set(), Rest()),
+        ([], set(), Rest()),
+    ],
+)
+def test_a_chat_waits_for_its_answer_and_then_rests(
+    rows: list[TurnRow], speaking: set[str], step: Step
+) -> None:
+    assert plan_answer(replace(ROOM, kind="chat"), rows, "", speaking) == step
