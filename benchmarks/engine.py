@@ -17,13 +17,14 @@ from statistics import median, quantiles
 
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import ROOMS
-from agent_tui.backend.hub import Frame, Hub
+from agent_tui.backend.hub import Frame, Hub, in_dialect
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store.store import FileStore
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config.file import Config
 from agent_tui.model.events import RoomInfo
+from agent_tui.wire.rooms_encode import frame as frame_of
 from benchmarks.table import row
 
 TOKEN = "abcdef "
@@ -92,9 +93,9 @@ async def opened(talker: Talker) -> AsyncIterator[tuple[Engine, Hub]]:
 
 
 async def read(hub: Hub, room_id: str, until: str) -> list[tuple[float, Frame]]:
-    """Return the room's frames and when they came, up to the first one of that name."""
+    """Return what the room's readers are told, and when it came, up to the first frame of that name."""
     frames: list[tuple[float, Frame]] = []
-    async with aclosing(hub.read(room_id, 0)) as batches:
+    async with aclosing(in_dialect(hub.read(room_id, 0), frame_of)) as batches:
         async for batch in batches:
             now = time.perf_counter()
             frames += [(now, frame) for frame in batch]
