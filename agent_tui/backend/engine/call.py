@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from agent_tui.backend.engine.timing import Timing
@@ -24,6 +23,7 @@ from agent_tui.backend.models.model import (
     TextPiece,
     ThinkingPiece,
     UsagePiece,
+    close,
 )
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ModelError
@@ -185,7 +185,7 @@ class Call:
                 raise ModelError(title, advice) from error
             raise
         finally:
-            await _close(pieces)
+            await close(pieces)
 
     def _hear(self, piece: Piece) -> None:
         if isinstance(piece, NotePiece):
@@ -261,9 +261,3 @@ class Call:
     async def _until_taken(self) -> None:
         self._taken.clear()
         await self._taken.wait()
-
-
-async def _close(pieces: AsyncIterator[Piece]) -> None:
-    close = getattr(pieces, "aclose", None)  # a generator has it, an iterator need not
-    if close is not None:
-        await close()

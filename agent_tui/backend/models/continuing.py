@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass
 
 from agent_tui.backend.models.model import (
@@ -20,6 +19,7 @@ from agent_tui.backend.models.model import (
     StepPiece,
     TextPiece,
     ThinkingPiece,
+    close,
 )
 from agent_tui.model.errors import ModelError
 
@@ -68,38 +68,29 @@ class Continuing:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
         """Yield what is new; see ``Model.stream``."""
         rest = Rest(request.continues)
+        pieces = self.model.stream(request)
         try:
-            async with aclosing(_generated(self.model, request)) as pieces:
-                async for piece in pieces:
-                    match piece:
-                        case ApartPiece():
-                            rest.is_apart = True
-                        case TextPiece(text):
-                            if new := rest.take(text):
-                                yield TextPiece(new)
-                        case CallPiece() | ThinkingPiece() | StepPiece():
-                            if new := rest.end():
-                                yield TextPiece(new)
-                            yield piece
-                        case _:
-                            yield piece
+            async for piece in pieces:
+                match piece:
+                    case ApartPiece():
+                        rest.is_apart = True
+                    case TextPiece(text):
+                        if new := rest.take(text):
+                            yield TextPiece(new)
+                    case CallPiece() | ThinkingPiece() | StepPiece():
+                        if new := rest.end():
+                            yield TextPiece(new)
+                        yield piece
+                    case _:
+                        yield piece
         except ModelError:
             if new := rest.end():  # it was said before the call failed
                 yield TextPiece(new)
             raise
+        finally:
+            await close(pieces)
         if new := rest.end():
             yield TextPiece(new)
-
-
-async def _generated(model: Model, request: ModelRequest) -> AsyncGenerator[Piece]:
-    pieces = model.stream(request)
-    try:
-        async for piece in pieces:
-            yield piece
-    finally:
-        close = getattr(pieces, "aclose", None)  # a generator has it, an iterator need not
-        if close is not None:
-            await close()
 
 
 class Rest:

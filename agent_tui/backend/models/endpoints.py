@@ -41,11 +41,6 @@ class Endpoint:
     context_tokens: int = 0
     num_ctx: int = 0
 
-    @property
-    def is_local(self) -> bool:
-        """Whether it is on this machine."""
-        return is_local(self.base_url)
-
     def secrets(self) -> tuple[str, ...]:
         """Return every form in which what must not be shown may come back from a server."""
         _, login = without_login(self.base_url)
@@ -82,11 +77,11 @@ def endpoint_of(provider: ProviderConfig) -> Endpoint:
 
 def silence_seconds(provider: ProviderConfig) -> float:
     """Return for how long a provider may say nothing before its turn is given up."""
-    usual = LOCAL_SILENCE_SECONDS if is_local(provider.base_url) else SILENCE_SECONDS
+    usual = LOCAL_SILENCE_SECONDS if _is_local(provider.base_url) else SILENCE_SECONDS
     return provider.timeout or usual
 
 
-def is_local(base_url: str) -> bool:
+def _is_local(base_url: str) -> bool:
     """Say whether an address is on this machine."""
     try:
         return urlsplit(base_url).hostname in LOOPBACK_HOSTS
@@ -127,7 +122,7 @@ def with_key(endpoint: Endpoint) -> Endpoint:
 def tried(kind: str, base_url: str, key: str, key_name: str) -> Endpoint:
     """Return an endpoint that is not in the config file, for trying it out."""
     url = base_url or PROVIDER_URLS[kind]
-    seconds = LOCAL_SILENCE_SECONDS if is_local(url) else SILENCE_SECONDS
+    seconds = LOCAL_SILENCE_SECONDS if _is_local(url) else SILENCE_SECONDS
     return Endpoint("test", url, key, key_name, seconds, kind=kind)
 
 

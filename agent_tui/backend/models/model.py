@@ -185,6 +185,13 @@ class NotePiece:
 Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | StepPiece | CutPiece | ApartPiece | UsagePiece
 
 
+async def close(pieces: AsyncIterator[Piece]) -> None:
+    """Close an answer that is not read to its end; a generator can be closed, an iterator need not."""
+    aclose = getattr(pieces, "aclose", None)
+    if aclose is not None:
+        await aclose()
+
+
 class Model(Protocol):
     """A language model. ``name`` is what the panes show."""
 

@@ -39,7 +39,6 @@ from agent_tui.backend.models.endpoints import (
     unusable,
     without_login,
 )
-from agent_tui.backend.models.ends import ending
 from agent_tui.backend.models.listing import Listing
 from agent_tui.backend.models.model import (
     ApartPiece,
@@ -54,7 +53,7 @@ from agent_tui.backend.models.model import (
 from agent_tui.backend.models.ollama import OllamaTransport
 from agent_tui.backend.models.remote_errors import FAILURES, Teller, is_too_long
 from agent_tui.backend.models.remote_history import Kept, has_thoughts, told
-from agent_tui.backend.models.remote_pieces import Pieces
+from agent_tui.backend.models.remote_pieces import Pieces, ending
 from agent_tui.model.errors import ConfigError, ModelError
 from agent_tui.redaction import shown_url
 from agent_tui.tls import tls_context

@@ -158,14 +158,10 @@ class Teller:
 
     def too_long(self, model: str, tokens: int, *, has_tools: bool) -> ModelError:
         """What has to be told, however much is left out, is more than the model can be told."""
-        more = f"; providers.{self.endpoint.provider_id}.num_ctx raises that" if self.is_ollama else ""
+        is_ollama = self.endpoint.kind == "ollama"
+        more = f"; providers.{self.endpoint.provider_id}.num_ctx raises that" if is_ollama else ""
         also = "its answer and its tools" if has_tools else "its answer"
         return self._make(TOO_LONG, f"{model} takes {tokens:,} tokens, {also} among them{more}")
-
-    @property
-    def is_ollama(self) -> bool:
-        """Whether the provider is said to be an Ollama."""
-        return self.endpoint.kind == "ollama"
 
     def empty(self, model: str, *, out_of_tokens: bool) -> ModelError:
         """The model ended without having said a word."""

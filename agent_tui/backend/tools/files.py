@@ -97,7 +97,7 @@ class ListFiles(LookingTool):
                 lines.append(f"[… more than {MAX_ENTRIES:,}; name a folder or a glob]")
                 break
             lines.append(_line(entry))
-        return _output("\n".join(lines) or "[nothing]")
+        return ToolOutput("\n".join(lines) or "[nothing]")
 
 
 class ReadFile(LookingTool):
@@ -125,8 +125,8 @@ class ReadFile(LookingTool):
                 if scanned > MAX_SCANNED_BYTES:
                     raise ToolError(f"line {first:,} is further than {MAX_SCANNED_BYTES:,} bytes into {path}")
         if not lines:
-            return _output(f"[{'the file is empty' if not number else f'it has only {number:,} lines'}]")
-        return _output("\n".join(lines))
+            return ToolOutput(f"[{'the file is empty' if not number else f'it has only {number:,} lines'}]")
+        return ToolOutput("\n".join(lines))
 
 
 def refuse_binary(data: bytes, path: str) -> None:
@@ -149,7 +149,3 @@ def _line(entry: Entry) -> str:
         return f"{entry.path}  {entry.status.st_size:,} bytes"
     kind = "link" if stat.S_ISLNK(entry.status.st_mode) else "no ordinary file"
     return f"{entry.path}  [{kind}]"
-
-
-def _output(text: str) -> ToolOutput:
-    return ToolOutput(text, size=len(text.encode("utf-8", "replace")))

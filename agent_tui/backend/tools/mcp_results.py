@@ -45,10 +45,13 @@ async def output(result: CallToolResult, read: Read) -> ToolOutput:
     if not told.parts and result.structured_content is not None:
         told.parts.append(json.dumps(result.structured_content, ensure_ascii=False))
     text = "\n".join(told.parts)
-    size = len(text.encode("utf-8", "replace"))
     if result.is_error:
-        return ToolOutput(failure(text or "the tool failed and does not say why"), success=False, size=size)
-    return ToolOutput(text or "[nothing]", size=size, images=tuple(told.images))
+        why, size = (
+            failure(text or "the tool failed and does not say why"),
+            len(text.encode("utf-8", "replace")),
+        )
+        return ToolOutput(why, success=False, size=size)
+    return ToolOutput(text or "[nothing]", images=tuple(told.images))
 
 
 class _Told:

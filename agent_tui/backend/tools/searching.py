@@ -76,8 +76,7 @@ class SearchFiles(LookingTool):
                 break
         if not hits:
             return ToolOutput(f"[no hits in {searched:,} files]")
-        text = "\n".join([*hits, f"[{min(len(hits), MAX_HITS)} hits in {found:,} files]"])
-        return ToolOutput(text, size=len(text.encode("utf-8", "replace")))
+        return ToolOutput("\n".join([*hits, f"[{min(len(hits), MAX_HITS)} hits in {found:,} files]"]))
 
 
 def _compiled(pattern: str, *, is_blind: bool) -> regex.Pattern[str]:

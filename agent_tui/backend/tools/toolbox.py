@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.fetching import FetchUrl
@@ -14,7 +13,7 @@ from agent_tui.backend.tools.files import ListFiles, ReadFile
 from agent_tui.backend.tools.mcp_server import McpServer, ServerListed
 from agent_tui.backend.tools.mcp_tools import McpTool, how_many, offered
 from agent_tui.backend.tools.searching import SearchFiles
-from agent_tui.backend.tools.shell import COMMAND_SECONDS, RunCommand
+from agent_tui.backend.tools.shell import RunCommand
 from agent_tui.backend.tools.simple import Calculator, CurrentTime
 from agent_tui.backend.tools.tool import Permission, Tool, ToolError
 from agent_tui.backend.tools.writing import PatchFile, WriteFile
@@ -37,17 +36,9 @@ class Listed:
 class Toolbox:
     """The tools by name. MCP servers are started when somebody first asks what there is."""
 
-    def __init__(
-        self,
-        read: Callable[[], Config],
-        *,
-        command_seconds: float = COMMAND_SECONDS,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, read: Callable[[], Config]) -> None:
         """``read`` returns what the config file says now, the same object until that has changed."""
         self._read = read
-        self._command_seconds = command_seconds
-        self._now = now
         self._servers: tuple[McpServer, ...] = ()
         self._leaving: set[asyncio.Task[None]] = set()  # servers that the file names no more
         self._foreign: dict[str, McpTool] = {}
@@ -127,10 +118,10 @@ class Toolbox:
         self._config = config
         self.allow = config.tools.allow  # patterns of calls that run without asking
         ours: list[Tool] = [
-            *(CurrentTime(self._now), Calculator()),
+            *(CurrentTime(), Calculator()),
             *(ListFiles(), ReadFile(), SearchFiles(), WriteFile(), PatchFile()),
             FetchUrl(config.tools.private_hosts),
-            RunCommand(config.tools.pass_env, self._command_seconds),
+            RunCommand(config.tools.pass_env),
             *self._added,
         ]
         self._ours = {tool.spec.name: tool for tool in ours}
