@@ -21,6 +21,15 @@ def dump(value: Any) -> str:
     return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
+def json_object(text: str) -> dict[str, Any]:
+    """Return the JSON object that ``text`` is, an empty one for anything else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def steps_content(text: str) -> str:
     """Return the stored content of an agent's message whose only step is ``text``."""
     return dump({"steps": [{"id": "step-0", "index": 0, "type": "text", "content": text}]})
@@ -35,12 +44,7 @@ def content_text(content: str) -> str:
     """Return what a person reads: the text steps joined, else ``text``, else the content as it is."""
     if not content.startswith("{"):
         return content
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return content
-    if not isinstance(value, dict):
-        return content
+    value = json_object(content)
     steps = value.get("steps")
     if isinstance(steps, list):
         pieces = [
@@ -57,8 +61,4 @@ def content_success(content: str) -> bool:
     """
     if not content.lstrip().startswith("{"):
         return True
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return True
-    return bool(value.get("success", True)) if isinstance(value, dict) else True
+    return bool(json_object(content).get("success", True))

@@ -7,7 +7,6 @@ that tools wrote, lie in the workspace of that chat.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -47,6 +46,7 @@ from agent_tui.wire.agent_socket import (
     parse_frame,
 )
 from agent_tui.wire.agent_socket_encode import AgentSocketEncoder, error_frame
+from agent_tui.wire.content import json_object
 
 WRITERS = frozenset({"write_file", "patch_file"})  # tools whose result is a file
 MAX_FILE_BYTES = 1024 * 1024
@@ -263,9 +263,5 @@ class _Offers:
 
 
 def _path_in(arguments: str) -> str:
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return ""
-    path = value.get("path") if isinstance(value, dict) else None
+    path = json_object(arguments).get("path")
     return path if isinstance(path, str) else ""

@@ -11,10 +11,11 @@ from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.schema import misfit
-from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, cut, failure, structure, succeeded
+from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, cut, failure, structure
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace, without_limit
 from agent_tui.model.inert import inert_line
 from agent_tui.model.tool_forms import FormAnswer, ToolForm
+from agent_tui.wire.content import content_success
 
 MAX_ARGUMENT_CHARACTERS = 2_000_000
 
@@ -38,7 +39,7 @@ async def run_tool(tool: Tool, arguments: Mapping[str, Any], place: ToolPlace) -
     size = max(output.size, len(output.content.encode("utf-8", "replace")))
     # Half a character, as JSON can hold it, could not be stored or sent.
     content = _capped(output.content.encode("utf-8", "replace").decode("utf-8"))
-    return ToolOutput(content, succeeded(content), size, output.images)
+    return ToolOutput(content, content_success(content), size, output.images)
 
 
 def _in_no_hurry(place: ToolPlace, limit: asyncio.Timeout, seconds: float) -> ToolPlace:
@@ -89,7 +90,7 @@ def _capped(content: str) -> str:
     """Cut what is over; of a JSON object of ours or a server's what it says of success must survive that."""
     if len(content) <= MAX_OUTPUT_CHARACTERS:
         return content
-    if succeeded(content):
+    if content_success(content):
         return cut(content, MAX_OUTPUT_CHARACTERS)
     return structure({"success": False, "error": content}, "error")
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.model.inert import visible, visible_line
 from agent_tui.model.tool_forms import MAX_NUMBER, FieldType, FormField, FormOption, ToolForm, problems
+from agent_tui.wire.content import encodable
 
 MAX_FIELDS: Final = 50
 MAX_OPTIONS: Final = 200
@@ -107,7 +108,7 @@ def _options(schema: Mapping[str, Any]) -> tuple[FormOption, ...]:
 
 def _check_exact(text: str) -> None:
     """Raise ``ToolError`` where what goes back to the server could not be stored or sent."""
-    if len(text) > MAX_NAME_CHARACTERS or text.encode("utf-8", "replace").decode("utf-8") != text:
+    if len(text) > MAX_NAME_CHARACTERS or encodable(text) != text:
         raise ToolError("its form has a name or a choice that is too long or no text")
 
 
@@ -118,13 +119,9 @@ def _bound(schema: Mapping[str, Any], name: str) -> float | None:
 
 
 def _line(text: Any, most: int) -> str:
-    return _stored(visible_line(text.strip(), most)) if isinstance(text, str) else ""
+    return encodable(visible_line(text.strip(), most)) if isinstance(text, str) else ""
 
 
 def _cut(text: str, most: int) -> str:
-    text = _stored(text.strip())
+    text = encodable(text.strip())
     return text if len(text) <= most else f"{text[:most]}… (cut: {len(text):,} characters)"
-
-
-def _stored(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -30,17 +30,6 @@ def failure(reason: str) -> str:
     )
 
 
-def succeeded(content: str) -> bool:
-    """Return what a result says of itself: ``content.success`` of a JSON object that has it, else true."""
-    if content.lstrip()[:1] != "{":
-        return True
-    try:
-        said = json.loads(content)
-    except (ValueError, RecursionError):
-        return True
-    return bool(said.get("success", True)) if isinstance(said, dict) else True
-
-
 def structure(fields: dict[str, Any], long: str, limit: int = MAX_OUTPUT_CHARACTERS) -> str:
     """Return ``fields`` as JSON of at most ``limit`` characters; ``fields[long]`` is cut until it fits."""
     whole, room = str(fields[long]), limit

@@ -14,9 +14,10 @@ import pytest
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.calling import MAX_ARGUMENT_CHARACTERS
 from agent_tui.backend.tools.schema import checkable
-from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, cut, structure, succeeded
+from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, cut, structure
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace
 from agent_tui.model.events import ToolAsk
+from agent_tui.wire.content import content_success
 from tests.backend.tools.calls import run_text
 
 SCHEMA: dict[str, Any] = {
@@ -198,7 +199,7 @@ async def test_a_large_failure_is_still_a_failure() -> None:
     ],
 )
 def test_success_is_what_the_content_says(content: str, is_success: bool) -> None:
-    assert succeeded(content) is is_success
+    assert content_success(content) is is_success
 
 
 def test_structures_keep_their_form_when_they_are_cut() -> None:

@@ -10,7 +10,6 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from agent_tui.backend.models.demo.asked import Wish, asks_for_tools, is_hello, places_in, wishes_in
 from agent_tui.backend.models.demo.scripts import read
@@ -26,6 +25,7 @@ from agent_tui.backend.models.model import (
 )
 from agent_tui.config.agent_templates import language_of
 from agent_tui.model.inert import inert, inert_line
+from agent_tui.wire.content import json_object
 
 MAX_QUOTE_CHARACTERS = 100
 MAX_SHOWN_LINES = 20
@@ -210,15 +210,6 @@ def results_in(messages: Sequence[ChatMessage]) -> list[tuple[ToolCall, str]]:
         else:
             break
     return [(call, contents[call.id]) for call in calls if call.id in contents]
-
-
-def json_object(text: str) -> dict[str, Any]:
-    """Return the JSON object that ``text`` is, an empty one for anything else."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _bare(text: str) -> str:

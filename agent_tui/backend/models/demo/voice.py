@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
-from agent_tui.backend.models.demo.chat import json_object, results_in
+from agent_tui.backend.models.demo.chat import results_in
 from agent_tui.backend.models.demo.scripts import compiled, find, patterns, read
 from agent_tui.backend.models.model import CallPiece, ModelRequest, Piece, TextPiece
 from agent_tui.model.inert import inert_line
+from agent_tui.wire.content import json_object
 
 IntentName = Literal["list", "about", "pause", "resume", "help"]
 
