@@ -12,22 +12,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from agent_tui.ignored import MAX_IGNORE_BYTES, Ignored
 from agent_tui.model.events import Attachment
 from agent_tui.model.inert import inert, inert_line
 from tui.screens.words import count, say
 from widgets.units import size
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
 MOST: Final = 20  # attachments of one question (ours takes no more)
 MAX_BYTES: Final = 4_000_000  # of all of them; as JSON that is well within what is taken
 MAX_LISTED: Final = 100_000  # files of a folder that are offered
 MAX_DEPTH: Final = 20
-MAX_IGNORE_BYTES: Final = 100_000
 LISTING_SECONDS: Final = 5.0  # how long a listing is taken for true
 LONG_LINES: Final = 30  # a pasted text with more is an attachment
 LONG_CHARACTERS: Final = 2_000
@@ -36,8 +33,6 @@ MAX_PASTED_CHARACTERS: Final = 20_000  # of paths
 _NAMED: Final = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
 _BEGUN: Final = re.compile(r'(?<!\S)@(?:"([^"\n]*)|([^\s"]*))$')
 _TRAILING: Final = ".,;:!?)]}'\""
-
-Ignored = tuple[tuple[str, "GitIgnoreSpec"], ...]  # the folder that each .gitignore is in, and its rules
 
 
 class Unfit(Exception):
@@ -216,7 +211,7 @@ def _in_folder(begun: str, most: int) -> list[str]:
 
 def _below(top: Path) -> Iterator[str]:
     """Yield the files below a folder, nearer ones first, without those that .gitignore leaves out."""
-    waiting: deque[tuple[str, Ignored]] = deque([("", ())])
+    waiting: deque[tuple[str, Ignored]] = deque([("", Ignored())])
     while waiting:
         path, ignored = waiting.popleft()
         ignored = _with_rules_of(top / path, path, ignored)
@@ -240,7 +235,9 @@ def _in(folder: Path, path: str, ignored: Ignored) -> Iterator[tuple[str, bool]]
             is_file = entry.is_file()
         except OSError:
             continue
-        if entry.name == ".git" or not _can_be_named(entry.name) or _is_ignored(where, is_folder, ignored):
+        if entry.name == ".git" or not _can_be_named(entry.name):
+            continue
+        if ignored.leave_out(where, is_folder=is_folder):
             continue
         if is_folder or is_file:
             yield where, is_folder
@@ -251,27 +248,8 @@ def _can_be_named(name: str) -> bool:
 
 
 def _with_rules_of(folder: Path, path: str, ignored: Ignored) -> Ignored:
-    from pathspec import GitIgnoreSpec  # lazy: only who names a file waits for it
-
     try:
         with (folder / ".gitignore").open("rb") as file:
-            lines = file.read(MAX_IGNORE_BYTES).decode("utf-8", "replace").splitlines()
+            return ignored.below(path, file.read(MAX_IGNORE_BYTES))
     except OSError:
         return ignored
-    rules = []
-    for line in lines:
-        try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            continue  # git ignores such lines as well
-        rules.append(line)
-    return (*ignored, (path, GitIgnoreSpec.from_lines(rules))) if rules else ignored
-
-
-def _is_ignored(where: str, is_folder: bool, ignored: Ignored) -> bool:
-    for path, rules in reversed(ignored):  # the nearest file that says something decides
-        inside = where[len(path) + 1 :] if path else where
-        said = rules.check_file(f"{inside}/" if is_folder else inside).include
-        if said is not None:
-            return said
-    return False

@@ -78,6 +78,16 @@ async def test_what_git_ignores_is_not_offered() -> None:
     assert files.fitting("OUT", 5) == []
 
 
+def test_a_gitignore_that_would_take_forever_is_not_believed() -> None:
+    Path(".gitignore").write_text("*a*a*a*a*a*a*a*a*a*a*a*a*a*b\n" + "c*\n")
+    _write("a" * 200, b"")
+    _write("cat", b"")
+    files = Files(Path.cwd())
+    files.look()
+    assert files.fitting("a" * 200, 5) == ["a" * 200]
+    assert files.fitting("cat", 5) == []
+
+
 def test_of_too_many_files_the_nearer_ones_are_offered() -> None:
     for path in ("a/deep/er/one.c", "a/deep/er/two.c", "b/near.c"):
         _write(path, b"")

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.backend.tools.workspace import Workspace
+from agent_tui.ignored import MAX_IGNORE_BYTES, MAX_STARS, Ignored, is_costly
 from agent_tui.model.inert import inert
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 MAX_DEPTH = 60
-MAX_IGNORE_BYTES = 100_000
-MAX_STARS = 3  # in one pattern: with more of them, matching a long name can take very long
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +36,6 @@ class Entry:
         return stat.S_ISREG(self.status.st_mode)
 
 
-Ignored = tuple[tuple[str, "GitIgnoreSpec"], ...]  # the folder that each .gitignore is in, and its rules
-
-
 def walk(
     workspace: Workspace, path: str, left: threading.Event, *, depth: int = MAX_DEPTH
 ) -> Iterator[Entry]:
@@ -49,7 +45,7 @@ def walk(
     Raises ``ToolError`` when ``path`` is no folder of the workspace.
     """
     with workspace.folder(path) as (folder, real):
-        ignored: Ignored = ()
+        ignored = Ignored()
         if real:
             with workspace.folder("") as (root, _):
                 ignored = _rules_above(root, real)
@@ -60,7 +56,7 @@ def glob_spec(glob: str) -> GitIgnoreSpec:
     """Return what matches paths by a glob as in .gitignore; raises ``ToolError`` for one that is none."""
     from pathspec import GitIgnoreSpec  # lazy: the backend starts without it, and this is a thread
 
-    if not glob.strip() or _is_costly(glob) or "\n" in glob:
+    if not glob.strip() or is_costly(glob) or "\n" in glob:
         raise ToolError(f"the glob {glob[:100]!r} cannot be used: at most {MAX_STARS} * in it")
     try:
         return GitIgnoreSpec.from_lines([glob])
@@ -68,13 +64,9 @@ def glob_spec(glob: str) -> GitIgnoreSpec:
         raise ToolError(f"the glob {glob[:100]!r} cannot be used: {error}") from error
 
 
-def _is_costly(line: str) -> bool:
-    return len(line) > 500 or line.replace("**", "").count("*") > MAX_STARS or line.count("**") > MAX_STARS
-
-
 def _rules_above(root: int, real: str) -> Ignored:
     """Return the rules of the folders from the workspace's own down to the parent of ``real``."""
-    ignored = _with_rules_of(root, "", ())
+    ignored = _with_rules_of(root, "", Ignored())
     opened: list[int] = []
     try:
         folder, names = root, real.split("/")
@@ -107,7 +99,7 @@ def _below(folder: int, path: str, ignored: Ignored, depth: int, left: threading
         except OSError:
             continue
         entry = Entry(where, status)
-        if _is_ignored(entry, ignored):
+        if ignored.leave_out(where, is_folder=entry.is_folder):
             continue
         yield entry
         if entry.is_folder and depth > 1:
@@ -130,24 +122,4 @@ def _with_rules_of(folder: int, path: str, ignored: Ignored) -> Ignored:
     with os.fdopen(file, "rb") as reader:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             return ignored
-        lines = reader.read(MAX_IGNORE_BYTES).decode("utf-8", "replace").splitlines()
-    from pathspec import GitIgnoreSpec  # as in glob_spec
-
-    rules = []
-    for line in lines:
-        if not _is_costly(line):
-            try:
-                GitIgnoreSpec.from_lines([line])
-            except ValueError:
-                continue  # git ignores such lines as well
-            rules.append(line)
-    return (*ignored, (path, GitIgnoreSpec.from_lines(rules))) if rules else ignored
-
-
-def _is_ignored(entry: Entry, ignored: Ignored) -> bool:
-    for path, rules in reversed(ignored):  # the nearest file that says something decides
-        inside = entry.path[len(path) + 1 :] if path else entry.path
-        said = rules.check_file(f"{inside}/" if entry.is_folder else inside).include
-        if said is not None:
-            return said
-    return False
+        return ignored.below(path, reader.read(MAX_IGNORE_BYTES))
