@@ -131,13 +131,14 @@ def test_a_conversation_that_would_lose_something_is_left_as_it_was(old: Path, l
 
 KILLED = """
 import os, shutil, signal, sys
-from alembic import command  # what all of them need is loaded once
 from sqlalchemy import Engine, event
 from pathlib import Path
 from agent_tui.backend.store.sqlite import open_engines
-from agent_tui.backend.store.migrations.versions import v0010_log
 
 old, left = Path(sys.argv[1]), 0
+# Migrate once before the first fork: all of them share what that loads and compiles.
+for engine in open_engines(Path(shutil.copy(old, old.with_name("first.db"))), busy_seconds=1, readers=1):
+    engine.dispose()
 
 @event.listens_for(Engine, "before_cursor_execute")
 def count(connection, cursor, statement, parameters, context, many):
