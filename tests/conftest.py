@@ -5,7 +5,9 @@ from __future__ import annotations
 import compileall
 import gc
 import importlib
+import itertools
 import os
+import re
 import signal
 import sys
 import sysconfig
@@ -52,6 +54,16 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+_folders = itertools.count()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a new folder. To number it, pytest would look through the folders of all tests before it."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}-{next(_folders)}", numbered=False)
+
+
 # What `make voice` runs; other runs have them only where somebody names them.
 VOICE = ("audio", "backend/voice", "clients/voice", "tui/voice", "voice_agent")
 
@@ -70,6 +82,10 @@ def _is_left_to_voice(path: Path, config: pytest.Config) -> bool:
     )
 
 
+# Libraries of which a plain run imports next to nothing: what it does import, it compiles then.
+SELDOM_IMPORTED = re.compile(r"/site-packages/(mypyc?|numpy|livekit|cryptography|pyasn1\w*|pygments/lexers)/")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Compile all modules of a new clone at once, by all cores: workers would compile many of them twice."""
     if hasattr(config, "workerinput"):
@@ -79,7 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if done.is_file() and done.read_text(encoding="utf-8") == stamp:
         return
     for folder in (libraries, *(config.rootpath / name for name in ("agent_tui", "tui", "widgets"))):
-        compileall.compile_dir(folder, quiet=2, workers=0)
+        compileall.compile_dir(folder, quiet=2, workers=0, rx=SELDOM_IMPORTED)
     done.parent.mkdir(exist_ok=True)
     done.write_text(stamp, encoding="utf-8")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -17,10 +18,23 @@ BAD = 8  # how many bad ones there are of each kind
 ODD: tuple[Any, ...] = ("abc", -1.5, NOT_TEXT, 2**62, "{", "[1]", "")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder in which the first test makes the database of all."""
+    return tmp_path_factory.mktemp("made")
+
+
 @pytest.fixture
-async def before(tmp_path: Path) -> Path:
+async def before(made: Path, tmp_path: Path) -> Path:
     """Give a database with some rooms and chats, each with words of a model, that nobody has open."""
-    async with chat_backend(tmp_path, ScriptedModel(lambda _: ["Yes."], free=True)) as running:
+    if not any(made.iterdir()):
+        await make(made)
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+async def make(folder: Path) -> None:
+    async with chat_backend(folder, ScriptedModel(lambda _: ["Yes."], free=True)) as running:
         for name in ("good", *(f"bad {number}" for number in range(BAD))):
             room = await running.client.call(
                 "POST",
@@ -29,7 +43,6 @@ async def before(tmp_path: Path) -> Path:
             )
             await running.all_frames("POST", f"/api/rooms/{room.json['id']}/run")
             await running.ask(await running.chat(title=name))
-    return tmp_path
 
 
 def columns(folder: Path, table: str) -> list[str]:
