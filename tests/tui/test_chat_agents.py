@@ -299,7 +299,7 @@ async def test_leaving_while_an_agent_answers_cancels_its_task(tmp_path: Path) -
             await seen.until("one", "answering")
             await seen.press("ctrl+q")
             await seen.until("The rest of it is lost")
-            await seen.press("y")
+            await seen.pilot.press("y")
         await service.until(lambda one: one.cancelled == ["t1"])
 
 
