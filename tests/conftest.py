@@ -86,6 +86,16 @@ def _is_left_to_voice(path: Path, config: pytest.Config) -> bool:
 SELDOM_IMPORTED = re.compile(r"/site-packages/(mypyc?|numpy|livekit|cryptography|pyasn1\w*|pygments/lexers)/")
 
 
+# Some tests of these files take up to forty seconds, and mostly wait: no worker should be left with one.
+LONGEST = ("test_older_databases.py", "test_kill.py", "test_process.py", "test_chat_process.py")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Compile all modules of a new clone at once, by all cores: workers would compile many of them twice."""
     if hasattr(config, "workerinput"):

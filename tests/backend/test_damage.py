@@ -27,10 +27,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def before(made: Path, tmp_path: Path) -> Path:
     """Give a database with some rooms and chats, each with words of a model, that nobody has open."""
-    if not any(made.iterdir()):
+    if is_empty(made):
         await make(made)
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path
+
+
+def is_empty(folder: Path) -> bool:
+    return not any(folder.iterdir())
 
 
 async def make(folder: Path) -> None:
