@@ -60,7 +60,7 @@ _folders = itertools.count()
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a new folder. To number it, pytest would look through the folders of all tests before it."""
-    name = re.sub(r"\W", "_", request.node.name)[:30]
+    name = re.sub(r"\W", "_", request.node.name)[:25]
     return tmp_path_factory.mktemp(f"{name}-{next(_folders)}", numbered=False)
 
 
