@@ -79,9 +79,9 @@ def _shortcut(connection: Connection, rest: Sequence[str]) -> int | None:
     """Do what needs no more than this; ``None`` for every other command line."""
     page = help_page(rest)
     if page is not None:
-        from tui.cli.help_pages import HELP
+        from tui.cli.pages import help_page as page_of
 
-        output.write(HELP[page])
+        output.write(page_of(page))
         return exits.DONE
     if rest == ["--version"]:
         output.write(f"{output.PROGRAM} {agent_tui.__version__}\n")

@@ -16,31 +16,6 @@ from agent_tui.model.errors import ConfigError
 
 HELP_OPTIONS = ("--help", "-h")
 CONNECTION_OPTIONS = ("--url", "--token", "--backend", "--token-file")
-# The options that take a value: the word behind one of them is never an option itself. ``takes_value`` knows
-# those of the settings of rooms, too.
-VALUED_OPTIONS = frozenset(
-    {
-        *("--agent", "--output", "--from", "--template", "--workspace", "--format", "--out"),
-        *("--file", "-f", "--conversation", "--chat-id", "--model", "--provider", "--tools", "--allow"),
-        *("--limit", "--keep"),
-        *("--room", "--wav", "--record", "--transcript", "--input", "--output-device"),
-        *("--only", "--hearing", "--voice"),
-    }
-)
-ROOM_COMMANDS = ("list", "new", "show", "delete", "pause", "resume", "run", "export", "templates")
-COMMANDS = {
-    "rooms": ROOM_COMMANDS,
-    "chat": (),
-    "ask": (),
-    "conversations": ("list", "search", "show", "export", "delete", "rename"),
-    "tools": ("list", "rules", "confirm", "forget"),
-    "serve": (),
-    "backend": ("status", "stop"),
-    "config": ("path", "show", "check", "keys"),
-    "doctor": (),
-    "models": ("setup",),
-    "voice": ("devices", "setup"),
-}
 COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # what a shell sets when it asks for completions
 
 
@@ -94,22 +69,15 @@ def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
         rest.append(word)
         if word == "--" or rest == ["serve"]:
             rest.extend(words)
-        elif takes_value(word, rest):
+        elif word.startswith("-") and _takes_value(word):
             rest.extend(value for value in (next(words, None),) if value is not None)
     return Connection(**found), rest
 
 
-def takes_value(word: str, before: Sequence[str]) -> bool:
-    """Say whether ``word`` is an option that takes a value, behind the words ``before``."""
-    if word in VALUED_OPTIONS:
-        return True
-    if not word.startswith("--") or word in HELP_OPTIONS or before[:1] != ["rooms"]:
-        return False
-    # Lazy: command lines without options of rooms begin sooner.
-    from agent_tui.model.records import RoomInfo
-    from agent_tui.model.settings import settings_of
+def _takes_value(word: str) -> bool:
+    from tui.cli.declared import takes_value  # lazy, all three: what asks for a screen mostly has no options
 
-    return any(one.option == word and one.type is not bool for one in settings_of(RoomInfo).values())
+    return takes_value(word)
 
 
 def hide_token(token: str) -> None:
@@ -131,11 +99,13 @@ def hide_token(token: str) -> None:
 def screen_arguments(rest: Sequence[str]) -> ScreenArguments | None:
     """Return which screen the command line asks for, or ``None`` for every other command line."""
     match list(rest):
+        case ["rooms", word] if _is_command(f"rooms {word}"):
+            return None
         case [] | ["rooms"]:
             return ScreenArguments()
         case ["rooms", "--", room] if room:
             return ScreenArguments(room)
-        case ["rooms", room] if room and not room.startswith("-") and room not in ROOM_COMMANDS:
+        case ["rooms", room] if room and not room.startswith("-"):
             return ScreenArguments(room)
         case ["chat"]:
             return ScreenArguments(chat="")
@@ -153,12 +123,11 @@ def help_page(rest: Sequence[str]) -> str | None:
     """Return the name of the help page asked for (``""`` is the first one), or ``None``."""
     if not rest or rest[-1] not in HELP_OPTIONS:
         return None
-    match list(rest[:-1]):
-        case []:
-            return ""
-        case [command] if command in COMMANDS:
-            return command
-        case [command, word] if word in COMMANDS.get(command, ()):
-            return f"{command} {word}"
-        case _:
-            return None
+    page = " ".join(rest[:-1])
+    return page if len(rest) < 4 and (not page or _is_command(page)) else None
+
+
+def _is_command(path: str) -> bool:
+    from tui.cli.declared import COMMANDS
+
+    return path in COMMANDS

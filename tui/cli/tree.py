@@ -1,32 +1,38 @@
-"""The command line (cli.md): its commands and options; what they do stands in the modules beside.
+"""The parser of the command line, made of what ``tui.cli.declared`` says.
 
 Which server is meant was taken off before (``tui.cli.arguments``) and comes along as the context's ``obj``.
-The commands of ``rooms`` are in ``tui.cli.rooms``, those about chats in ``tui.cli.chat``.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Annotated
+from importlib import import_module
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
 
 import typer
+from typer._click.shell_completion import CompletionItem
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 import agent_tui
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
+from agent_tui.model.records import RoomInfo
+from agent_tui.model.settings import settings_of
 from tui.cli import completion, exits, output
 from tui.cli.arguments import HELP_OPTIONS, Connection
-from tui.cli.chat import add_chat_commands
-from tui.cli.commands import backend as backend_commands
-from tui.cli.commands import config as config_commands
+from tui.cli.declared import COMMANDS, ROOT, Argument, Command, Option
 from tui.cli.output import PROGRAM
-from tui.cli.parts import OPEN_ROOM, Command, Group, Output, connection_of, no_connection
-from tui.cli.rooms import rooms
+from tui.cli.pages import help_page
 from tui.logs import start_logging
-from tui.startup import choose_source, open_rooms, serve
-from tui.voice.commands import voice
+from tui.startup import choose_source, open_rooms
+
+OPEN_ROOM: Final = "--open"  # the hidden command behind `rooms ROOM`; as an option nobody can type it as one
+_BY_NAME: Final = "tui.rooms.by_name"
+_SETTINGS: Final = {one.option: one for one in settings_of(RoomInfo).values() if one.option}
 
 
 def run(connection: Connection, arguments: Sequence[str]) -> int:
@@ -57,28 +63,144 @@ def complete(arguments: Sequence[str]) -> int:
 def _wrong_usage(error: typer.TyperException) -> ConfigError:
     message = inert_line(error.format_message().replace("Value error, ", "")).rstrip(".")
     context = getattr(error, "ctx", None)
-    where = context.command_path.removesuffix(OPEN_ROOM).strip() if context is not None else PROGRAM
-    return ConfigError(message, f"see {where} --help")
+    where = _path(context) if context is not None else ROOT
+    return ConfigError(message, f"see {f'{PROGRAM} {where}'.strip()} --help")
 
 
-# --- the program -----------------------------------------------------------------------------------------
-
-app = typer.Typer(
-    cls=Group,
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    context_settings={"help_option_names": [*HELP_OPTIONS]},
-)
-backend = typer.Typer(cls=Group, rich_markup_mode=None)
-config = typer.Typer(cls=Group, rich_markup_mode=None)
-models = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
-app.add_typer(rooms, name="rooms")
-add_chat_commands(app)
+# --- help --------------------------------------------------------------------------------------------------
 
 
-@app.callback()
+def _path(context: Any) -> str:
+    return str(context.command_path).removeprefix(PROGRAM).removesuffix(OPEN_ROOM).strip()
+
+
+class _One(TyperCommand):
+    """A command whose help is its page."""
+
+    def get_help(self, ctx: Any) -> str:
+        return help_page(_path(ctx))
+
+
+class _Group(TyperGroup):
+    """A group of commands whose help is its page."""
+
+    def get_help(self, ctx: Any) -> str:
+        return help_page(_path(ctx))
+
+
+class _Rooms(_Group):
+    """``rooms``: a word that is no command is a ROOM, and behind ``--`` every word is."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[_BY_NAME] = args[:1] == ["--"]
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        items = super().shell_complete(ctx, incomplete)
+        rooms = [] if incomplete.startswith("-") else completion.rooms(ctx)
+        return [*items, *(CompletionItem(word, help=about) for word, about in rooms)]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        if ctx.meta[_BY_NAME]:
+            return OPEN_ROOM, self.get_command(ctx, OPEN_ROOM), ["--", *args]
+        if self.get_command(ctx, args[0]) is None:
+            return OPEN_ROOM, self.get_command(ctx, OPEN_ROOM), args
+        return super().resolve_command(ctx, args)
+
+
+# --- one command -------------------------------------------------------------------------------------------
+
+
+def _callback(command: Command, *, is_group: bool = False) -> Any:
+    """Return what the parser calls: a function with a parameter for everything that is declared."""
+    arguments = () if is_group else command.arguments
+    options = () if command.own_parser else command.options
+
+    def called(context: typer.Context, **given: Any) -> int:
+        if is_group and context.invoked_subcommand is not None:
+            return exits.DONE
+        values = {one.field: _said(command, one, given[one.name.lower()]) for one in arguments}
+        values |= {one.called: given[one.called] for one in options}
+        connection = context.obj
+        assert isinstance(connection, Connection)
+        if command.local:
+            _refuse_connection(connection, command.local)
+        elif command.kinds is None:
+            values["connection"] = connection
+        else:
+            values["source"] = choose_source(connection, *command.kinds)
+        # Only now: it loads while the backend comes up.
+        module, _, name = command.runs.partition(":")
+        return int(getattr(import_module(module), name)(**values))
+
+    parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    parameters += map(_argument, arguments)
+    parameters += map(_option, options)
+    # Typer reads both.
+    called.__signature__ = Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
+
+
+def _said(command: Command, argument: Argument, value: Any) -> Any:
+    """Return an argument as it was given; raises ``ConfigError`` where it says nothing."""
+    if argument.optional and (value is None or argument.many):
+        return value
+    text = " ".join(value).strip() if argument.many else str(value)
+    if not text.strip():
+        page = argument.see or command.group
+        raise ConfigError(argument.empty or f"{argument.name} is empty", f"see {PROGRAM} {page} --help")
+    return text
+
+
+def _refuse_connection(connection: Connection, subject: str) -> None:
+    """Refuse flags that point elsewhere where a command is about this machine."""
+    if any(value is not None for value in connection):
+        raise ConfigError(f"{subject}: --url, --token, --token-file and --backend have no meaning here")
+
+
+def _completed(completes: str) -> dict[str, Any]:
+    return {"autocompletion": getattr(completion, completes)} if completes else {}
+
+
+def _argument(argument: Argument) -> Parameter:
+    type_: Any = list[str] if argument.many else str
+    said = typer.Argument(**_completed(argument.completes))
+    default = None if argument.optional else Parameter.empty
+    return _parameter(argument.name.lower(), type_, said, default)
+
+
+def _option(option: Option) -> Parameter:
+    choices, default = option.offered, option.default
+    type_: Any = option.type
+    least: float | None = option.least
+    if option.setting:
+        setting = _SETTINGS[option.name]
+        type_, choices = setting.type, setting.choices
+        least = type_(setting.least) if type_ in (int, float) else None
+        type_ = Path if setting.is_folder else str if type_ is tuple else type_
+    if not option.wants:
+        type_, default = bool, False
+    elif choices:
+        type_ = Literal[tuple(choices)]
+    if option.many:
+        type_ = list[type_]
+    names = [option.name, *([option.short] if option.short else [])]
+    more: dict[str, Any] = {} if least is None else {"min": least}
+    more |= _completed(option.completes)
+    about = option.text.partition("\n")[0]
+    said: Any = typer.Option(*names, help=about, envvar=option.variable or None, **more)
+    return _parameter(option.called, type_, said, default)
+
+
+def _parameter(name: str, type_: Any, said: Any, default: Any) -> Parameter:
+    kind: Any = Annotated[type_ | None if default is None else type_, said]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+# --- all of them -------------------------------------------------------------------------------------------
+
+
 def _home(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", is_eager=True)] = False,
@@ -86,81 +208,38 @@ def _home(
     if version:
         output.say(f"{PROGRAM} {agent_tui.__version__}")
         raise typer.Exit
-    return open_rooms(connection_of(context), None) if context.invoked_subcommand is None else exits.DONE
+    return open_rooms(context.obj, None) if context.invoked_subcommand is None else exits.DONE
 
 
-@app.command("serve", cls=Command, context_settings={"ignore_unknown_options": True})
-def _serve(context: typer.Context, options: Annotated[list[str] | None, typer.Argument()] = None) -> int:
-    return serve(connection_of(context), options or [])
+def _tree() -> typer.Typer:
+    app = typer.Typer(
+        cls=_Group,
+        invoke_without_command=True,
+        callback=_home,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        context_settings={"help_option_names": [*HELP_OPTIONS]},
+    )
+    groups = {ROOT: app}
+    for path in dict.fromkeys(one.group for one in COMMANDS.values() if one.group):
+        group = COMMANDS[path]
+        groups[path] = typer.Typer(
+            cls=_Rooms if path == "rooms" else _Group,
+            callback=_callback(group, is_group=True) if group.runs else None,
+            invoke_without_command=bool(group.runs),
+            rich_markup_mode=None,
+        )
+    for path, one in COMMANDS.items():
+        last = path.rpartition(" ")[2]
+        if path in groups:
+            app.add_typer(groups[path], name=path, help=one.brief)
+            continue
+        settings = {"ignore_unknown_options": True} if one.own_parser else {}
+        adds = groups[one.group].command(last, cls=_One, help=one.brief, context_settings=settings)
+        adds(_callback(one))
+    groups["rooms"].command(OPEN_ROOM, cls=_One, hidden=True)(_callback(COMMANDS["rooms"]))
+    return app
 
 
-app.add_typer(backend, name="backend")
-app.add_typer(config, name="config")
-app.add_typer(models, name="models")
-app.add_typer(voice, name="voice")
-
-
-# --- models ----------------------------------------------------------------------------------------------
-
-
-@models.callback(invoke_without_command=True)
-def _models(context: typer.Context, output_format: Output = "text") -> int:
-    if context.invoked_subcommand is not None:
-        return exits.DONE
-    source = choose_source(connection_of(context))
-    from tui.cli.commands import models as models_commands
-
-    return models_commands.list_models(source, output_format)
-
-
-@models.command("setup", cls=Command)
-def _setup(context: typer.Context) -> int:
-    no_connection(context, "providers are set up for the backend of this machine")
-    return open_rooms(connection_of(context), None, setup=True)
-
-
-# --- the embedded backend and the config file ------------------------------------------------------------
-
-
-@backend.command("status", cls=Command)
-def _status(context: typer.Context, output_format: Output = "text") -> int:
-    no_connection(context, "the embedded backend is on this machine")
-    return backend_commands.status(output_format)
-
-
-@backend.command("stop", cls=Command)
-def _stop(context: typer.Context) -> int:
-    no_connection(context, "the embedded backend is on this machine")
-    return backend_commands.stop()
-
-
-@config.command("path", cls=Command)
-def _path(context: typer.Context) -> int:
-    no_connection(context, "the config file is on this machine")
-    return config_commands.path()
-
-
-@config.command("show", cls=Command)
-def _show_config(context: typer.Context) -> int:
-    no_connection(context, "the config file is on this machine")
-    return config_commands.show()
-
-
-@config.command("check", cls=Command)
-def _check(context: typer.Context) -> int:
-    no_connection(context, "the config file is on this machine")
-    return config_commands.check()
-
-
-@config.command("keys", cls=Command)
-def _keys(context: typer.Context, output_format: Output = "text") -> int:
-    no_connection(context, "the config file is on this machine")
-    return config_commands.keys(output_format)
-
-
-@app.command("doctor", cls=Command)
-def _doctor(context: typer.Context, as_json: Annotated[bool, typer.Option("--json")] = False) -> int:
-    no_connection(context, "doctor looks at this machine")
-    from tui.cli.doctor import checks as doctor  # lazy: it looks at everything, the screens' parts too
-
-    return doctor.run(as_json)
+app: Final = _tree()

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final
-
-import typer
+from typing import Any, Final
 
 from agent_tui.config.file import CHAT, data_path, load
 from agent_tui.config.voice import DEFAULT_ROOM, MAX_ROOM_CHARACTERS, TOKEN_VARIABLE, named_livekit
 from agent_tui.model.errors import ConfigError
 from agent_tui.voice_parts import PARTS, missing_parts, voice_folder
-from tui.cli import exits, output
+from tui.cli import output
 from tui.cli.arguments import Connection
 from tui.cli.headless.formats import FormatName
 from tui.cli.output import PROGRAM
-from tui.cli.parts import Command, Group, Output, Yes, connection_of, no_connection
 from tui.request import flag_token
 from tui.startup import choose_source, open_voice
 from tui.terminal import is_terminal
@@ -27,43 +25,30 @@ WARNING: Final = (
 
 ASKED: Final = "asked"  # a file: it was offered once to get what was missing
 
-voice = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
 
-
-@voice.callback(invoke_without_command=True)
-def _voice(
-    context: typer.Context,
-    room: Annotated[str | None, typer.Option("--room")] = None,
-    agent: Annotated[str, typer.Option("--agent")] = "",
-    wav: Annotated[Path | None, typer.Option("--wav")] = None,
-    record: Annotated[Path | None, typer.Option("--record")] = None,
-    transcript: Annotated[Path | None, typer.Option("--transcript")] = None,
-    text: Annotated[bool, typer.Option("--text")] = False,
-    muted: Annotated[bool, typer.Option("--muted")] = False,
-    headphones: Annotated[bool, typer.Option("--headphones")] = False,
-    no_aec: Annotated[bool, typer.Option("--no-aec")] = False,
-    input_name: Annotated[str, typer.Option("--input")] = "",
-    output_name: Annotated[str, typer.Option("--output-device")] = "",
-    output_format: Annotated[FormatName | None, typer.Option("--output")] = None,
+def voice(
+    connection: Connection,
+    room: str | None,
+    agent: str,
+    text: bool,
+    output_format: FormatName | None,
+    wav: Path | None,
+    transcript: Path | None,
+    no_aec: bool,
+    **said: Any,
 ) -> int:
-    if context.invoked_subcommand is not None:
-        return exits.DONE
-    connection = connection_of(context)
+    """Talk on a screen or without one; ``said`` are fields of ``VoiceRequest``."""
     script = _script(agent)
     request = VoiceRequest(
         room=_room(room),
         agent="" if script is not None else agent,
         script=script,
         text_only=text,
-        muted=muted,
-        headphones=headphones,
         uses_aec=not no_aec,
         url=connection.url or "",
         token=_token(connection),
-        input_name=input_name,
-        output_name=output_name,
         wav=wav,
-        record=record,
+        **said,
     )
     ours = Connection(backend=connection.backend)  # the address and the token were LiveKit's
     if wav is None and output_format is None:
@@ -130,29 +115,13 @@ def _set_up_first(request: VoiceRequest) -> None:
     asked.touch()  # only now: what was broken off is offered again
 
 
-@voice.command("setup", cls=Command)
-def _setup(
-    context: typer.Context,
-    yes: Yes = False,
-    remove: Annotated[bool, typer.Option("--remove")] = False,
-    only: Annotated[list[str] | None, typer.Option("--only")] = None,
-    hearing: Annotated[str, typer.Option("--hearing")] = "",
-    speaking: Annotated[str, typer.Option("--voice")] = "",
-) -> int:
-    no_connection(context, "voice is set up on this machine")
-    from tui.voice import setup
+def setup(yes: bool, remove: bool, only: Sequence[str] | None, hearing: str, voice: str) -> int:
+    """Get what voice needs, or delete it."""
+    from tui.voice import setup as getting
 
     names = [part.name for part in PARTS]
     unknown = [name for name in only or () if name not in names]
     if unknown:
         raise ConfigError(f"--only {unknown[0]}: there is no such part", f"there are {', '.join(names)}")
     wanted = [name for name in names if name in (only or ())]
-    return setup.setup(yes=yes, remove=remove, only=wanted, hearing=hearing, voice=speaking)
-
-
-@voice.command("devices", cls=Command)
-def _devices(context: typer.Context, output_format: Output = "text") -> int:
-    no_connection(context, "devices are those of this machine")
-    from tui.voice import devices
-
-    return devices.list_devices(output_format)
+    return getting.setup(yes=yes, remove=remove, only=wanted, hearing=hearing, voice=voice)

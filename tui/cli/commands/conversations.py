@@ -56,14 +56,14 @@ def list_conversations(source: Source, archived: bool, output_format: OutputForm
     return listed(HEAD, [_row(conversation, short) for conversation in wanted], NO_CONVERSATIONS)
 
 
-def search(source: Source, words: str, limit: int, output_format: OutputFormat) -> int:
-    """Print the messages that hold ``words``, newest first; as JSON the body of ``GET /api/search``."""
+def search(source: Source, wanted: str, limit: int, output_format: OutputFormat) -> int:
+    """Print the messages that hold ``wanted``, newest first; as JSON the body of ``GET /api/search``."""
     if output_format == "json":
-        output.write_json(asked(source, connect.chat_client, lambda client: client.search_raw(words, limit)))
+        output.write_json(asked(source, connect.chat_client, lambda client: client.search_raw(wanted, limit)))
         return exits.DONE
 
     async def find(client: ChatClient) -> tuple[list[Hit], Mapping[str, str]]:
-        hits = read_hits(await client.search_raw(words, limit))
+        hits = read_hits(await client.search_raw(wanted, limit))
         return hits, await ids_of_conversations(client) if hits else {}
 
     hits, short = asked(source, connect.chat_client, find)

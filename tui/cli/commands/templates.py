@@ -14,6 +14,11 @@ from tui.cli.output import OutputFormat
 MAX_SHOWN_CHARACTERS = 60  # of an id that means nothing
 
 
+def templates(keep: str | None, output_format: OutputFormat) -> int:
+    """List the templates, or ``keep`` one."""
+    return list_templates(output_format) if keep is None else keep_template(keep, output_format)
+
+
 def list_templates(output_format: OutputFormat) -> int:
     """Print the templates; what cannot be used of the user's own is a line on stderr.
 

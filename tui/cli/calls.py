@@ -1,0 +1,117 @@
+"""What some commands look at before a server is asked: options that belong together, and screens.
+
+What they start is imported after the backend was started: the two load side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from agent_tui.config.file import CHAT, SOCKET
+from agent_tui.model.errors import ConfigError
+from tui import startup
+from tui.cli.arguments import Connection
+from tui.cli.commands.new_room import OPTIONS, RoomOptions, described, is_room_file, values_of
+from tui.cli.output import PROGRAM, OutputFormat
+from tui.request import ANSWERING, other_server, wants_embedded
+
+NO_TOOLS: Final = "none"
+
+# --- screens -----------------------------------------------------------------------------------------------
+
+
+def open_rooms(connection: Connection, wanted: str | None = None) -> int:
+    """Show the rooms, or the one that is ``wanted``."""
+    return startup.open_rooms(connection, wanted)
+
+
+def chat(connection: Connection, conversation: str | None, new: bool) -> int:
+    """Show a chat."""
+    if conversation and new:
+        raise ConfigError("--new makes a conversation", f"see {PROGRAM} chat --help")
+    return startup.open_chat(connection, conversation or "", is_new=new)
+
+
+def set_up_models() -> int:
+    """Show the set-up of a provider."""
+    return startup.open_rooms(Connection(), None, setup=True)
+
+
+# --- rooms -------------------------------------------------------------------------------------------------
+
+
+def new_room(connection: Connection, output_format: OutputFormat, **said: Any) -> int:
+    """Make a room; ``said`` are its options."""
+    new = described(_room_options(said))
+    source = startup.choose_source(connection)
+    from tui.cli.commands import rooms
+
+    return rooms.new_room(source, new, output_format)
+
+
+def run_room(connection: Connection, room: str | None, output_format: Any, **said: Any) -> int:
+    """Run a room to its end, one that is there or one that ``said`` describes."""
+    options, wanted = _room_options(said), room
+    if wanted is not None and options.from_file is None and is_room_file(wanted):
+        options, wanted = replace(options, from_file=Path(wanted)), None
+    only_new = options.given
+    if wanted is not None and only_new:
+        raise ConfigError(f"{only_new[0]} is for a new room", "give either ROOM or the options of a new one")
+    if wanted is None and options.from_file is None and "task" not in options.values:
+        raise ConfigError("nothing to run", "give ROOM, a room file, or --task to make a room first")
+    new = None if wanted is not None else described(options)
+    source = startup.choose_source(connection)
+    from tui.cli.headless import rooms
+
+    return rooms.run(source, new or wanted or "", output_format, options.changes, strict=options.strict)
+
+
+def _room_options(said: dict[str, Any]) -> RoomOptions:
+    of_settings = {one.called: said.pop(one.option[2:].replace("-", "_")) for one in OPTIONS.values()}
+    return RoomOptions(**said, values=values_of(of_settings))
+
+
+# --- ask ---------------------------------------------------------------------------------------------------
+
+
+def ask(
+    connection: Connection,
+    text: Sequence[str] | None,
+    files: Sequence[Path] | None,
+    output_format: Any,
+    tools: str | None,
+    allow: Sequence[str] | None,
+    thinking: bool,
+    **said: Any,
+) -> int:
+    """Ask one question; ``said`` are fields of ``AskOptions``."""
+    if said["conversation"] is not None and not said["conversation"].strip():
+        raise ConfigError("CONVERSATION is empty", f"see {PROGRAM} ask --help")
+    from tui.cli.headless.ask_input import AskOptions, read_question
+
+    options = AskOptions(tools=tool_list(tools), allow=tuple(allow or ()), thinking=thinking or None, **said)
+    other = None if wants_embedded(connection) else other_server(connection, *ANSWERING)
+    agent = other.agent if other is not None else None
+    is_socket = agent is not None and agent.kind == SOCKET
+    if options.chat_id is not None and not is_socket:
+        raise ConfigError(
+            "--chat-id is for backends of kind socket", "a conversation is named by --conversation"
+        )
+    asked = read_question(text or (), files or (), not is_socket)
+    source = other or startup.choose_source(connection, CHAT)
+    from tui.cli.headless import ask as headless
+
+    return headless.ask(source, asked, options, output_format)
+
+
+def tool_list(names: str | None) -> tuple[str, ...] | None:
+    """Return the tools that ``--tools`` names, none for "none"; ``None`` where it says nothing."""
+    if names is None:
+        return None
+    listed = tuple(name.strip() for name in names.split(",") if name.strip())
+    if not listed:
+        raise ConfigError("--tools names none", f'give names with commas between them, or "{NO_TOOLS}"')
+    return () if listed == (NO_TOOLS,) else listed

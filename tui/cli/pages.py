@@ -1,0 +1,134 @@
+"""The help pages, and the README's table of commands, computed from what is declared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from tui.cli.declared import COMMANDS, ROOT, Command, Option, children
+from tui.cli.output import PROGRAM
+
+COLUMNS: Final = 80
+INDENT: Final = 26  # where the texts of options begin
+_UNBROKEN: Final = re.compile(r"\[[^]]*]|GET /|\w+ = \w+|'[^']*\)'")  # these stay in one line
+
+_SERVER: Final = """
+Which server (at any place of the command line)
+  --url URL               this one, not the one started for you  (AGENT_TUI_URL)
+  --token-file FILE       a file with its token                (AGENT_TUI_TOKEN)
+  --token TOKEN           its token; others can read it in the list of processes
+  --backend NAME          [backends.NAME] of the config file; "embedded" is
+                          your own backend
+"""
+_ROOT_OPTIONS: Final = """
+  -h, --help              this page; every command has one
+  --version               the version
+  --install-completion [SHELL]
+                          set up completion: bash, zsh or fish (default: the
+                          shell you are in)
+  --show-completion [SHELL]
+                          print the script for it
+"""
+_EXIT_CODES: Final = """
+Exit codes
+  0  done
+  1  a bug of ours
+  2  wrong usage or configuration
+  3  paused or interrupted
+  4  the room, agent or server reported an error, there is no such room or
+     conversation, or the answer broke off
+  5  cannot connect, or gave up reconnecting
+  6  busy, token refused, or not allowed
+"""
+
+
+def help_page(path: str) -> str:
+    """Return the help page of a command, "" for that of the program."""
+    if path == ROOT:
+        words = _lines((f"  {PROGRAM} {_called(one)}", _with_words(one)) for one in children(ROOT))
+        head = f"Usage: {PROGRAM} [COMMAND]\n\nThe terminal for conversations with agents.\n\n"
+        home = _entry(f"  {PROGRAM}", "the rooms, on a screen")
+        return f"{head}{home}{words}{_ROOT_OPTIONS}{_SERVER}{_EXIT_CODES}"
+    command = COMMANDS[path]
+    blocks = [_usage(command), *_paragraphs(command.about)]
+    blocks += [_filled(one.text, "  ") for one in command.arguments if one.text]
+    blocks.append(_lines((f"  {_called(one)}", one.brief) for one in children(path)))
+    blocks.append(_lines((_named(one), one.text) for one in command.options if one.text))
+    blocks += _paragraphs(command.after)
+    page = "\n".join(block for block in blocks if block)
+    return page + (_SERVER if command.has_server and not command.local else "")
+
+
+def readme_table() -> str:
+    """Return a row for each command: how it is called, and what it does."""
+    rows = [
+        f"| `{_escaped(line)}` | {_escaped(command.about.partition('. ')[0].rstrip('.'))} |"
+        for command in COMMANDS.values()
+        if command.runs
+        for line in [" ".join((PROGRAM, command.path, *_parts(command)))]
+    ]
+    return "\n".join(["| command | does |", "|---|---|", *rows, ""])
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _with_words(group: Command) -> str:
+    """Return what a group of commands is for, and in a line below which there are."""
+    words = " | ".join(one.path.rpartition(" ")[2] for one in children(group.path))
+    return f"{group.brief}\n{words}".strip()
+
+
+def _called(command: Command) -> str:
+    """Return a command as its group's page has it: its last word, and its arguments."""
+    arguments = [] if command.own_parser or not command.runs else command.arguments
+    return " ".join([command.path.rpartition(" ")[2], *(one.shown for one in arguments)])
+
+
+def _parts(command: Command) -> list[str]:
+    arguments = () if command.own_parser else command.arguments
+    return [*(one.shown for one in arguments), *(one.shown for one in command.options)]
+
+
+def _usage(command: Command) -> str:
+    head = f"{PROGRAM} {command.path} "
+    lines = command.usage or (" ".join(_parts(command)),)
+    starts = ["Usage: ", *[" " * len("Usage: ")] * (len(lines) - 1)]
+    whole = (line if line.startswith("COMMAND |") else head + line for line in lines)
+    indent = " " * len(f"Usage: {head}")
+    return "".join(_filled(line, start, indent) for start, line in zip(starts, whole, strict=True))
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [f"{part}\n" if part.startswith(" ") else _filled(part) for part in text.split("\n\n") if part]
+
+
+def _filled(text: str, start: str = "", indent: str | None = None) -> str:
+    """Return ``text`` in lines that fit, the first behind ``start``, the others behind ``indent``."""
+    indent = start if indent is None else indent
+    lines, line = [], start
+    for word in _UNBROKEN.sub(lambda found: found.group().replace(" ", "\0"), text.strip()).split(" "):
+        if len(line) + len(word) > COLUMNS and line.strip():
+            lines.append(line.rstrip())
+            line = indent
+        line += f"{word} "
+    return "\n".join([*lines, line.rstrip(), ""]).replace("\0", " ")
+
+
+def _named(option: Option) -> str:
+    names = ", ".join(name for name in (option.short, option.name) if name)
+    wants = "FORMAT" if option.offered and len(option.wants) > INDENT // 2 else option.wants
+    return f"  {names} {wants}".rstrip()
+
+
+def _lines(entries: Iterable[tuple[str, str]]) -> str:
+    return "".join(_entry(head, text) for head, text in entries)
+
+
+def _entry(head: str, text: str) -> str:
+    """Return what something is called, and beside it what it is."""
+    shown = "".join(_filled(line, " " * INDENT) for line in text.split("\n"))
+    fits = len(head) <= INDENT - 2
+    return f"{head:<{INDENT}}{shown[INDENT:]}" if fits else f"{head}\n{shown}"
