@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from rich.cells import set_cell_size
-from rich.style import Style
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
 from widgets.layout import Line, strips_in
-from widgets.painter import Look, Painter, cropped
+from widgets.painter import Painter, cropped, painter_of
 from widgets.shown import is_shown
 from widgets.terminal.frame_clock import FrameClock
 
@@ -144,7 +143,8 @@ class Meter(Widget):
             return self._line
         pieces = self._pieces(width)
         self._cells = [(sign, name) for text, name in pieces for sign in text]
-        styles = {name: self._style(painter, name) for _, name in pieces}
+        base = painter.look.base
+        styles = {name: base + painter.component(name) if name else base for _, name in pieces}
         self._line = painter.paint([(painter.own(text), styles[name]) for text, name in pieces])
         return self._line
 
@@ -152,12 +152,12 @@ class Meter(Widget):
         rms, peak, is_clipping = self._level
         bar = self._bar_cells(width)
         label = cropped(f" {inert_line(self._label)}", LABEL_CELLS)
-        pieces: list[Piece] = [(set_cell_size(label, min(LABEL_CELLS, width)), "meter--label")]
+        pieces: list[Piece] = [(set_cell_size(label, min(LABEL_CELLS, width)), "label")]
         pieces += self._bar(bar, share_of(rms), share_of(peak))
         said = cropped(self._said, TEXT_CELLS)
         room = max(0, width - LABEL_CELLS - bar)
         text = set_cell_size(f"  {said}", room)
-        pieces.append((text, "meter--clipping" if is_clipping and not self._word else ""))
+        pieces.append((text, "clipping" if is_clipping and not self._word else ""))
         return pieces
 
     def _bar(self, cells: int, share: float, peak: float) -> list[Piece]:
@@ -170,32 +170,22 @@ class Meter(Widget):
         rest = REST * (cells - len(bar))
         at = min(cells - 1, round(peak * cells))
         if peak <= 0 or at < len(bar) or not rest:
-            return [(bar, "meter--bar"), (rest, "meter--rest")]
+            return [(bar, "bar"), (rest, "rest")]
         before = at - len(bar)
         sign = "|" if self._ascii_only else PEAK
         return [
-            (bar, "meter--bar"),
-            (rest[:before], "meter--rest"),
-            (sign, "meter--peak"),
-            (rest[before + 1 :], "meter--rest"),
+            (bar, "bar"),
+            (rest[:before], "rest"),
+            (sign, "peak"),
+            (rest[before + 1 :], "rest"),
         ]
 
     def _current_painter(self, width: int) -> Painter:
         painted_for = width, self.app.theme, tuple(self.app.get_line_filters())
         if self._painter is None or painted_for != self._painted_for:
             self._painted_for, self._line = painted_for, None
-            look = Look(
-                width,
-                self.rich_style,
-                self.background_colors[1],
-                ascii_only=self._ascii_only,
-                filters=painted_for[2],
-            )
-            self._painter = Painter(look, self.get_component_rich_style)
+            self._painter = painter_of(self, "meter--", ascii_only=self._ascii_only)
         return self._painter
-
-    def _style(self, painter: Painter, name: str) -> Style:
-        return painter.look.base + self.get_component_rich_style(name) if name else painter.look.base
 
 
 def share_of(dbfs: float) -> float:

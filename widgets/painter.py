@@ -17,6 +17,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
+from textual.widget import Widget
 
 from widgets.color import Ground, readable
 from widgets.ink import (
@@ -281,6 +282,18 @@ class Painter:
 
     def _segment_text(self, text: str, ink: int) -> str:
         return self.own(text) if ink & (MARK | DIM | FAILED | CARET) else text
+
+
+def painter_of(widget: Widget, prefix: str, *, ascii_only: bool) -> Painter:
+    """Return what paints a widget that is one row or a few; its component classes begin with ``prefix``."""
+    look = Look(
+        width=widget.outer_size.width,
+        base=widget.rich_style,
+        background=widget.background_colors[1],
+        ascii_only=ascii_only,
+        filters=tuple(widget.app.get_line_filters()),
+    )
+    return Painter(look, lambda name: widget.get_component_rich_style(prefix + name))
 
 
 def _identified(style: Style) -> Style:

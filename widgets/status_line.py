@@ -15,7 +15,7 @@ from textual.widget import Widget
 from agent_tui.model.inert import inert_line
 from widgets.ink import DIM, FAILED, PLAIN, STRONG
 from widgets.layout import Line, strips_in
-from widgets.painter import Look, Painter, cropped
+from widgets.painter import Painter, cropped, painter_of
 from widgets.signs import DOT
 from widgets.signs import FAILED as FAILED_SIGN
 
@@ -95,7 +95,7 @@ class StatusLine(Widget):
         """Return the row."""
         width = self.outer_size.width
         if self._line is None or self._painted_for != width:
-            self._line = self._painted(width)
+            self._line = self._painted()
             self._painted_for = width
         return strips_in(crop, width, [self._line])
 
@@ -108,19 +108,16 @@ class StatusLine(Widget):
         super().notify_style_update()
         self._line = None
 
-    def _painted(self, width: int) -> Line:
-        filters = tuple(self.app.get_line_filters())
-        look = Look(
-            width, self.rich_style, self.background_colors[1], ascii_only=self._ascii_only, filters=filters
-        )
-        painter = Painter(look, lambda name: self.get_component_rich_style(f"status-line--{name}"))
+    def _painted(self) -> Line:
+        painter = painter_of(self, "status-line--", ascii_only=self._ascii_only)
+        look = painter.look
         quiet = DIM if self._is_dim else PLAIN
         left, middle, right = fitted(self._fields, painter.room)
         right_pieces = _pieces(painter, right, PLAIN)
         middle_pieces = _pieces(painter, middle, quiet)
         right_cells, middle_cells = _cells(right_pieces), _cells(middle_pieces)
         # The right field keeps a sixth of the row, so that the middle one does not move with every word.
-        slot = max(right_cells + GAP_CELLS, width // 6) if right_cells else 0
+        slot = max(right_cells + GAP_CELLS, look.width // 6) if right_cells else 0
         reserved = (
             right_cells
             + (middle_cells + GAP_CELLS if middle_cells else 0)

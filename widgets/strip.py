@@ -22,7 +22,7 @@ from widgets.cells import Clusters
 from widgets.color import ground_of, readable
 from widgets.ink import DIM, FAILED, MARK, PLAIN
 from widgets.layout import Line, strips_in
-from widgets.painter import Look, Painter, cropped
+from widgets.painter import Painter, cropped, painter_of
 from widgets.shown import is_shown
 from widgets.signs import ELLIPSIS, GUTTER
 from widgets.signs import FAILED as FAILED_SIGN
@@ -189,14 +189,7 @@ class AgentStrip(Widget):
 
     def _paint(self) -> None:
         self._painted_for = width, height = self.outer_size
-        look = Look(
-            width,
-            self.rich_style,
-            self.background_colors[1],
-            ascii_only=self._ascii_only,
-            filters=tuple(self.app.get_line_filters()),
-        )
-        painter = Painter(look, lambda name: self.get_component_rich_style(f"strip--{name}"))
+        painter = painter_of(self, "strip--", ascii_only=self._ascii_only)
         edges = [width * column // self._columns for column in range(self._columns + 1)]
         name_cells = self._name_cells(width // self._columns)
         self._lines = []

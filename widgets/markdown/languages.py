@@ -20,16 +20,12 @@ MAX_STACK: Final = 200
 _PLAIN: Final = frozenset(
     ("text", "txt", "plain", "plaintext", "none", "output", "raw", "ascii", "log", "math")
 )
-_NAMES: Final = {
-    "c++": "cpp",
+_NAMES: Final = {  # that Pygments does not know, or takes for something else
     "cmd": "batch",
-    "console": "console",
     "dotenv": "bash",
     "env": "bash",
     "gitconfig": "ini",
-    "golang": "go",
     "h": "c",
-    "hcl": "terraform",
     "htm": "html",
     "ipython": "python",
     "javascriptreact": "jsx",
@@ -38,21 +34,15 @@ _NAMES: Final = {
     "jsonl": "json",
     "ndjson": "json",
     "kt": "kotlin",
-    "objc": "objective-c",
     "patch": "diff",
     "ps": "powershell",
-    "py3": "python",
-    "shell": "bash",
     "shellscript": "bash",
     "sh-session": "console",
     "svg": "xml",
     "terminal": "console",
-    "tsx": "tsx",
     "typescriptreact": "tsx",
     "vue": "html",
     "svelte": "html",
-    "yml": "yaml",
-    "zsh": "bash",
 }
 # By prefix of the token type's name, the longest first.
 _INKS: Final = (

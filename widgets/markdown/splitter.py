@@ -66,10 +66,6 @@ class Splitter:
             leaf.kind = "table" if first == "|" else leaf.kind  # its second line will tell
         return fork.finish()
 
-    def text_of(self, block: Block) -> str:
-        """Return the source of one of ``open_blocks``."""
-        return self._leaves.slice(block.start, block.end)
-
     def take_outdated(self) -> set[int]:
         """Return, once, the starts of the blocks that are to be laid out again: a link of theirs got its
         definition.

@@ -1,4 +1,4 @@
-"""How many rows many things take one under another, and which of them stands at a row."""
+"""How many rows many things take one under another."""
 
 from __future__ import annotations
 
@@ -55,23 +55,3 @@ class Heights:
             rows += self._tree[index - 1]
             index &= index - 1
         return rows
-
-    def at(self, row: int) -> tuple[int, int]:
-        """Return which one stands at ``row``, counted from 0, and its how-manieth row that is.
-
-        Rows above the first belong to the first, rows behind the end to the last one. Raises IndexError if
-        there is none.
-        """
-        count = len(self._values)
-        if not count:
-            raise IndexError(row)
-        rest = max(0, min(row, self.total - 1))
-        index, step = 0, 1 << (count.bit_length() - 1)
-        while step:
-            if index + step <= count and self._tree[index + step - 1] <= rest:
-                index += step
-                rest -= self._tree[index - 1]
-            step >>= 1
-        if index == count:  # nothing has a row
-            return count - 1, 0
-        return index, rest
