@@ -367,3 +367,15 @@ async def test_a_code_line_that_goes_on_says_so_and_the_sign_is_not_copied(
         await pilot.press("y")
         assert f"{line}\nshort" in app.copies[-1][0]
         assert sign not in app.copies[-1][0]
+
+
+async def test_a_pane_that_is_cleared_while_the_button_is_down_lets_go_of_the_mouse() -> None:
+    pane, hand = a_pane("some words")
+    async with Reader(pane).run_test(size=(30, 6)) as pilot:
+        hand.turn_until_clean()
+        pane.pointer.press(events.MouseDown(pane, 5, 1, 0, 0, 1, False, False, False))
+        await pilot.pause()
+        assert pilot.app.mouse_captured is pane
+        pane.clear()
+        await pilot.pause()
+        assert pilot.app.mouse_captured is None
