@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.answer_steps import Steps
+from agent_tui.backend.engine.asks import Asks
 from agent_tui.backend.engine.attempt import Attempt
 from agent_tui.backend.engine.chat_acts import ChatActs
-from agent_tui.backend.engine.chat_asks import Asks
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.room_acts import RoomActs
 from agent_tui.backend.engine.runner import Runner

@@ -4,7 +4,7 @@ Whatever becomes of a call, it gets a result. Only what a tool does, and waiting
 cancelled; what is being written is not.
 
 A person's word on a call that asks may come as late as they like: while somebody is there who could give it,
-there is no time-out (``chat_asks`` says no in place of people who have left). But a stop, a pause and a
+there is no time-out (``asks`` says no in place of people who have left). But a stop, a pause and a
 deletion end the waiting at once, as they end a tool that still looks what it would do, or runs.
 """
 

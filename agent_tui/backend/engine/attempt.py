@@ -5,15 +5,15 @@ it calls none. What it says is put on record as it comes, its beginning and its 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from agent_tui.backend.engine.answer_history import cut_off, steps_told, without_unrun
 from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.answer_tools import Calls, Workshop, offered
 from agent_tui.backend.engine.call import Call
 from agent_tui.backend.engine.ending import Ending, Used
+from agent_tui.backend.engine.history import Brief, cut_off, steps_told, without_unrun
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.trimming import room_for_history, trim
 from agent_tui.backend.engine.words import failure
@@ -48,26 +48,6 @@ HEARD = (TextPiece, ThinkingPiece, CallPiece, StepPiece)
 NO_WORD = ("unknown", failed("the agent did not say what came of it").content)
 BROKEN_OFF = ("cut", failed("unknown: the answer ended while the agent ran this").content)
 LENGTH = "length"  # the reason of a turn or answer that ran out of tokens (protocols.md §1, point 8)
-
-
-@dataclass(frozen=True, slots=True)
-class Brief:
-    """What an attempt is made from. ``request`` holds the whole history, oldest first; its tools, and how
-    long the answer may be, are not said yet.
-
-    ``before`` are the steps of what it continues, as one message has them, ``continued`` the messages that
-    they are of. ``tools`` may be used; None: those that look only, and what could be allowed. Without
-    ``keeps_steps`` an agent says words only: it calls nothing, and no step is stored. With ``is_alone``
-    nobody is asked what a tool may do. What fails is said after the words ``failed``.
-    """
-
-    request: ModelRequest
-    failed: str
-    before: tuple[Step, ...] = ()
-    continued: Collection[str] = ()
-    tools: tuple[str, ...] | None = ()
-    keeps_steps: bool = True
-    is_alone: bool = False
 
 
 class Attempt:

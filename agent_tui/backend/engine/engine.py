@@ -9,9 +9,9 @@ from functools import partial
 
 from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.answer_tools import ToolSource
+from agent_tui.backend.engine.asks import Asks, Word
 from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.chat_acts import ChatActs
-from agent_tui.backend.engine.chat_asks import Asks, Word
 from agent_tui.backend.engine.fields import waits
 from agent_tui.backend.engine.kinds import ROOMS, Info, Kind
 from agent_tui.backend.engine.resources import ModelSource, Resources

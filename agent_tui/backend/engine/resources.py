@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent_tui.backend.engine.answer_tools import ToolSource
-from agent_tui.backend.engine.chat_asks import Asks
+from agent_tui.backend.engine.asks import Asks
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import Model

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from agent_tui.backend.engine.answer_steps import Steps
 from agent_tui.backend.engine.answer_tools import Calls, ToolSource, Workshop
-from agent_tui.backend.engine.chat_asks import Asks, Word
+from agent_tui.backend.engine.asks import Asks, Word
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import CallPiece

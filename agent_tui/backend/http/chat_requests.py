@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_tui.backend.engine.chat_asks import Word
+from agent_tui.backend.engine.asks import Word
 from agent_tui.backend.engine.chat_fields import Question, Recorded
 from agent_tui.backend.http.body import Fields
 from agent_tui.backend.http.room_requests import settings

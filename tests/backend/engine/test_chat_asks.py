@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.chat_asks import Word
+from agent_tui.backend.engine.asks import Word
 from agent_tui.backend.engine.chat_fields import Question
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing

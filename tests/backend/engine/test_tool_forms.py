@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mcp_types import TextContent
 
-from agent_tui.backend.engine.chat_asks import Word
+from agent_tui.backend.engine.asks import Word
 from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.tools.mcp_server import McpServer
