@@ -107,13 +107,13 @@ class ChatActs:
     @whole
     async def stop_answer(self, message_id: str) -> bool:
         """Ask this answer to stop; return whether it was under way."""
-        if chat_id := self.runs.saying(message_id):
-            await self.runs.interrupt(chat_id, "stop", message_id)
+        if chat_id := self.runs.saying(message_id, CHATS):
+            await self.runs.interrupt(chat_id, "stop", CHATS, message_id)
         return bool(chat_id)
 
     async def answered(self, chat_id: str) -> None:
         """Wait for the end of the answer under way, if there is one."""
-        if (run := self.runs.of(chat_id)) is not None:
+        if (run := self.runs.of(chat_id)) is not None and run.row.kind in CHATS:
             await run.ended()
 
     async def first_event(self, chat_id: str, message_id: str) -> int | None:

@@ -196,7 +196,7 @@ class Engine:
         """Ask one that runs to pause, an answer to stop; returns once that is on record, the rest follows by
         itself.
         """
-        await self.runs.interrupt(id_, reason or kind.interrupt)
+        await self.runs.interrupt(id_, reason or kind.interrupt, kind.names)
         return await self.show(kind, id_)
 
     async def messages(

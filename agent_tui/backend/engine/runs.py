@@ -102,9 +102,10 @@ class Runs:
         """Return the run of a conversation, if it has one."""
         return self._runs.get(id_)
 
-    def saying(self, message_id: str) -> str:
-        """Return the conversation in which this message is under way, empty if it is in none."""
-        return next((id_ for id_, run in self._runs.items() if run.says(message_id)), "")
+    def saying(self, message_id: str, kinds: Collection[str]) -> str:
+        """Return the conversation of these kinds in which this message is under way, or ""."""
+        mine = (id_ for id_, run in self._runs.items() if run.row.kind in kinds and run.says(message_id))
+        return next(mine, "")
 
     def number(self, kinds: Collection[str] = KINDS) -> int:
         """Return how many runs of conversations of these kinds are under way."""
@@ -195,13 +196,17 @@ class Runs:
         self.look(row.id)
         return seq
 
-    async def interrupt(self, id_: str, reason: str, message_id: str = "") -> None:
-        """Ask a run to end; returns once that is on record, the rest follows by itself. Only while this
-        message is under way, if one is named.
+    async def interrupt(
+        self, id_: str, reason: str, kinds: Collection[str] = KINDS, message_id: str = ""
+    ) -> None:
+        """Ask a run of a conversation of these kinds to end; returns once that is on record, the rest follows
+        by itself. Only while this message is under way, if one is named.
         """
         async with self.lock(id_):
             run = self._runs.get(id_)
-            if run is None or run.reason or (message_id and not run.says(message_id)):
+            if run is None or run.reason or run.row.kind not in kinds:
+                return
+            if message_id and not run.says(message_id):
                 return
             # First: a process that dies right after this was told to, and did not crash.
             why = ConversationSet({**run.kind.interrupted, "interrupted": reason}, while_running=True)
@@ -212,7 +217,8 @@ class Runs:
         """Stop the run, end the readers, delete the conversation; return it as it was last. Whoever calls
         this has its lock.
         """
-        if (run := self._runs.get(id_)) is not None:
+        run = self._runs.get(id_)
+        if run is not None and run.row.kind in kinds:
             run.cut("stop")
             await run.ended()
         row = await self._store.read(reads.conversation, id_, kinds, or_damaged=True)

@@ -21,6 +21,7 @@ from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import Attachment
 from agent_tui.model.settings import Values
 from tests.backend.engine.chat_house import open_chats, speaks, told
+from tests.backend.engine.house import new_room
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
 from tests.fakes.scripted_tools import ScriptedBox
 
@@ -330,6 +331,28 @@ async def test_rooms_and_chats_do_not_see_each_other(tmp_path: Path) -> None:
         await house.ask()
         async with aclosing(house.hub.read(house.id, 0)) as batches:
             assert (await anext(batches))[0].name == "message_stored"
+
+
+async def test_nobody_stops_a_room_as_a_chat_nor_a_chat_as_a_room(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda _: ["Aye."])
+    async with open_chats(tmp_path / "a.db", model) as house:
+        engine = house.engine
+        room = await engine.create(ROOMS, new_room("sequential"))
+        await engine.rooms.run(room.id)
+        await model.called(1)
+        answer_id = await house.begin()
+        await model.called(2)
+        turn = (await engine.messages(ROOMS, room.id, None, None)).messages[-1].id
+        for act in (engine.pause, engine.delete):
+            with pytest.raises(NotFound):
+                await act(ROOMS, house.id)
+            with pytest.raises(NotFound):
+                await act(CHATS, room.id)
+        assert not await engine.chats.stop_answer(turn)
+        assert len(model.open_calls()) == 2
+        assert (await engine.show(CHATS, house.id)).status == "running"
+        assert (await engine.show(ROOMS, room.id)).status == "running"
+        assert await engine.chats.stop_answer(answer_id)
 
 
 class HeldStore(FileStore):
