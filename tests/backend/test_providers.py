@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 
 from agent_tui.backend.http.problem import ERROR_ANSWERS
 from agent_tui.backend.http.providers import Providers
-from agent_tui.backend.models import listing
+from agent_tui.backend.models import listing, remote_calls
 from agent_tui.backend.models.providers import Models
 from tests.backend.served import served
 from tests.backend.wire_client import WireClient
@@ -110,7 +110,7 @@ async def test_a_list_that_does_not_come_says_what_to_do(
 async def test_a_list_without_end_and_one_that_never_comes_are_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "MAX_LIST_BYTES", 10_000)
+    monkeypatch.setattr(remote_calls, "MAX_FACT_BYTES", 10_000)
     path = tmp_path / "config.toml"
     async with FakeModelServer() as server, calls(path) as client:
         path.write_text(OTHER.format(name="one", kind="openai", url=server.url, more=""))

@@ -11,7 +11,6 @@ prompt, which loads a model; llama.cpp ``GET /props`` (``default_generation_sett
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from typing import Any
@@ -22,12 +21,12 @@ import httpx2
 from agent_tui.backend.models.endpoints import Endpoint, key_headers
 from agent_tui.backend.models.model import NotePiece
 from agent_tui.backend.models.prices import listed_context
+from agent_tui.model.errors import ModelError
 
 GUESSED_TOKENS = (
     32_768  # where nothing says how many: what fits into less is asked, the error teaches the rest
 )
 READ_SECONDS = 3.0  # for each of the questions; a model is loaded for as long as an answer may take
-MAX_FACT_BYTES = 8 * 1024 * 1024
 MOST_TOKENS = 100_000_000  # no context is greater: what says more is nonsense
 _LISTED = ("context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens")
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d+)", re.MULTILINE)
@@ -182,25 +181,11 @@ class Contexts:
     ) -> Any:
         """Return the JSON that the server answers; ``None`` for any other answer, and for none in time."""
         try:
-            async with (
-                asyncio.timeout(seconds),
-                self._http.stream(
-                    method,
-                    (root or self._server) + path,
-                    json=body,
-                    headers=key_headers(self._endpoint),
-                    timeout=seconds,
-                ) as answer,
-            ):
-                if answer.status_code != httpx2.codes.OK:
-                    return None
-                came = bytearray()
-                async for piece in answer.aiter_bytes():
-                    came += piece
-                    if len(came) > MAX_FACT_BYTES:
-                        return None
-            return json.loads(came)
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError, TimeoutError):
+            async with asyncio.timeout(seconds):
+                url, key = (root or self._server) + path, key_headers(self._endpoint)
+                answer = await self._http.request(method, url, json=body, headers=key, timeout=seconds)
+            return answer.json() if answer.status_code == httpx2.codes.OK else None
+        except (httpx2.HTTPError, httpx2.InvalidURL, ModelError, ValueError, RecursionError, TimeoutError):
             return None
 
 

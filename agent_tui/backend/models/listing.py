@@ -21,7 +21,6 @@ from agent_tui.model.inert import inert_line
 
 LIST_SECONDS = 10.0
 HINT_SECONDS = 3.0  # for naming other models in an error
-MAX_LIST_BYTES = 4 * 1024 * 1024
 MAX_MODELS = 2000
 MAX_NAME_CHARACTERS = 200
 _LISTS = {"anthropic": ("/v1/models", "limit=1000"), "google": ("/v1beta/models", "pageSize=1000")}
@@ -67,13 +66,10 @@ class Listing:
             return ""
 
     async def _get(self) -> bytes:
-        body = bytearray()
         try:
-            async with self._http.stream("GET", self._url, headers=key_headers(self._endpoint)) as answer:
-                async for piece in answer.aiter_bytes():
-                    body += piece
-                    if len(body) > MAX_LIST_BYTES:
-                        raise self._teller.no_answer("the list of models is too long")
+            answer = await self._http.get(self._url, headers=key_headers(self._endpoint))
+        except ModelError as error:  # it is too long, or packed
+            raise self._teller.no_answer(error.title) from None
         except httpx2.TimeoutException:
             raise self._teller.silent(LIST_SECONDS) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
@@ -82,8 +78,8 @@ class Listing:
             raise self._teller.elsewhere(answer.status_code, answer.headers["location"])
         if answer.status_code != HTTPStatus.OK:
             wait = answer.headers.get("retry-after", "")
-            raise self._teller.refused_list(answer.status_code, bytes(body), wait)
-        return bytes(body)
+            raise self._teller.refused_list(answer.status_code, answer.content, wait)
+        return answer.content
 
     def _names(self, body: bytes) -> tuple[str, ...]:
         kind = self._endpoint.kind

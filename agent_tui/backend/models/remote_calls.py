@@ -14,7 +14,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -29,6 +29,7 @@ from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from agent_tui.backend.bounded import BoundedBody
 from agent_tui.backend.engine.trimming import SHORT_TOKENS, fitted, prompt_tokens
 from agent_tui.backend.models.contexts import Contexts
 from agent_tui.backend.models.dialects import OPENAI_HOST, dialect
@@ -61,6 +62,7 @@ from agent_tui.wire.content import encodable
 
 CONNECT_SECONDS = 10.0
 SLACK_SECONDS = 1.0
+MAX_FACT_BYTES = 8 * 1024 * 1024  # of what is asked beside answers: lists of models, contexts
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # of one response as it travels, JSON around every token included
 # Most servers refuse a call with the first two; OpenRouter with 404, Groq and llama.cpp with the others.
 REFUSALS = (400, 422, 404, 413, 500, 501)
@@ -87,11 +89,24 @@ class _Watch:
     """What one response's bytes showed that the SDK does not tell."""
 
     end: re.Pattern[bytes] | None
-    size: int = 0
     done: bool = False
     told: bool = False  # something of the answer was passed on
-    came: bytes = b""  # the beginning of an answer that is no stream
+    came: bytes = b""  # the beginning of what came
     response: httpx2.Response | None = None
+    _tail: bytes = b"\n"
+
+    def see(self, piece: bytes) -> None:
+        """Look at what comes next."""
+        self.came += piece[: CAME_BYTES - len(self.came)]
+        if self.end is not None:
+            self._tail = self._tail[-END_BYTES:] + piece
+            self.done = self.done or self.end.search(self._tail) is not None
+
+    @property
+    def page(self) -> bytes:
+        """The beginning of an answer that is no stream."""
+        kind = "" if self.response is None else self.response.headers.get("content-type", "")
+        return b"" if "event-stream" in kind else self.came
 
 
 @dataclass(slots=True)
@@ -137,7 +152,7 @@ class Connection:
             auth=httpx2.BasicAuth(*login) if login else None,
             timeout=timeout,
             limits=limits,
-            headers={"Accept-Encoding": "identity"},  # so that _Body reads what the SDK reads
+            headers={"Accept-Encoding": "identity"},  # so that _Watch sees what the SDK reads
             verify=verify,
             transport=native,
             trust_env=host not in LOOPBACK_HOSTS,  # a proxy cannot reach this machine's own address
@@ -217,7 +232,7 @@ class Connection:
             return error
         _watch.set(None)  # what is asked now is no part of the answer
         known = await self.listing.hint() if isinstance(error, ModelNotFoundError) else ()
-        return self._sent_on(watch) or self._teller.error(name, error, known, watch.came)
+        return self._sent_on(watch) or self._teller.error(name, error, known, watch.page)
 
     async def _may_ask_again(
         self,
@@ -329,9 +344,9 @@ class Connection:
         except UnexpectedModelBehavior as error:  # a stream without one chunk
             if watch.done and not pieces.said:
                 raise self._teller.empty(name, out_of_tokens=False) from None
-            if not watch.size:
+            if not watch.came:
                 raise self._teller.broke_off(name) from None
-            raise self._teller.error(name, error, came=watch.came) from None
+            raise self._teller.error(name, error, came=watch.page) from None
 
     async def _prefills(self, name: str) -> bool:
         """Return whether model ``name`` goes on with the last words of its own that it is told."""
@@ -375,42 +390,12 @@ class Connection:
                 del request.headers[header]
 
 
-class _Body(httpx2.AsyncByteStream):
-    """A response's bytes as they come: counted, and looked through for ``[DONE]``. Packed ones are refused:
-    a few of them could be unpacked to more than there is memory for.
-    """
-
-    def __init__(self, response: httpx2.Response, watch: _Watch) -> None:
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        self._stream = response.stream
-        self._watch = watch
-        self._is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
-        self._is_stream = "event-stream" in response.headers.get("content-type", "")
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self._is_packed:
-            raise ModelError("the answer came packed", "the server was asked for it as it is; given up")
-        tail = b"\n"
-        async for piece in self._stream:
-            self._watch.size += len(piece)
-            if self._watch.size > MAX_ANSWER_BYTES:
-                limit = f"{MAX_ANSWER_BYTES // 1024 // 1024} MB"
-                raise ModelError("the answer is too long", f"the server sent more than {limit}; given up")
-            if not self._is_stream:
-                self._watch.came = (self._watch.came + piece)[:CAME_BYTES]
-            if end := self._watch.end:
-                tail = tail[-END_BYTES:] + piece
-                self._watch.done = self._watch.done or end.search(tail) is not None
-            yield piece
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
 async def _watch_body(response: httpx2.Response) -> None:
     watch = _watch.get()
-    if watch is not None:
-        response.stream = _Body(response, watch)
+    if watch is None:
+        response.stream = BoundedBody(response, MAX_FACT_BYTES, ModelError)
+    else:
+        response.stream = BoundedBody(response, MAX_ANSWER_BYTES, ModelError, watch.see)
         watch.response = response
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
+from agent_tui.backend.bounded import BoundedBody
 from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS
 from agent_tui.config.tools import McpConfig
 from agent_tui.tls import tls_context
@@ -82,29 +83,10 @@ async def _client(
 
 
 async def _limit(response: httpx2.Response) -> None:
-    """Have an answer end with an error when it is too large (of events each one has its own limit), or
-    packed: a few bytes could be unpacked to more than there is memory for.
-    """
-    is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
-    if is_packed or "text/event-stream" not in response.headers.get("content-type", ""):
-        response.stream = _Limited(response.stream, is_packed=is_packed)
+    """Have an answer end with an error when it is packed or too large; of events each one has a limit."""
+    is_stream = "text/event-stream" in response.headers.get("content-type", "")
+    response.stream = BoundedBody(response, 0 if is_stream else MAX_BODY_BYTES, _refuse)
 
 
-class _Limited(httpx2.AsyncByteStream):
-    def __init__(self, stream: object, *, is_packed: bool) -> None:
-        assert isinstance(stream, httpx2.AsyncByteStream)
-        self._stream = stream
-        self._is_packed = is_packed
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self._is_packed:
-            raise httpx2.ReadError("an answer that is packed, though it was asked for as it is")
-        size = 0
-        async for data in self._stream:
-            size += len(data)
-            if size > MAX_BODY_BYTES:
-                raise httpx2.ReadError(f"an answer of more than {MAX_BODY_BYTES:,} bytes")
-            yield data
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+def _refuse(title: str, detail: str) -> httpx2.ReadError:
+    return httpx2.ReadError(f"{title}: {detail}")

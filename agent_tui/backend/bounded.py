@@ -1,0 +1,47 @@
+"""Answers that cannot fill the memory: counted as they come, refused where they are packed.
+
+Imported with ``httpx2``, which costs a third of a second, only where it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import httpx2
+
+
+class BoundedBody(httpx2.AsyncByteStream):
+    """The bytes of ``response`` as they travel, at most ``most``; 0: as many as there are. Packed ones are
+    refused: a few could be unpacked to more than there is memory for. ``see`` is shown each piece, ``refuse``
+    makes the error of a title and a detail.
+    """
+
+    def __init__(
+        self,
+        response: httpx2.Response,
+        most: int,
+        refuse: Callable[[str, str], Exception],
+        see: Callable[[bytes], None] = lambda piece: None,
+    ) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._stream = response.stream
+        self._is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
+        self._most = most
+        self._refuse = refuse
+        self._see = see
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._is_packed:
+            raise self._refuse("the answer came packed", "the server was asked for it as it is; given up")
+        size = 0
+        async for piece in self._stream:
+            size += len(piece)
+            if self._most and size > self._most:
+                limit = f"{self._most // 1024 // 1024} MB"
+                raise self._refuse("the answer is too long", f"the server sent more than {limit}; given up")
+            self._see(piece)
+            yield piece
+
+    async def aclose(self) -> None:
+        """Close the stream below."""
+        await self._stream.aclose()
