@@ -7,9 +7,10 @@ step whole, again and again), ``deltas=1``, and ours with ``full=1``. The way ou
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from dataclasses import replace
+from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from agent_tui.model import events as ev
 from agent_tui.wire.chat_encode import TERMINAL as TERMINAL
@@ -19,12 +20,15 @@ from agent_tui.wire.chat_message import (
     AnyStep,
     ChatMessage,
     Count,
+    Seconds,
     StepAdded,
     ToolStatus,
+    chat_message,
     fitting,
+    read_message,
 )
 from agent_tui.wire.content import encodable
-from agent_tui.wire.fields import AnyUsage, Number, Text, Wire, error_text, fields_of, parse, reason
+from agent_tui.wire.fields import AnyUsage, Name, Text, Wire, error_text, fields_of, named, parse, reason
 
 _CLOSING = '"}}'  # behind the content of a snapshot, where its frame is written as the original does
 _SURROGATE = "\\ud"  # half of a pair, escaped: the other half may stand before it
@@ -34,35 +38,23 @@ class _Step(Wire):
     step: AnyStep
 
 
-class _AnswerStarted(Wire):
-    message_id: Text
-    parent_id: Text = ""
-    model: Text = ""
-    attempt: Number = 1
-    continues: Text = ""
-
-
-class _AnswerNote(Wire):
-    message_id: Text
-    note: Text
-    count: Number = 0
-    about: Text = ""
-    until: Text = ""
-    seconds: AnySeconds = None
-
-
-class _AnswerEnded(Wire):
-    message_id: Text
-    interrupted: Text = ""
-    error: Text = ""
-    token_count: Count = 0
-    usage: AnyUsage = None
-    seconds: AnySeconds = None
-
-
-class _MessageSpoken(Wire):
-    message_id: Text = Field(min_length=1)
-    spoken: AnySpoken
+_OF_TURN = named("message_id")
+_AnswerStarted = fields_of(
+    ev.TurnStarted,
+    ("room_id", "role", "sender_color", "round_number", "agent_id", "supersedes", "trimmed"),
+    turn_id=_OF_TURN,
+    sender_name=named("model", default=""),
+)
+_AnswerNote = fields_of(ev.TurnNoted, ("agent_id", "agent_name"), turn_id=_OF_TURN, seconds=(Seconds, 0.0))
+_AnswerEnded = fields_of(
+    ev.TurnEnded,
+    ("text", "agent_id"),
+    turn_id=_OF_TURN,
+    token_count=(Count, 0),
+    usage=(AnyUsage, None),
+    seconds=(AnySeconds, None),
+)
+_MessageSpoken = fields_of(ev.MessageSpoken, message_id=(Name, ...), spoken=(AnySpoken, ...))
 
 
 class _Done(Wire):
@@ -71,7 +63,7 @@ class _Done(Wire):
     usage: AnyUsage = None
 
 
-_Conversation = fields_of(ev.ConversationInfo, id=(Annotated[Text, Field(min_length=1)], ...))
+_Conversation = fields_of(ev.ConversationInfo, id=(Name, ...))
 
 
 class ChatDecoder:
@@ -126,32 +118,18 @@ class ChatDecoder:
                 added = parse(StepAdded, data)
                 return ev.StepAdded(self._turn(), added.id, added.content, added.arguments)
             case "tool_status":
-                status = parse(ToolStatus, data)
-                turn_id = status.message_id or self.turn_id
-                stands = (status.status, status.seconds, status.ask, status.progress)
-                return ev.ToolStatusChanged(turn_id, status.id, *stands)
+                status = ev.ToolStatusChanged(**dict(parse(ToolStatus, data)))
+                return status if status.turn_id else replace(status, turn_id=self.turn_id)
             case "message":
-                return ev.MessageStored(parse(ChatMessage, data).message())
+                return ev.MessageStored(chat_message(parse(ChatMessage, data)))
             case "answer_started":
-                return self._started(parse(_AnswerStarted, data))
+                return self._started(dict(parse(_AnswerStarted, data)))
             case "answer_note":
-                noted = parse(_AnswerNote, data)
-                seconds = noted.seconds or 0.0
-                return ev.TurnNoted(
-                    noted.message_id,
-                    noted.note,
-                    noted.count,
-                    until=noted.until,
-                    seconds=seconds,
-                    about=noted.about,
-                )
+                return ev.TurnNoted(**dict(parse(_AnswerNote, data)))
             case "answer_ended":
-                end = parse(_AnswerEnded, data)
-                ended = (end.interrupted, end.usage, end.error, end.seconds)
-                return ev.TurnEnded(end.message_id, "", end.token_count, "", *ended)
+                return ev.TurnEnded(text="", **dict(parse(_AnswerEnded, data)))
             case "message_spoken":
-                told = parse(_MessageSpoken, data)
-                return ev.MessageSpoken(told.message_id, told.spoken)
+                return ev.MessageSpoken(**dict(parse(_MessageSpoken, data)))
             case "conversation":
                 return ev.ConversationChanged(ev.ConversationInfo(**dict(parse(_Conversation, data))))
             case "done" | "error":
@@ -175,19 +153,9 @@ class ChatDecoder:
             self.turn_id = f"{self._first_id}-{self._answers}"
         return self.turn_id
 
-    def _started(self, start: _AnswerStarted) -> ev.Event:
-        self.turn_id, self._is_over, self._known = start.message_id, False, ""
-        return ev.TurnStarted(
-            start.message_id,
-            "",
-            "assistant",
-            sender_name=start.model,
-            sender_color="",
-            round_number=0,
-            attempt=start.attempt,
-            parent_id=start.parent_id,
-            continues=start.continues,
-        )
+    def _started(self, said: dict[str, Any]) -> ev.Event:
+        self.turn_id, self._is_over, self._known = said["turn_id"], False, ""
+        return ev.TurnStarted(room_id="", role="assistant", sender_color="", round_number=0, **said)
 
     def _ended(self, name: str, data: str) -> ev.Event:
         self._is_over, self._known = True, ""
@@ -214,20 +182,16 @@ def _closes(data: str, content: str) -> bool:
     return head.endswith((tail, escaped))
 
 
-def _read_conversation(value: object) -> ev.ConversationInfo:
-    return ev.ConversationInfo(**dict(_Conversation.model_validate(value)))
-
-
 def decode_conversation(value: object) -> ev.ConversationInfo:
     """Return a conversation from a JSON answer; raises ``ValueError`` when it is none."""
-    return _read_conversation(value)
+    return ev.ConversationInfo(**dict(_Conversation.model_validate(value)))
 
 
 def decode_conversations(value: object) -> list[ev.ConversationInfo]:
     """Return those of ``{"conversations": […]}`` or of a bare list; skips what is none."""
-    return fitting(_read_conversation, value, "conversations")
+    return fitting(decode_conversation, value, "conversations")
 
 
 def decode_messages(value: object) -> list[ev.Message]:
     """Return the messages of ``{"messages": […]}`` or of a bare list; skips what is no message."""
-    return [item.message() for item in fitting(ChatMessage.model_validate, value, "messages")]
+    return fitting(read_message, value, "messages")

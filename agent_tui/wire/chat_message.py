@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, ValidationError
 
 from agent_tui.model import events as ev
 from agent_tui.model.tool_forms import FieldType, FormField, FormOption, ToolForm
 from agent_tui.wire.content import content_success, content_text
-from agent_tui.wire.fields import AnyUsage, Notes, R, Text, Wire, fields_of, listed, reader
+from agent_tui.wire.fields import AnyUsage, Name, Notes, R, Text, Wire, fields_of, listed, named, reader
 
 MAX_SECONDS = 1e9  # thirty years: no tool took longer
 
@@ -33,6 +33,7 @@ def _truth(value: object) -> object:
 
 Count = Annotated[int, BeforeValidator(_count)]
 AnySeconds = Annotated[float | None, BeforeValidator(_seconds)]
+Seconds = Annotated[float, BeforeValidator(lambda value: _seconds(value) or 0.0)]
 
 
 _read_option = reader(FormOption, title=(Text, ""))
@@ -59,7 +60,7 @@ AnyAsk = Annotated[ev.ToolAsk | None, BeforeValidator(_ask)]
 _Step = fields_of(
     ev.Step,
     ("status", "seconds", "ask"),
-    id=(Annotated[Text, Field(min_length=1)], ...),
+    id=(Name, ...),
     index=(Count, 0),
     success=(Annotated[bool | None, BeforeValidator(_truth)], None),
 )
@@ -86,21 +87,23 @@ class StepAdded(Wire):
     arguments: Text = ""
 
 
-class ToolStatus(Wire):
-    """How a call stands now."""
+ToolStatus = fields_of(
+    ev.ToolStatusChanged,
+    ("agent_id", "percent"),
+    turn_id=named("message_id", default=""),
+    step_id=named("id"),
+    seconds=(AnySeconds, None),
+    ask=(AnyAsk, None),
+)
 
-    id: Text
-    status: Text
-    seconds: AnySeconds = None
-    ask: AnyAsk = None
-    progress: Text = ""
-    message_id: Text = ""
 
-
-class _Call(Wire):
-    status: Text = ""
-    seconds: AnySeconds = None
-    ask: AnyAsk = None
+_Call = fields_of(
+    ev.ToolStatusChanged,
+    ("turn_id", "step_id", "progress", "agent_id", "percent"),
+    empties=True,
+    seconds=(AnySeconds, None),
+    ask=(AnyAsk, None),
+)
 
 
 _read_attachment = reader(ev.Attachment, name=(Text, ""))
@@ -127,65 +130,44 @@ def _spoken(value: object) -> object:
     return value if isinstance(value, dict) else None
 
 
-class ChatMessage(Wire):
-    """A stored message of either side."""
+ChatMessage = fields_of(
+    ev.Message,
+    ("text", "steps", "attachments", "sender_color", "round_number", "agent_id", "to", "superseded"),
+    empties=True,
+    id=(Name, ...),
+    room_id=named("conversation_id", default=""),
+    sender_name=named("model", default=""),
+    token_count=(Count, 0),
+    trimmed=(Count, 0),
+    usage=(AnyUsage, None),
+    seconds=(AnySeconds, None),
+    calls=(Any, None),
+    spoken=(Annotated[AnySpoken | None, BeforeValidator(_spoken)], None),
+    notes=(Notes, ()),
+)
 
-    id: Text = Field(min_length=1)
-    conversation_id: Text = ""
-    role: Text = ""
-    content: Text = ""
-    token_count: Count = 0
-    created_at: Text = ""
-    parent_id: Text = ""
-    versions: Any = None
-    interrupted: Text = ""
-    error: Text = ""
-    status: Text = ""
-    usage: AnyUsage = None
-    seconds: AnySeconds = None
-    model: Text = ""
-    trimmed: Count = 0
-    continues: Text = ""
-    calls: Any = None
-    spoken: Annotated[AnySpoken | None, BeforeValidator(_spoken)] = None
-    notes: Notes = ()
 
-    def message(self) -> ev.Message:
-        """Return it as events have it; the model's name is its sender's."""
-        content = content_object(self.content)
-        versions = self.versions if isinstance(self.versions, list) else []
-        return ev.Message(
-            self.id,
-            self.conversation_id,
-            self.role,
-            self.content,
-            content_text(self.content),
-            sender_name=self.model,
-            sender_color="",
-            round_number=0,
-            token_count=self.token_count,
-            created_at=self.created_at,
-            interrupted=self.interrupted,
-            status=self.status,
-            error=self.error,
-            trimmed=self.trimmed,
-            usage=self.usage,
-            steps=() if self.role == "user" else self._steps(),
-            attachments=tuple(fitting(_read_attachment, content, "attachments")),
-            parent_id=self.parent_id,
-            versions=tuple(id_ for id_ in versions if isinstance(id_, str)),
-            seconds=self.seconds,
-            continues=self.continues,
-            spoken=self.spoken,
-            notes=self.notes,
-        )
+def chat_message(said: Wire) -> ev.Message:
+    """Return a stored message of either side as events have it; the model's name is its sender's."""
+    fields = dict(said)
+    content, calls = fields["content"], fields.pop("calls")
+    text = content_text(content)
+    steps: tuple[ev.Step, ...] = ()
+    if fields["role"] != "user":  # words alone are one step
+        steps = stored_steps(content, calls) or ((ev.Step("step-0", content=text),) if text else ())
+    return ev.Message(
+        text=text,
+        steps=steps,
+        attachments=tuple(fitting(_read_attachment, content_object(content), "attachments")),
+        sender_color="",
+        round_number=0,
+        **fields,
+    )
 
-    def _steps(self) -> tuple[ev.Step, ...]:
-        """Return the steps; words alone are one step."""
-        steps = stored_steps(self.content, self.calls)
-        if not steps and (text := content_text(self.content)):
-            return (ev.Step("step-0", content=text),)
-        return steps
+
+def read_message(value: object) -> ev.Message:
+    """Return a stored message from JSON; raises ``ValidationError``."""
+    return chat_message(ChatMessage.model_validate(value))
 
 
 def stored_steps(content: str, calls: object) -> tuple[ev.Step, ...]:

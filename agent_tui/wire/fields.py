@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import MISSING, fields
 from typing import Annotated, Any, TypeVar, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
 from agent_tui.model import events as ev
 from agent_tui.wire.content import dump, encodable
@@ -37,6 +37,7 @@ def _number(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_text)]
 Number = Annotated[int, BeforeValidator(_number)]
+Name = Annotated[Text, Field(min_length=1)]
 Flag = Annotated[bool, BeforeValidator(lambda value: False if value is None else value)]
 
 
@@ -49,6 +50,11 @@ class Wire(BaseModel):
 
 W = TypeVar("W", bound=Wire)
 R = TypeVar("R")
+
+
+def named(name: str, type_: Any = Text, default: Any = ...) -> tuple[Any, Any]:
+    """Return (type, default) of a field that is called ``name`` on the wire; by default it is needed."""
+    return Annotated[type_, Field(alias=name)], default
 
 
 def _names(value: object) -> object:
@@ -67,23 +73,25 @@ _READ: Mapping[Any, Any] = {
 }
 
 
-def fields_of(record: type, without: Sequence[str] = (), **others: Any) -> type[Wire]:
+def fields_of(
+    record: type, without: Sequence[str] = (), *, empties: bool = False, **others: Any
+) -> type[Wire]:
     """Return the model of a ``record`` (a dataclass) on the wire: its fields, read tolerantly by their types,
     ``without`` those that do not travel.
 
-    ``others`` are (type, default) of fields that are read in another way, or that only the wire has.
+    ``others`` are (type, default) of fields that are read in another way, or that only the wire has. A field
+    without a default has to be there; with ``empties`` it is empty, or 0, where it is not.
     """
     hints = get_type_hints(record)
-    read = {
-        field.name: (_READ.get(hints[field.name], hints[field.name]), field.default)
-        for field in fields(record)
-        if field.name not in (*others, *without)
-    }
-    made: dict[str, Any] = {
-        name: (type_, ... if default is MISSING else default)
-        for name, (type_, default) in (read | others).items()
-    }
-    return create_model(record.__name__, __base__=Wire, **made)
+    made: dict[str, Any] = {}
+    for field in fields(record):
+        hint = hints[field.name]
+        default = field.default
+        if default is MISSING:
+            default = hint() if empties and hint in _READ else ...
+        if field.name not in without:
+            made[field.name] = _READ.get(hint, hint), default
+    return create_model(record.__name__, __base__=Wire, **made | others)
 
 
 def reader(record: type[R], without: Sequence[str] = (), **others: Any) -> Callable[[object], R]:

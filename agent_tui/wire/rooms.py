@@ -7,26 +7,25 @@ for what is missing; what still does not fit becomes ``Unknown`` with the reason
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, ValidationError
 
 from agent_tui.model import events as ev
-from agent_tui.wire.chat_message import AnySeconds, StepAdded, ToolStatus, fitting, read_step, stored_steps
+from agent_tui.wire.chat_message import Seconds, StepAdded, ToolStatus, fitting, read_step, stored_steps
 from agent_tui.wire.content import content_text
 from agent_tui.wire.fields import (
     ADVICE,
     NO_REASON,
     AnyUsage,
-    Flag,
     Notes,
-    Number,
     Text,
     Wire,
     error_text,
     fields_of,
+    named,
     page_marks,
     parse,
     reader,
@@ -37,123 +36,23 @@ from agent_tui.wire.rooms_encode import TERMINAL as TERMINAL
 _MORE_THAN_WORDS = ('"tool_call"', '"tool_result"', '"thinking"')  # types of steps, as JSON has them
 
 
-class _RoomStarted(Wire):
-    room_id: Text = ""
-    task: Text = ""
-    resumed: Flag = False
-
-    def event(self) -> ev.Event:
-        return ev.RunStarted(self.room_id, self.task, self.resumed)
-
-
-class _RoomPaused(Wire):
-    room_id: Text = ""
-    round: int | None = None
-    interrupted: Text = ""
-
-    def event(self) -> ev.Event:
-        return ev.RunPaused(self.room_id, self.round, self.interrupted)
-
-
-class _RoomCompleted(Wire):
-    room_id: Text = ""
-    total_rounds: Number = 0
-
-    def event(self) -> ev.Event:
-        return ev.RunCompleted(self.room_id, self.total_rounds)
-
-
-class _RoundStart(Wire):
-    round: int
-    max_rounds: Number = 0
-
-    def event(self) -> ev.Event:
-        return ev.RoundStarted(self.round, self.max_rounds)
-
-
 class _AgentRef(Wire):
     id: Text
     name: Text = ""
 
 
-class _ParallelStart(Wire):
-    round: int
-    max_rounds: Number = 0
-    agents: list[_AgentRef] = Field(default_factory=list)
-
-    def event(self) -> ev.Event:
-        agents = tuple(ev.AgentInfo(a.id, a.name, turn_order=n) for n, a in enumerate(self.agents))
-        return ev.ParallelStarted(self.round, self.max_rounds, agents)
+def _parallel_started(said: Wire) -> ev.Event:
+    fields = dict(said)
+    agents = tuple(ev.AgentInfo(one.id, one.name, turn_order=n) for n, one in enumerate(fields["agents"]))
+    return ev.ParallelStarted(**fields | {"agents": agents})
 
 
-class _ParallelEnd(Wire):
-    round: int
-    agent_count: Number = 0
-
-    def event(self) -> ev.Event:
-        return ev.ParallelEnded(self.round, self.agent_count)
-
-
-class _RoundEnd(Wire):
-    round: int
-
-    def event(self) -> ev.Event:
-        return ev.RoundEnded(self.round)
-
-
-class _AgentStatus(Wire):
-    agent_id: Text = ""
-    agent_name: Text = ""
-    status: Text
-    message_id: Text = ""
-    note: Text = ""
-    count: Number = 0
-    about: Text = ""
-    until: Text = ""
-    seconds: AnySeconds = None
-
-    def event(self) -> ev.Event:
-        if self.note and self.message_id:
-            return ev.TurnNoted(
-                self.message_id,
-                self.note,
-                self.count,
-                self.agent_id,
-                self.agent_name,
-                self.until,
-                self.seconds or 0.0,
-                self.about,
-            )
-        return ev.AgentStatusChanged(self.agent_id, self.agent_name, self.status)
-
-
-class _MessageStart(Wire):
-    id: Text
-    room_id: Text = ""
-    role: Text = "assistant"
-    sender_name: Text = ""
-    sender_color: Text = ""
-    round_number: Number = 0
-    agent_id: Text = ""
-    attempt: int = 1
-    supersedes: Text = ""
-    trimmed: Number = 0
-    continues: Text = ""
-
-    def event(self) -> ev.Event:
-        return ev.TurnStarted(
-            self.id,
-            self.room_id,
-            self.role,
-            self.sender_name,
-            self.sender_color,
-            self.round_number,
-            self.agent_id,
-            self.attempt,
-            self.supersedes,
-            self.trimmed,
-            continues=self.continues,
-        )
+def _agent_status(said: Wire) -> ev.Event:
+    fields = dict(said)
+    status = fields.pop("status")
+    if fields["note"] and fields["turn_id"]:
+        return ev.TurnNoted(**fields)
+    return ev.AgentStatusChanged(fields["agent_id"], fields["agent_name"], status)
 
 
 class _MessageChunk(Wire):
@@ -184,34 +83,12 @@ class _MessageChunk(Wire):
         if self.step is not None:
             return ev.StepSet(self.id, read_step(self.step), self.agent_id, self.progress)
         if self.tool_status is not None:
-            stands = ToolStatus.model_validate(self.tool_status)
-            return ev.ToolStatusChanged(
-                self.id,
-                stands.id,
-                stands.status,
-                stands.seconds,
-                stands.ask,
-                stands.progress,
-                self.agent_id,
-                self.progress,
-            )
+            stands = dict(ToolStatus.model_validate(self.tool_status)) | {"turn_id": self.id}
+            return ev.ToolStatusChanged(**stands, agent_id=self.agent_id, percent=self.progress)
         added = StepAdded.model_validate(self.step_delta)
         if self.content or not (added.content or added.arguments):
             return added.id
         return ev.StepAdded(self.id, added.id, added.content, added.arguments, self.agent_id, self.progress)
-
-
-class _MessageEnd(Wire):
-    id: Text
-    content: Text = ""
-    token_count: Number = 0
-    agent_id: Text = ""
-    interrupted: Text = ""
-    usage: AnyUsage = None
-
-    def event(self) -> ev.Event:
-        text = content_text(self.content)
-        return ev.TurnEnded(self.id, text, self.token_count, self.agent_id, self.interrupted, self.usage)
 
 
 class _AgentError(Wire):
@@ -225,39 +102,24 @@ class _AgentError(Wire):
         return ev.TurnFailed(error, self.agent_id, self.agent_name or self.agent)
 
 
-class _Message(Wire):
-    id: Text
-    room_id: Text = ""
-    role: Text = ""
-    content: Text = ""
-    sender_name: Text = ""
-    sender_color: Text = ""
-    round_number: Number = 0
-    token_count: Number = 0
-    created_at: Text = ""
-    agent_id: Text = ""
-    interrupted: Text = ""
-    status: Text = ""
-    error: Text = ""
-    to: Text = ""
-    superseded: Flag = False
-    trimmed: Number = 0
-    continues: Text = ""
-    usage: AnyUsage = None
-    calls: Any = None
-    notes: Notes = ()
-
-    def message(self) -> ev.Message:
-        fields = self.model_dump(exclude={"usage", "calls", "notes"}) | {"notes": self.notes}
-        steps: tuple[ev.Step, ...] = ()
-        if self.role != "user" and any(type_ in self.content for type_ in _MORE_THAN_WORDS):
-            steps = stored_steps(self.content, self.calls)
-        return ev.Message(text=content_text(self.content), usage=self.usage, steps=steps, **fields)
-
-    def event(self) -> ev.Event:
-        return ev.MessageStored(self.message())
+def _message(said: Wire) -> ev.Message:
+    fields = dict(said)
+    content, calls = fields["content"], fields.pop("calls")
+    steps: tuple[ev.Step, ...] = ()
+    if fields["role"] != "user" and any(type_ in content for type_ in _MORE_THAN_WORDS):
+        steps = stored_steps(content, calls)
+    return ev.Message(text=content_text(content), steps=steps, **fields)
 
 
+_Message = fields_of(
+    ev.Message,
+    ("text", "steps", "attachments", "parent_id", "versions", "seconds", "spoken"),
+    empties=True,
+    id=(Text, ...),
+    usage=(AnyUsage, None),
+    notes=(Notes, ()),
+    calls=(Any, None),
+)
 _read_queued = reader(ev.QueuedMessage, content=(Text, ""))
 _AnyAgent = Annotated[ev.AgentInfo, BeforeValidator(reader(ev.AgentInfo, id=(Text, ""), name=(Text, "")))]
 
@@ -275,20 +137,52 @@ _Room = fields_of(
 )
 
 
-_FRAMES: Mapping[str, type[Wire]] = {
-    "room_started": _RoomStarted,
-    "room_paused": _RoomPaused,
-    "room_completed": _RoomCompleted,
-    "round_start": _RoundStart,
-    "round_end": _RoundEnd,
-    "parallel_start": _ParallelStart,
-    "parallel_end": _ParallelEnd,
-    "agent_status": _AgentStatus,
-    "message_start": _MessageStart,
-    "message_chunk": _MessageChunk,
-    "message_end": _MessageEnd,
-    "agent_error": _AgentError,
-    "message": _Message,
+_Made = tuple[
+    type[Wire], Callable[[Any], ev.Event]
+]  # what a frame is read as, and what makes its event of that
+
+
+def _plain(event: type[Any], without: Sequence[str] = (), **others: Any) -> _Made:
+    """Return how frames are read whose fields are those of an event."""
+    model = fields_of(event, without, empties=True, **others)
+    return model, lambda said: event(**dict(said))
+
+
+_ROUND = (int, ...)
+_FRAMES: Mapping[str, _Made] = {
+    "room_started": _plain(ev.RunStarted),
+    "room_paused": _plain(ev.RunPaused),
+    "room_completed": _plain(ev.RunCompleted),
+    "round_start": _plain(ev.RoundStarted, round=_ROUND),
+    "round_end": _plain(ev.RoundEnded, round=_ROUND),
+    "parallel_start": (
+        fields_of(ev.ParallelStarted, empties=True, round=_ROUND, agents=(list[_AgentRef], ())),
+        _parallel_started,
+    ),
+    "parallel_end": _plain(ev.ParallelEnded, round=_ROUND),
+    "agent_status": (
+        fields_of(
+            ev.TurnNoted,
+            turn_id=named("message_id", default=""),
+            note=(Text, ""),
+            seconds=(Seconds, 0.0),
+            status=(Text, ...),
+        ),
+        _agent_status,
+    ),
+    "message_start": _plain(
+        ev.TurnStarted, ("parent_id",), turn_id=named("id"), role=(Text, "assistant"), attempt=(int, 1)
+    ),
+    "message_chunk": (_MessageChunk, _MessageChunk.event),
+    "message_end": _plain(
+        ev.TurnEnded,
+        ("error", "seconds"),
+        turn_id=named("id"),
+        text=named("content", Annotated[Text, AfterValidator(content_text)], ""),
+        usage=(AnyUsage, None),
+    ),
+    "agent_error": (_AgentError, _AgentError.event),
+    "message": (_Message, lambda said: ev.MessageStored(_message(said))),
 }
 
 
@@ -299,17 +193,14 @@ def decode(name: str, data: str) -> ev.Event:
     """
     if name == "error":
         return ev.RunFailed(error_text(data))
-    model = _FRAMES.get(name)
-    if model is None:
+    known = _FRAMES.get(name)
+    if known is None:
         return ev.Unknown(name, data, "no such event in the protocol")
+    model, made = known
     try:
-        fields = parse(model, data)
+        return made(parse(model, data))
     except ValidationError as error:
-        if name not in TERMINAL:
-            return ev.Unknown(name, data, reason(error))
-        fields = model()
-    event: ev.Event = fields.event()  # type: ignore[attr-defined]
-    return event
+        return made(model()) if name in TERMINAL else ev.Unknown(name, data, reason(error))
 
 
 def decode_room(value: object) -> ev.RoomInfo:
@@ -329,5 +220,5 @@ def decode_rooms(value: object) -> list[ev.RoomInfo]:
 
 def decode_messages(value: object) -> tuple[list[ev.Message], str | None, int | None]:
     """Return (messages, next, as_of) of a messages answer or of a bare list; skips what is no message."""
-    messages = fitting(lambda item: _Message.model_validate(item).message(), value, "messages")
+    messages = fitting(lambda item: _message(_Message.model_validate(item)), value, "messages")
     return messages, *page_marks(value)
