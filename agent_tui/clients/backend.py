@@ -27,6 +27,7 @@ from agent_tui.clients.records import (
 from agent_tui.model.errors import NotFound, NotOffered, Refused
 from agent_tui.model.events import Event
 from agent_tui.wire import log
+from agent_tui.wire.fields import error_text
 from agent_tui.wire.sse import Frame
 
 _ENDS_RUN: Final = ("error", "end")
@@ -109,7 +110,7 @@ class BackendClient:
                 if not isinstance(item, Frame) or item.event == "end":
                     continue
                 if item.event == "error":
-                    raise Refused("the tool did not run", item.data[:MAX_ERROR_CHARACTERS])
+                    raise Refused(error_text(item.data)[:MAX_ERROR_CHARACTERS])
                 yield log.decode(item.event, item.data)
 
     async def answer_tool(

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_tui.backend.engine.tool_runs import MAX_RUNS
+from agent_tui.clients.backend import BackendClient
+from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.client_tools import ClientTools
+from agent_tui.clients.http import Net
 from agent_tui.config.tools import TOOL_HEADER
+from agent_tui.wire.agent_socket import ClientToolCall
 from agent_tui.wire.sse import Frame, SSEParser
-from tests.backend.chat_backend import ChatBackend, chat_backend
+from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
 from tests.backend.wire_client import Stream
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_tools import ScriptedTool, echo
@@ -38,6 +45,13 @@ def outcome(frames: list[Frame]) -> dict[str, Any]:
     step: dict[str, Any] = data(frames[-2])["step"]
     assert step["type"] == "tool_result"
     return step
+
+
+def ready(client: BackendClient) -> Callable[[], Awaitable[BackendClient]]:
+    async def reach() -> BackendClient:
+        return client
+
+    return reach
 
 
 async def frames_of(stream: Stream) -> AsyncGenerator[Frame, None]:
@@ -118,6 +132,23 @@ async def test_a_client_that_leaves_ends_what_runs(tmp_path: Path) -> None:
         async with backend.client.open("POST", RUN, body(tmp_path, "slow")):
             await began.wait()
         await ended.wait()
+
+
+async def test_one_call_too_many_is_refused_in_a_plain_sentence(tmp_path: Path) -> None:
+    async def slow(_: Mapping[str, Any]) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    async with chat_backend(tmp_path, NOBODY_SPEAKS, ScriptedTool("slow", slow)) as backend:
+        async with AsyncExitStack() as opened:
+            for _ in range(MAX_RUNS):
+                opening = backend.client.open("POST", RUN, body(tmp_path, "slow"))
+                stream = await opened.enter_async_context(opening)
+                await anext(frames_of(stream))
+            async with Net(f"http://127.0.0.1:{backend.client.port}", TOKEN) as net:
+                tools = ClientTools(ready(ChatClient(net).backend), "them/0", str(tmp_path))
+                result = await tools.run(ClientToolCall("call-1", "slow"), lambda _: None)
+        assert result.error == f"not run: Too many tools run: {MAX_RUNS} may run at once."
 
 
 async def test_a_program_that_a_tool_started_gets_nothing_allowed(tmp_path: Path) -> None:
