@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from pathlib import Path
 from typing import Final
@@ -346,26 +346,6 @@ class AgentSocketClient:
         except ConfigError as error:
             return ev.TurnNoted(turn_id, FILE_REFUSED, about=str(error))
         return ev.TurnNoted(turn_id, FILE_SAVED, about=str(saved))
-
-
-class AgentSocketPool:
-    """One connection per agent and chat. ``make`` makes the client of a chat: (agent, chat id)."""
-
-    def __init__(self, make: Callable[[str, str], AgentSocketClient]) -> None:
-        self._make = make
-        self._clients: dict[tuple[str, str], AgentSocketClient] = {}
-
-    def client(self, agent: str, chat_id: str = DEFAULT_CHAT) -> AgentSocketClient:
-        """Return the one client of the chat."""
-        key = agent, chat_id
-        if key not in self._clients:
-            self._clients[key] = self._make(agent, chat_id)
-        return self._clients[key]
-
-    async def aclose(self) -> None:
-        """Close every connection."""
-        clients, self._clients = list(self._clients.values()), {}
-        await asyncio.gather(*(client.aclose() for client in clients))
 
 
 def socket_urls(

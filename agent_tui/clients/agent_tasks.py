@@ -27,7 +27,7 @@ from agent_tui.model.errors import (
     TransportError,
     Unauthorized,
 )
-from agent_tui.model.events import Event, RunFailed, StepAdded, StepSet, TurnDone
+from agent_tui.model.events import Event, RunFailed, TurnDone
 from agent_tui.wire.agent_tasks import (
     AgentTask,
     AgentTaskDecoder,
@@ -35,7 +35,6 @@ from agent_tui.wire.agent_tasks import (
     ends_session,
     subscribe,
 )
-from agent_tui.wire.content import BETWEEN_STEPS
 
 TASKS_PATH: Final = "/api/v1/agent/tasks"
 SOCKET_PATH: Final = "/ws/agent"
@@ -161,26 +160,6 @@ class AgentTasksClient:
                     yield event
         finally:
             self._injections -= 1
-
-    async def inject_whole(self, task: AgentTask) -> str:
-        """Return all that is said to something injected. Raises as ``ask``, and ``ModelError`` where the
-        service ends it with an error.
-        """
-        said: list[str] = []
-        texts = set[str]()
-        async with aclosing(self.inject(task)) as answer:
-            async for event in answer:
-                match event:
-                    case StepSet(_, step) if step.type == "text":
-                        texts.add(step.id)
-                        said.append(BETWEEN_STEPS if said else "")
-                    case StepAdded(_, step_id, content) if step_id in texts:
-                        said.append(content)
-                    case RunFailed(message):
-                        raise ModelError("the agent failed", message)
-                    case _:
-                        pass
-        return "".join(said)
 
     async def _answer(self, task: AgentTask, turn_id: str) -> AsyncGenerator[Told, None]:
         deadline = asyncio.get_running_loop().time() + self._total_seconds

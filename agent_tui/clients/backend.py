@@ -17,12 +17,10 @@ from agent_tui.clients.records import (
     ToolRule,
     ToolServer,
     pauses_soon,
+    read_all,
     read_models,
     read_provider_test,
-    read_providers,
-    read_rules,
     read_servers,
-    read_tools,
 )
 from agent_tui.model.errors import NotFound, NotOffered, Refused
 from agent_tui.model.events import Event
@@ -49,7 +47,9 @@ class BackendClient:
 
     async def providers(self) -> list[ProviderInfo]:
         """Return the providers of models that the server knows, its default first."""
-        return read_providers(await self._calls.plain("GET", "providers", "a list of providers"))
+        return read_all(
+            ProviderInfo, await self._calls.plain("GET", "providers", "a list of providers"), "providers"
+        )
 
     async def models(self, provider_id: str) -> list[str]:
         """Return the models of one provider, who is asked now; raises what a person can act on."""
@@ -70,11 +70,11 @@ class BackendClient:
         """
         params = {} if is_waiting else {"wait": "0"}
         value = await self._calls.plain("GET", "tools", "a list of tools", params=params)
-        return read_tools(value), read_servers(value)
+        return read_all(ToolInfo, value, "tools"), read_servers(value)
 
     async def rules(self) -> list[ToolRule]:
         """Return which calls run without asking, and which rules of an earlier version are suspended."""
-        return read_rules(await self._calls.plain("GET", "rules", "a list of rules"))
+        return read_all(ToolRule, await self._calls.plain("GET", "rules", "a list of rules"), "rules")
 
     async def confirm_rule(self, rule_id: str) -> None:
         """Let a suspended rule hold again."""

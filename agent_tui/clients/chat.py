@@ -13,7 +13,7 @@ from agent_tui.clients.conversations import Conversations, FieldValue, Kind
 from agent_tui.clients.http import EVENT_STREAM, Net
 from agent_tui.clients.log_stream import GIVE_UP_SECONDS, Item, Loaded, Post
 from agent_tui.clients.paths import CHAT_PATHS
-from agent_tui.clients.records import Hit, read_hits
+from agent_tui.clients.records import Hit, read_all
 from agent_tui.model.errors import (
     AgentBusy,
     AgentTuiError,
@@ -153,7 +153,7 @@ class ChatClient(Conversations[ConversationInfo]):
 
     async def search(self, words: str, limit: int = 50) -> list[Hit]:
         """Return the messages that hold ``words``, newest first."""
-        return read_hits(await self.search_raw(words, limit))
+        return read_all(Hit, await self.search_raw(words, limit), "hits")
 
     async def stop(self, conversation_id: str) -> ConversationInfo:
         """End the answer under way, its words kept; nothing happens where there is none."""

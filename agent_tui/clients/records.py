@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 from agent_tui.model.events import QueuedMessage, RoomInfo
 from agent_tui.wire.fields import listed
 from agent_tui.wire.rooms import decode_room, decode_rooms
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +149,17 @@ def read_changes(value: object, asked_for_all: bool) -> RoomChanges:
     )
 
 
-def read_providers(value: object) -> list[ProviderInfo]:
-    """Return the providers of ``{"providers": […]}`` or of a bare list; skips what has no id."""
-    read = []
-    for item in listed(value, "providers"):
-        id_ = text_of(item, "id")
-        if id_:
-            read.append(
-                ProviderInfo(id_, text_of(item, "name"), text_of(item, "kind"), text_of(item, "model"))
-            )
-    return read
+def read_all(record: type[R], value: object, key: str) -> list[R]:
+    """Return the records of ``{key: […]}`` or of a bare list; skips what lacks the first field.
+
+    What does not fit the type of its field (text, number, mapping) counts as missing.
+    """
+    hints = get_type_hints(record)
+    read = [
+        record(**{name: _READERS[hint](item, name) for name, hint in hints.items()})
+        for item in listed(value, key)
+    ]
+    return [one for one in read if getattr(one, next(iter(hints)))]
 
 
 def read_models(value: object) -> list[str]:
@@ -188,53 +191,9 @@ def pauses_soon(data: str) -> PausesSoon | None:
     return PausesSoon(text_of(value, "id"), text_of(value, "name"), float(seconds))
 
 
-def read_hits(value: object) -> list[Hit]:
-    """Return the hits of ``{"hits": […]}`` or of a bare list; skips what names no conversation."""
-    names = ("conversation_id", "title", "message_id", "role", "snippet", "created_at", "kind")
-    hits = (Hit(*(text_of(item, name) for name in names)) for item in listed(value, "hits"))
-    return [hit for hit in hits if hit.conversation_id]
-
-
-def read_tools(value: object) -> list[ToolInfo]:
-    """Return the tools of ``{"tools": […]}`` or of a bare list; skips what has no name."""
-    read = []
-    for item in listed(value, "tools"):
-        parameters = item.get("parameters") if isinstance(item, Mapping) else None
-        tool = ToolInfo(
-            text_of(item, "name"),
-            text_of(item, "description"),
-            parameters if isinstance(parameters, Mapping) else {},
-            text_of(item, "permission"),
-            text_of(item, "source"),
-        )
-        if tool.name:
-            read.append(tool)
-    return read
-
-
 def read_servers(value: object) -> list[ToolServer]:
     """Return the MCP servers of ``{"servers": […]}``, none where nothing is said of any."""
-    if not isinstance(value, Mapping) or "servers" not in value:
-        return []
-    return [
-        ToolServer(
-            text_of(item, "name"),
-            text_of(item, "status"),
-            _count(item, "tools"),
-            _count(item, "offered"),
-            text_of(item, "problem"),
-            text_of(item, "fix"),
-        )
-        for item in listed(value, "servers")
-        if text_of(item, "name")
-    ]
-
-
-def read_rules(value: object) -> list[ToolRule]:
-    """Return the rules of ``{"rules": […]}`` or of a bare list; skips what has no id."""
-    names = ("id", "tool", "pattern", "created_at", "folder", "scope", "conversation_id")
-    rules = (ToolRule(*(text_of(item, name) for name in names)) for item in listed(value, "rules"))
-    return [rule for rule in rules if rule.id]
+    return read_all(ToolServer, value, "servers") if isinstance(value, Mapping) else []
 
 
 def _count(item: object, name: str) -> int:
@@ -246,3 +205,16 @@ def text_of(item: object, name: str) -> str:
     """Return a field of what may be an object; empty where it is no text and no number."""
     value = item.get(name) if isinstance(item, Mapping) else None
     return str(value) if isinstance(value, str | int) else ""
+
+
+def _mapping(item: object, name: str) -> Mapping[str, Any]:
+    value = item.get(name) if isinstance(item, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+# How a field is read, by its type.
+_READERS: Mapping[Any, Callable[[object, str], Any]] = {
+    str: text_of,
+    int: _count,
+    Mapping[str, Any]: _mapping,
+}

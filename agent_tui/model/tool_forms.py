@@ -15,7 +15,6 @@ from datetime import date, datetime
 from typing import Any, Final, Literal
 
 FieldType = Literal["text", "number", "integer", "boolean", "choice", "choices"]
-FIELD_TYPES: Final = ("text", "number", "integer", "boolean", "choice", "choices")
 FormAction = Literal["accept", "decline", "cancel"]
 MAX_TEXT_CHARACTERS: Final = 2_000  # of one value
 MAX_NUMBER: Final = 1e300

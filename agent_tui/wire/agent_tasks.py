@@ -71,16 +71,6 @@ def ends_session(message: str) -> bool:
     return any(word in said for word in _ENDS_SESSION)
 
 
-def prompt_of(messages: Sequence[tuple[str, str]]) -> str:
-    """Return what is sent of (role, text) messages: the newest of the user; if there is none, the first of a
-    developer or the system; else nothing.
-    """
-    newest = next((text for role, text in reversed(messages) if role == "user"), None)
-    if newest is not None:
-        return newest
-    return next((text for role, text in messages if role in ("developer", "system")), "")
-
-
 @dataclass(frozen=True, slots=True)
 class _Call:
     id: str  # the service's

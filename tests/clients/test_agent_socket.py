@@ -16,7 +16,6 @@ from agent_tui.clients.agent_link import SocketHooks, SocketTimes, Tell
 from agent_tui.clients.agent_socket import (
     LINGER_SECONDS,
     AgentSocketClient,
-    AgentSocketPool,
     socket_urls,
 )
 from agent_tui.clients.announced import announced
@@ -793,21 +792,6 @@ async def test_a_paused_reader_kills_no_connection_and_misses_nothing(
     assert words(events) == "".join(chunks) + "end"
     assert len(events) < 1000  # what waited was put together
     assert told.disconnects == []
-
-
-# --- the pool ----------------------------------------------------------------------------------------
-
-
-async def test_a_pool_holds_one_connection_per_agent_and_chat(server: AgentSocketServer) -> None:
-    pool = AgentSocketPool(lambda agent, chat_id: AgentSocketClient(agent, chat_id, environ={}))
-    one, other = pool.client(server.url, "1"), pool.client(server.url, "2")
-    assert pool.client(server.url, "1") is one
-    await asyncio.gather(asked(one, "a"), asked(other, "b"))
-    await asked(pool.client(server.url, "1"), "c")
-    assert sorted(server.paths) == ["/v1/agent_ws/1/", "/v1/agent_ws/2/"]
-    await pool.aclose()
-    assert not one.is_connected
-    assert not other.is_connected
 
 
 # --- tools that run here -----------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from agent_tui.model.errors import (
 )
 from agent_tui.model.events import Attachment, Event, RunFailed, StepAdded, TurnDone
 from agent_tui.state.conversation import ConversationState
-from agent_tui.wire.agent_tasks import AgentTask, prompt_of
+from agent_tui.wire.agent_tasks import AgentTask
 from tests.fakes.agent_service import WORDS, AgentService, agent_service
 
 pytestmark = pytest.mark.timeout(60)
@@ -282,24 +282,8 @@ async def test_with_neither_words_nor_files_nothing_is_sent(
     client: AgentTasksClient, service: AgentService
 ) -> None:
     assert await asked(client, "") == []
-    assert await client.inject_whole(AgentTask("")) == ""
+    assert await asked(client, "", inject=True) == []
     assert (service.posts, service.headers) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("messages", "prompt"),
-    [
-        ([("system", "Be kind."), ("user", "one"), ("assistant", "two"), ("user", "three")], "three"),
-        ([("user", "one"), ("assistant", "two")], "one"),
-        ([("developer", "Greet."), ("system", "Be kind.")], "Greet."),
-        ([("assistant", "two"), ("system", "Be kind."), ("developer", "Greet.")], "Be kind."),
-        ([("system", "Be kind."), ("user", "")], ""),
-        ([("assistant", "two")], ""),
-        ([], ""),
-    ],
-)
-def test_which_text_becomes_the_prompt(messages: list[tuple[str, str]], prompt: str) -> None:
-    assert prompt_of(messages) == prompt
 
 
 async def test_a_client_goes_on_with_the_session_of_an_earlier_one(service: AgentService) -> None:
@@ -324,7 +308,8 @@ async def test_something_injected_with_files_returns_its_whole_text_in_the_same_
     client: AgentTasksClient, service: AgentService
 ) -> None:
     await asked(client)
-    said = await client.inject_whole(AgentTask("", attachments=[Attachment("a.txt", "b")]))
+    injected = AgentTask("", attachments=[Attachment("a.txt", "b")])
+    said = words(await asked(client, injected, inject=True))
     assert said.split() == WORDS.split()
     assert service.posts[1] == {
         "prompt": "(see attachments)",
@@ -333,15 +318,6 @@ async def test_something_injected_with_files_returns_its_whole_text_in_the_same_
         "sessionId": "s1",
         "attachments": [{"name": "a.txt", "type": "text/plain", "content": "b"}],
     }
-
-
-async def test_the_whole_text_of_something_injected_has_no_thoughts_and_no_tools_in_it(
-    client: AgentTasksClient, service: AgentService
-) -> None:
-    service.script = ["tools", "error"]
-    assert await client.inject_whole(AgentTask("Look")) == "Blue."
-    with pytest.raises(ModelError, match="the model is gone"):
-        await client.inject_whole(AgentTask("Look"))
 
 
 async def test_silence_longer_than_the_answer_to_the_post_may_take_is_no_error(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.records import Hit, read_hits
+from agent_tui.clients.records import Hit, read_all
 from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.chat_encode import conversation_fields
@@ -63,7 +63,7 @@ def search(source: Source, wanted: str, limit: int, output_format: OutputFormat)
         return exits.DONE
 
     async def find(client: ChatClient) -> tuple[list[Hit], Mapping[str, str]]:
-        hits = read_hits(await client.search_raw(wanted, limit))
+        hits = read_all(Hit, await client.search_raw(wanted, limit), "hits")
         return hits, await ids_of_conversations(client) if hits else {}
 
     hits, short = asked(source, connect.chat_client, find)
