@@ -7,7 +7,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Final
 
-from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.chat import ChatClient, Question
 from tui import runtime
 from tui.cli.commands.connect import chat_client
 from tui.request import reach
@@ -54,6 +54,6 @@ async def answered(chat_id: str, questions: Sequence[str]) -> None:
 
 
 async def _answered(client: ChatClient, chat_id: str, question: str) -> None:
-    async with aclosing(client.ask(chat_id, question, thinking_enabled=True)) as events:
+    async with aclosing(client.ask(chat_id, Question(question, thinking_enabled=True))) as events:
         async for _ in events:
             pass

@@ -166,15 +166,7 @@ class ChatLink(Link["ChatClient"]):
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
         """Return the events of an answer, for servers that show it nowhere else. One POST, ever."""
-        return (await self.client()).ask(
-            conversation_id,
-            question.content,
-            attachments=question.attachments,
-            parent_id=question.parent_id,
-            again=question.again,
-            client_key=question.client_key,
-            continues=question.continues,
-        )
+        return (await self.client()).ask(conversation_id, question)
 
     async def begin(self, conversation_id: str, question: Question) -> None:
         """Ask, and return once the answer began: it is followed elsewhere. Leaving it never stops it."""

@@ -29,7 +29,7 @@ from agent_tui.clients.agent_socket import (
 from agent_tui.clients.agent_tasks import AgentTasksClient
 from agent_tui.clients.announced import AnswerLeft, Told, announced
 from agent_tui.clients.backend import BackendClient
-from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.client_tools import ClientTools
 from agent_tui.clients.http import Net, checked_token
 from agent_tui.config.file import TASKS, BackendConfig
@@ -317,18 +317,16 @@ class AgentChats:
                     why = f"{path} was not saved: {NO_WORKSPACE}"
                     yield Told(told.name, {}, [TurnNoted(turn_id, FILE_REFUSED, about=why)])
 
-    async def ask(
-        self, conversation_id: str, content: str, *, attachments: Sequence[Attachment] = (), **_: object
-    ) -> AsyncGenerator[Event, None]:
+    async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the question, the answer, and how it ended. Raises as ``ChatClient.ask``; what fails once the
         answer began ends it.
         """
         turn_id = f"{LOCAL_ID}answer-{uuid4().hex}"
         events = announced(
-            self._events(content, attachments, turn_id),
+            self._events(question.content, question.attachments, turn_id),
             turn_id,
-            content,
-            attachments,
+            question.content,
+            question.attachments,
             conversation_id=conversation_id,
             agent_name=self._backend.name,
         )

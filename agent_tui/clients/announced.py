@@ -48,16 +48,32 @@ async def announced(
             async for event in answer:
                 if not has_begun:
                     has_begun = True
-                    yield MessageStored(_question(conversation_id, text, attachments))
-                    yield TurnStarted(turn_id, conversation_id, "assistant", agent_name, "", 0)
+                    question_id = f"{LOCAL_ID}question-{uuid4().hex}"
+                    for said in beginning(
+                        conversation_id, question_id, text, attachments, turn_id, agent_name
+                    ):
+                        yield said
                 yield event
     except (StreamLost, TimedOut) as error:
         if has_begun:
-            reason = "timeout" if isinstance(error, TimedOut) else "lost"
-            yield TurnEnded(turn_id, "", 0, interrupted=reason)
+            yield cut(turn_id, error)
         raise
 
 
-def _question(conversation_id: str, text: str, attachments: Sequence[Attachment]) -> Message:
-    id_ = f"{LOCAL_ID}question-{uuid4().hex}"
-    return Message(id_, conversation_id, "user", text, text, "", "", 0, 0, "", attachments=tuple(attachments))
+def beginning(
+    conversation_id: str,
+    question_id: str,
+    text: str,
+    attachments: Sequence[Attachment],
+    turn_id: str,
+    agent_name: str = "",
+) -> tuple[MessageStored, TurnStarted]:
+    """Return a question and the start of its answer ``turn_id``, which their server does not tell."""
+    files = tuple(attachments)
+    said = Message(question_id, conversation_id, "user", text, text, "", "", 0, 0, "", attachments=files)
+    return MessageStored(said), TurnStarted(turn_id, conversation_id, "assistant", agent_name, "", 0)
+
+
+def cut(turn_id: str, error: StreamLost | TimedOut) -> TurnEnded:
+    """Return the end of an answer that broke off."""
+    return TurnEnded(turn_id, "", 0, interrupted="timeout" if isinstance(error, TimedOut) else "lost")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from agent_tui.clients.announced import beginning, cut
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.conversations import Conversations, FieldValue, Kind
 from agent_tui.clients.http import EVENT_STREAM, Net
@@ -33,7 +34,6 @@ from agent_tui.model.events import (
     LinkChanged,
     Message,
     MessageStored,
-    TurnEnded,
     TurnStarted,
 )
 from agent_tui.wire.chat import (
@@ -205,27 +205,13 @@ class ChatClient(Conversations[ConversationInfo]):
             return True
 
     async def ask(
-        self,
-        conversation_id: str,
-        content: str,
-        *,
-        attachments: Sequence[Attachment] = (),
-        thinking_enabled: bool | None = None,
-        enabled_tools: Sequence[str] | None = None,
-        parent_id: str | None = None,
-        again: str = "",
-        client_key: str = "",
-        continues: str = "",
-        give_up_seconds: float | None = GIVE_UP_SECONDS,
+        self, conversation_id: str, question: Question, *, give_up_seconds: float | None = GIVE_UP_SECONDS
     ) -> AsyncGenerator[Event, None]:
-        """Ask (see ``Question``), and yield the events of the answer until its last (see ``ask_frames``).
+        """Ask, and yield the events of the answer until its last (see ``ask_frames``).
 
         Where the server does not name the question and its answer, they are announced here under ids of our
         own (``LOCAL_ID``). An answer that is lost is ended before that is raised.
         """
-        question = Question(
-            content, attachments, thinking_enabled, enabled_tools, parent_id, again, client_key, continues
-        )
         answer = _Answer(conversation_id, question, next(self._number))
         frames = self.ask_frames(conversation_id, question, give_up_seconds=give_up_seconds)
         try:
@@ -234,7 +220,7 @@ class ChatClient(Conversations[ConversationInfo]):
                     for event in answer.events(item):
                         yield event
         except (StreamLost, TimedOut) as error:
-            for event in answer.lost("timeout" if isinstance(error, TimedOut) else "lost"):
+            for event in answer.lost(error):
                 yield event
             raise
 
@@ -258,33 +244,19 @@ class _Answer:
         self._is_named = self._is_named or item.event in _NAMED
         return [*self._announced(), self._decoder.decode(item.event, item.data)]
 
-    def lost(self, reason: str) -> list[Event]:
+    def lost(self, error: StreamLost | TimedOut) -> list[Event]:
         """Return how an answer ends that broke off; nothing where it never began."""
-        if not self._was_live:
-            return []
-        return [*self._announced(), TurnEnded(self._decoder.turn_id, "", 0, interrupted=reason)]
+        return [*self._announced(), cut(self._decoder.turn_id, error)] if self._was_live else []
 
     def _announced(self) -> list[Event]:
         if self._is_named:
             return []
         self._is_named = True
-        start = TurnStarted(self._decoder.turn_id, self._conversation_id, "assistant", "", "", 0)
-        if self._question.again or self._question.continues:
-            return [start]
-        said = Message(
-            self._question_id,
-            self._conversation_id,
-            "user",
-            content=self._question.content,
-            text=self._question.content,
-            sender_name="",
-            sender_color="",
-            round_number=0,
-            token_count=0,
-            created_at="",
-            attachments=tuple(self._question.attachments),
+        asked = self._question
+        said, start = beginning(
+            self._conversation_id, self._question_id, asked.content, asked.attachments, self._decoder.turn_id
         )
-        return [MessageStored(said), start]
+        return [start] if asked.again or asked.continues else [said, start]
 
 
 class _Branch:

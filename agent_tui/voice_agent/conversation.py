@@ -10,7 +10,7 @@ from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.http import Net
 from agent_tui.config.tools import TOOL_VARIABLE
 from agent_tui.model import events as ev
@@ -112,13 +112,8 @@ class Conversation:
         async with self._recording:
             pass
         files: Sequence[ev.Attachment] = tuple(self._files)
-        events = self._client.ask(
-            self.id,
-            question,
-            attachments=files,
-            enabled_tools=None if may_act else LOOKING_TOOLS,
-            client_key=key,
-        )
+        tools = None if may_act else LOOKING_TOOLS
+        events = self._client.ask(self.id, Question(question, files, enabled_tools=tools, client_key=key))
         self.answer_id = ""
         answer = _Answer()
         answer_id = ""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.models.model import CallPiece, ThinkingPiece
-from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.http import Net
 from agent_tui.model.errors import AgentBusy, NotFound
 from agent_tui.model.events import LinkChanged, StepAdded, TurnDone
@@ -126,7 +126,7 @@ async def client(looking: ChatBackend) -> AsyncIterator[ChatClient]:
 
 async def test_our_client_makes_asks_follows_and_finds(looking: ChatBackend, client: ChatClient) -> None:
     chat = await client.create(title="Sky", enabled_tools=["look"])
-    async with aclosing(client.ask(chat.id, "Why blue?")) as events:
+    async with aclosing(client.ask(chat.id, Question("Why blue?"))) as events:
         heard = [event async for event in events]
     assert "".join(event.content for event in heard if isinstance(event, StepAdded)) == (
         "I look.Let me\nsee.It is blue."
@@ -153,7 +153,7 @@ async def test_our_client_learns_that_an_answer_is_under_way(held: ChatBackend) 
         chat = await ours.create()
         asking = asyncio.create_task(held.ask(f"/api/conversations/{chat.id}"))
         answering = await held.model.called(1)
-        async with aclosing(ours.ask(chat.id, "And?")) as events:
+        async with aclosing(ours.ask(chat.id, Question("And?"))) as events:
             assert isinstance(await anext(events), LinkChanged)
             with pytest.raises(AgentBusy):
                 await anext(events)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.http import Net
 from agent_tui.model import events as ev
 from tests.backend.chat_backend import A_PATH, FULL, PLAIN, grown, names
@@ -57,7 +57,7 @@ async def test_the_demo_model_answers_our_client(tmp_path: Path) -> None:
         client = ChatClient(Net(process.url, TOKEN))
         try:
             chat = await client.create()
-            heard = [event async for event in client.ask(chat.id, "Redis or PostgreSQL?")]
+            heard = [event async for event in client.ask(chat.id, Question("Redis or PostgreSQL?"))]
             assert isinstance(heard[-1], ev.TurnDone)
             messages, _ = await client.messages(chat.id)
             assert messages[-1].text == "".join(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.http import Net
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
@@ -24,7 +24,7 @@ def client_of(server: FakeServer, clock: FakeClock) -> ChatClient:
 async def asked(server: FakeServer, clock: FakeClock, **fields: Any) -> Collector[ev.Event]:
     """Ask the server and read its answer to the end."""
     client = client_of(server, clock)
-    async with Collector(client.ask("c1", QUESTION, **fields)) as reading:
+    async with Collector(client.ask("c1", Question(QUESTION, **fields))) as reading:
         await reading.end()
     await client.aclose()
     return reading

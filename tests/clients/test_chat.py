@@ -73,7 +73,7 @@ async def test_two_answers_of_one_client_stay_apart(clock: FakeClock) -> None:
         client = client_of(server, clock)
         state = ConversationState()
         for _ in range(2):
-            async with Collector(client.ask("c1", QUESTION)) as reading:
+            async with Collector(client.ask("c1", Question(QUESTION))) as reading:
                 await reading.end()
             for event in reading.items:
                 state.apply(event)
@@ -109,7 +109,7 @@ async def test_an_error_after_words_keeps_them(clock: FakeClock) -> None:
 async def test_thirty_seconds_without_a_byte_are_a_time_out(clock: FakeClock, first: list[Event]) -> None:
     async with OriginalChatServer(first, stop_after=9, then="stay") as server:
         client = client_of(server, clock)
-        async with Collector(client.ask("c1", QUESTION)) as reading:
+        async with Collector(client.ask("c1", Question(QUESTION))) as reading:
             await reading.until(lambda items: len(items) >= (5 if first else 2))
             for _ in range(int(28 / TICK_SECONDS)):
                 await clock.advance(TICK_SECONDS)
@@ -181,9 +181,7 @@ async def test_hostile_text_comes_through_unharmed(clock: FakeClock) -> None:
 async def test_an_answer_of_ours_names_everything_itself(ours: LogChatServer, clock: FakeClock) -> None:
     client = client_of(ours, clock)
     file = ev.Attachment("a.md", "# A", "text/markdown")
-    async with Collector(
-        client.ask("c1", QUESTION, attachments=[file], parent_id="", client_key="k")
-    ) as read:
+    async with Collector(client.ask("c1", Question(QUESTION, [file], parent_id="", client_key="k"))) as read:
         await publish_when_asked(ours, *our_answer())
         await read.end()
     await client.aclose()
@@ -201,7 +199,7 @@ async def test_an_answer_of_ours_names_everything_itself(ours: LogChatServer, cl
 
 async def test_a_question_that_is_answered_again_has_no_words(ours: LogChatServer, clock: FakeClock) -> None:
     client = client_of(ours, clock)
-    async with Collector(client.ask("c1", "", again="m1", enabled_tools=[])) as read:
+    async with Collector(client.ask("c1", Question("", again="m1", enabled_tools=[]))) as read:
         await publish_when_asked(ours, *our_answer()[1:])
         await read.end()
     await client.aclose()
@@ -234,7 +232,7 @@ async def test_a_break_that_cannot_be_read_on_is_lost(clock: FakeClock) -> None:
         async with LogChatServer(drop_after=4) as server:
             server.on("GET", EVENTS, answer)
             client = client_of(server, clock)
-            async with Collector(client.ask("c1", QUESTION)) as read:
+            async with Collector(client.ask("c1", Question(QUESTION))) as read:
                 await publish_when_asked(server, *our_answer())
                 await read.end()
             await client.aclose()
@@ -293,7 +291,7 @@ async def test_a_missing_conversation_is_told_from_a_missing_call(
 
 async def test_leaving_an_answer_closes_its_connection(ours: LogChatServer, clock: FakeClock) -> None:
     client = client_of(ours, clock)
-    async with Collector(client.ask("c1", QUESTION)) as read:
+    async with Collector(client.ask("c1", Question(QUESTION))) as read:
         await publish_when_asked(ours, *our_answer()[:3])
         await read.until(lambda items: any(isinstance(item, ev.StepSet) for item in items))
     await ours.until(lambda: ours.open == 0)
