@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from agent_tui.config.file import config_path
+from agent_tui.config.table import Table, read_toml
 from agent_tui.config.toml_string import toml_string
 from agent_tui.model.errors import ConfigError, not_written
 from agent_tui.model.inert import inert_line
@@ -122,27 +122,26 @@ def read_template(path: Path, *, is_own: bool = False) -> tuple[Template, list[s
     template_id = path.name.removesuffix(SUFFIX)
     if not _ID.fullmatch(template_id):
         raise ConfigError(f"{path}", "the name of the file must be letters, digits, - and _")
-    table = read_toml(path, MAX_FILE_BYTES)
-    reader = _Reader(path)
-    color = reader.text(table, "color", "color", NAME)
+    table = Table(path, read_toml(path, MAX_FILE_BYTES))
+    color, model, provider = (table.text(key, NAME).strip() for key in ("color", "model", "provider"))
     if color and not COLOR.fullmatch(color):
-        raise ConfigError(f"{path}: color", "must be like #4c9be8")
-    texts = {tag: reader.texts(tag, table[tag]) for tag in LANGUAGES if tag in table}
+        raise table.fail("color", "must be like #4c9be8")
+    table.warn_of_unknown(_KNOWN_KEYS, "key")
+    texts = _languages(table)
     if not texts:
-        raise ConfigError(f"{path}", "needs [en], [zh] or [ru] with name and prompt")
-    warnings = [f"{path}: {inert_line(key)}: unknown key, ignored" for key in table if key not in _KNOWN_KEYS]
+        raise table.fail("", "needs [en], [zh] or [ru] with name and prompt")
     template = Template(
         template_id,
         {tag: entry["name"] for tag, entry in texts.items()},
         {tag: entry["prompt"] for tag, entry in texts.items()},
         {tag: entry["summary"] for tag, entry in texts.items() if entry["summary"]},
         color,
-        reader.text(table, "model", "model", NAME),
-        reader.text(table, "provider", "provider", NAME),
+        model,
+        provider,
         path,
         is_own,
     )
-    return template, warnings + reader.warnings
+    return template, [f"{path}: {line}" for line in table.warnings]
 
 
 def save_template(template: Template, folder: Path | None = None) -> Path:
@@ -160,7 +159,7 @@ def save_template(template: Template, folder: Path | None = None) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         beside.write_text(template_text(template), encoding="utf-8")
-        _check_readable(beside, path)
+        _languages(Table(path, read_toml(beside, MAX_FILE_BYTES)))  # it can be read again
         beside.replace(path)
     except OSError as error:
         raise not_written(f"{path}: cannot be written", error) from error
@@ -168,14 +167,6 @@ def save_template(template: Template, folder: Path | None = None) -> Path:
         with contextlib.suppress(OSError):
             beside.unlink()
     return path
-
-
-def _check_readable(written: Path, path: Path) -> None:
-    """Check that what was ``written`` for ``path`` can be read again; raises ``ConfigError``."""
-    reader = _Reader(path)
-    for tag, entry in read_toml(written, MAX_FILE_BYTES).items():
-        if tag in LANGUAGES:
-            reader.texts(tag, entry)
 
 
 def template_text(template: Template) -> str:
@@ -192,53 +183,22 @@ def template_text(template: Template) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def read_toml(path: Path, most_bytes: int) -> dict[str, Any]:
-    """Return the tables of a file of at most ``most_bytes``; raises ``ConfigError`` in one line."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(most_bytes + 1)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read", error.strerror or str(error)) from error
-    if len(data) > most_bytes:
-        raise ConfigError(f"{path}: is too large", f"at most {most_bytes // 1024} KiB")
-    try:
-        return tomllib.loads(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is no UTF-8", f"byte {error.start + 1}") from error
-    except (ValueError, RecursionError) as error:  # numbers of thousands of digits are plain ValueErrors
-        why = inert_line(str(error)) if isinstance(error, ValueError) else "nested too deeply"
-        raise ConfigError(f"{path}: not valid TOML", why) from error
+def _of_language(table: Table) -> dict[str, str]:
+    """Return name, prompt and summary of one language."""
+    most = {"name": AGENT_NAME, "prompt": WORDS, "summary": MAX_SUMMARY_CHARACTERS}
+    texts = {key: table.text(key, limit).strip() for key, limit in most.items()}
+    for key in ("name", "prompt"):
+        if not texts[key]:
+            raise table.fail(key, "is missing")
+    table.warn_of_unknown(most, "key")
+    return texts
 
 
-class _Reader:
-    """Reads one template; every complaint names the file and the key."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.warnings: list[str] = []
-
-    def text(self, table: Mapping[str, Any], key: str, where: str, most: int) -> str:
-        value = table.get(key, "")
-        if not isinstance(value, str):
-            raise ConfigError(f"{self._path}: {where}", "must be a string")
-        if len(value) > most:
-            raise ConfigError(f"{self._path}: {where}", f"has {len(value):,} of at most {most:,} characters")
-        return value.strip()
-
-    def texts(self, tag: str, entry: object) -> dict[str, str]:
-        """Return name, prompt and summary of one language."""
-        if not isinstance(entry, Mapping):
-            raise ConfigError(f"{self._path}: {tag}", f"must be a table: [{tag}]")
-        most = {
-            "name": AGENT_NAME,
-            "prompt": WORDS,
-            "summary": MAX_SUMMARY_CHARACTERS,
-        }
-        texts = {key: self.text(entry, key, f"{tag}.{key}", limit) for key, limit in most.items()}
-        for key in ("name", "prompt"):
-            if not texts[key]:
-                raise ConfigError(f"{self._path}: {tag}.{key}", "is missing")
-        self.warnings += [
-            f"{self._path}: {tag}.{inert_line(key)}: unknown key, ignored" for key in entry if key not in most
-        ]
-        return texts
+def _languages(table: Table) -> dict[str, dict[str, str]]:
+    texts = {}
+    for tag in LANGUAGES:
+        if (entry := table.values.get(tag)) is not None:
+            if not isinstance(entry, Mapping):
+                raise table.fail(tag, f"must be a table: [{tag}]")
+            texts[tag] = _of_language(table.inner(tag, entry))
+    return texts

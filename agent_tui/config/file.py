@@ -10,17 +10,16 @@ import math
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_config_path, user_data_path
 
+from agent_tui.config.table import Table, read_toml
 from agent_tui.config.tools import McpConfig, ToolsConfig, read_mcp, read_tools
 from agent_tui.config.voice import VoiceConfig, read_voice
-from agent_tui.model.errors import ConfigError
 from agent_tui.redaction import hide_secrets
 
 APP = "agent-tui"
@@ -47,6 +46,7 @@ SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp", 
 MOTIONS = ("full", "reduced")
 FRAME_RATES = (1, 60)  # frames a second, least and most
 MAX_KEYS = 500
+MAX_FILE_BYTES = 16 * 1024 * 1024
 _SECRET_ARGUMENT = re.compile("key|token|secret|passw|login|auth", re.IGNORECASE)
 
 
@@ -150,63 +150,38 @@ def load(path: Path | None = None) -> Config:
     Raises ``ConfigError`` whose title names the file and the key that is wrong.
     """
     path = path or config_path()
-    table = read_table(path)
-    reader = _Reader(path)
-    backends = {name: reader.backend(name, entry) for name, entry in reader.tables(table, "backends")}
-    providers = {name: reader.provider(name, entry) for name, entry in reader.tables(table, "providers")}
-    theme = reader.text(table, "theme", "theme")
-    keys = reader.keys(reader.table(table, "keys"))
-    screen = reader.screen(reader.table(table, "screen"))
-    tools = read_tools(reader.table(table, "tools"), reader.fail, reader.warnings)
-    mcp = {
-        name: read_mcp(name, entry, reader.fail, reader.warnings)
-        for name, entry in reader.tables(table, "mcp")
-    }
-    voice = read_voice(reader.table(table, "voice"), reader.fail, reader.warnings)
-    reader.warnings += [f"{key}: unknown setting, ignored" for key in table if key not in SECTIONS]
-    reader.warn_if_readable(table)
-    return Config(path, backends, providers, theme, keys, screen, tuple(reader.warnings), tools, mcp, voice)
+    reader = _Reader(path, read_table(path))
+    config = Config(
+        path,
+        {name: _backend(name, table) for name, table in reader.tables("backends")},
+        {name: _provider(name, table) for name, table in reader.tables("providers")},
+        reader.text("theme"),
+        reader.keys(reader.section("keys").values),
+        _screen(reader.section("screen")),
+        tools=read_tools(reader.section("tools")),
+        mcp={name: read_mcp(name, table) for name, table in reader.tables("mcp")},
+        voice=read_voice(reader.section("voice")),
+    )
+    reader.warn_of_unknown(SECTIONS)
+    reader.warn_if_readable()
+    return replace(config, warnings=tuple(reader.warnings))
 
 
 def read_table(path: Path) -> dict[str, Any]:
     """Return the file as plain tables; raises ``ConfigError`` when it cannot be read or is no TOML."""
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not valid TOML", str(error)) from error
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read", error.strerror or str(error)) from error
+    return read_toml(path, MAX_FILE_BYTES, is_needed=False)
 
 
-class _Reader:
-    """Reads one file's tables; every complaint names the file and the dotted key."""
+class _Reader(Table):
+    """The whole file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.warnings: list[str] = []
-
-    def fail(self, key: str, detail: str) -> ConfigError:
-        return ConfigError(f"{self._path}: {key}", detail)
-
-    def tables(self, table: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
-        section = table.get(key, {})
-        if not isinstance(section, Mapping):
-            raise self.fail(key, f"must be tables like [{key}.NAME]")
-        for name, entry in section.items():
-            if not isinstance(entry, Mapping):
-                raise self.fail(f"{key}.{name}", f"must be a table: [{key}.{name}]")
-        return list(section.items())
-
-    def table(self, table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    def section(self, key: str) -> Table:
         """Return the table ``key``; what else stands there is warned about and counts as empty."""
-        section = table.get(key, {})
+        section = self.values.get(key, {})
         if isinstance(section, Mapping):
-            return section
+            return self.inner(key, section)
         self.warnings.append(f"{key}: must be a table: [{key}]; ignored")
-        return {}
+        return self.inner(key, {})
 
     def keys(self, table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         """Return dotted id → keys. ``room.zoom = "f5"`` without quotes around the id is a table to TOML."""
@@ -221,138 +196,100 @@ class _Reader:
                 found[where] = value
         return found
 
-    def screen(self, table: Mapping[str, Any]) -> ScreenConfig:
-        """Return the ``[screen]`` table; what is wrong in it is warned about and left as it is by default."""
-        self._unknown(table, "screen", ("motion", "frame_rate", "mouse", "ascii"))
-        least, most = FRAME_RATES
-        allowed: dict[str, tuple[Callable[[Any], bool], str]] = {
-            "motion": (lambda value: value in MOTIONS, " or ".join(f'"{motion}"' for motion in MOTIONS)),
-            "frame_rate": (lambda value: type(value) is int and least <= value <= most, f"{least} to {most}"),
-            "mouse": (lambda value: isinstance(value, bool), "true or false"),
-            "ascii": (lambda value: isinstance(value, bool), "true or false"),
-        }
-        good = {}
-        for key, (fits, known) in allowed.items():
-            if key in table and fits(table[key]):
-                good[key] = table[key]
-            elif key in table:
-                self.warnings.append(f"screen.{key}: must be {known}; ignored")
-        return ScreenConfig(**good)
-
-    def text(self, table: Mapping[str, Any], key: str, where: str, *, needed: bool = False) -> str:
-        value = table.get(key, "")
-        if not isinstance(value, str):
-            raise self.fail(where, "must be a string")
-        if needed and not value:
-            raise self.fail(where, "is missing")
-        return value
-
-    def number(self, table: Mapping[str, Any], key: str, where: str, default: float) -> float:
-        value = table.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            raise self.fail(where, "must be a number above 0")
-        return float(value)
-
-    def _kind(self, entry: Mapping[str, Any], where: str, kinds: tuple[str, ...]) -> str:
-        kind = self.text(entry, "kind", f"{where}.kind", needed=True)
-        if kind not in kinds:
-            raise self.fail(f"{where}.kind", f"is {kind!r}; known: {', '.join(kinds)}")
-        return kind
-
-    def _unknown(self, entry: Mapping[str, Any], where: str, known: tuple[str, ...]) -> None:
-        self.warnings += [f"{where}.{key}: unknown setting, ignored" for key in entry if key not in known]
-
-    def _url(self, entry: Mapping[str, Any], key: str, where: str, more: tuple[str, ...] = ()) -> str:
-        url = self.text(entry, key, f"{where}.{key}", needed=True)
-        if not url.startswith(("http://", "https://", *more)):
-            raise self.fail(f"{where}.{key}", "must begin with http:// or https://")
-        return url
-
-    def backend(self, name: str, entry: Mapping[str, Any]) -> BackendConfig:
-        where = f"backends.{name}"
-        if name == EMBEDDED:
-            raise self.fail(where, "this name is reserved for the backend that agent-tui starts itself")
-        paths = entry.get("paths", {})
-        if not isinstance(paths, Mapping) or not all(isinstance(p, str) for p in paths.values()):
-            raise self.fail(f"{where}.paths", "must be a table of strings")
-        kind = self._kind(entry, where, BACKEND_KINDS)
-        known = ("kind", "url", "token", "token_env", "timeout", *_KNOWN_OF_KIND[kind])
-        self._unknown(entry, where, known)
-        taken = {key: value for key, value in entry.items() if key in known}
-        default = BackendConfig(name, kind, "")
-        return BackendConfig(
-            name,
-            kind,
-            self._url(entry, "url", where, ("ws://", "wss://") if kind == SOCKET else ()),
-            self.text(entry, "token", f"{where}.token"),
-            self.text(entry, "token_env", f"{where}.token_env"),
-            self.number(entry, "timeout", f"{where}.timeout", 30.0),
-            dict(paths),
-            self.number(taken, "total_timeout", f"{where}.total_timeout", default.total_timeout),
-            self.text(taken, "engine_type", f"{where}.engine_type") or default.engine_type,
-            self.text(taken, "workspace", f"{where}.workspace"),
-            self.text(taken, "chat_path", f"{where}.chat_path") if "chat_path" in taken else None,
-        )
-
-    def provider(self, name: str, entry: Mapping[str, Any]) -> ProviderConfig:
-        where = f"providers.{name}"
-        if name == DEMO_PROVIDER:
-            raise self.fail(where, "this name is reserved for the demo model")
-        known = tuple(one.name for one in fields(ProviderConfig) if one.name != "name")
-        self._unknown(entry, where, known)
-        kind = self._kind(entry, where, PROVIDER_KINDS)
-        if not entry.get("base_url"):
-            entry = {**entry, "base_url": PROVIDER_URLS[kind]}
-        most = self._whole(entry, "max_tokens", where, 0)
-        keyring = entry.get("keyring", False)
-        if not isinstance(keyring, bool):
-            raise self.fail(f"{where}.keyring", "must be true or false")
-        return ProviderConfig(
-            name,
-            kind,
-            self._url(entry, "base_url", where),
-            self.text(entry, "model", f"{where}.model"),
-            self.text(entry, "api_key", f"{where}.api_key"),
-            self.text(entry, "api_key_env", f"{where}.api_key_env"),
-            most or None,
-            keyring,
-            self._whole(entry, "context_tokens", where, 0) or None,
-            self._price(entry, "input_price", where),
-            self._price(entry, "output_price", where),
-            self._timeout(entry, where),
-            self._num_ctx(entry, kind, where),
-        )
-
-    def _timeout(self, entry: Mapping[str, Any], where: str) -> float | None:
-        if "timeout" not in entry:
-            return None
-        seconds = self.number(entry, "timeout", f"{where}.timeout", 0)
-        if not math.isfinite(seconds):
-            raise self.fail(f"{where}.timeout", "must be a number of seconds")
-        return seconds
-
-    def _num_ctx(self, entry: Mapping[str, Any], kind: str, where: str) -> int | None:
-        if "num_ctx" in entry and kind != "ollama":
-            raise self.fail(f"{where}.num_ctx", 'is for providers of kind = "ollama"')
-        return self._whole(entry, "num_ctx", where, 0) or None
-
-    def _whole(self, entry: Mapping[str, Any], key: str, where: str, default: int) -> int:
-        return int(self.number(entry, key, f"{where}.{key}", 0)) if entry.get(key) is not None else default
-
-    def _price(self, entry: Mapping[str, Any], key: str, where: str) -> float | None:
-        value = entry.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise self.fail(f"{where}.{key}", "must be a number, US dollars per million tokens")
-        return float(value)
-
-    def warn_if_readable(self, table: Mapping[str, Any]) -> None:
-        if not _holds_secret(table):
+    def warn_if_readable(self) -> None:
+        if not _holds_secret(self.values):
             return
-        mode = self._path.stat().st_mode
+        mode = self.path.stat().st_mode
         if mode & (stat.S_IRGRP | stat.S_IROTH):
-            self.warnings.append(f"{self._path}: holds a secret and others may read it; chmod 600 it")
+            self.warnings.append(f"{self.path}: holds a secret and others may read it; chmod 600 it")
+
+
+def _screen(table: Table) -> ScreenConfig:
+    """Return the ``[screen]`` table; what is wrong in it is warned about and left as it is by default."""
+    table.warn_of_unknown([one.name for one in fields(ScreenConfig)])
+    least, most = FRAME_RATES
+    allowed: dict[str, tuple[Callable[[Any], bool], str]] = {
+        "motion": (lambda value: value in MOTIONS, " or ".join(f'"{motion}"' for motion in MOTIONS)),
+        "frame_rate": (lambda value: type(value) is int and least <= value <= most, f"{least} to {most}"),
+        "mouse": (lambda value: isinstance(value, bool), "true or false"),
+        "ascii": (lambda value: isinstance(value, bool), "true or false"),
+    }
+    good = {}
+    for key, (fits, known) in allowed.items():
+        if key in table.values and fits(table.values[key]):
+            good[key] = table.values[key]
+        elif key in table.values:
+            table.warnings.append(f"screen.{key}: must be {known}; ignored")
+    return ScreenConfig(**good)
+
+
+def _kind(table: Table, kinds: tuple[str, ...]) -> str:
+    kind = table.text("kind", needed=True)
+    if kind not in kinds:
+        raise table.fail("kind", f"is {kind!r}; known: {', '.join(kinds)}")
+    return kind
+
+
+def _backend(name: str, table: Table) -> BackendConfig:
+    if name == EMBEDDED:
+        raise table.fail("", "this name is reserved for the backend that agent-tui starts itself")
+    paths = table.values.get("paths", {})
+    if not isinstance(paths, Mapping) or not all(isinstance(p, str) for p in paths.values()):
+        raise table.fail("paths", "must be a table of strings")
+    kind = _kind(table, BACKEND_KINDS)
+    known = ("kind", "url", "token", "token_env", "timeout", *_KNOWN_OF_KIND[kind])
+    table.warn_of_unknown(known)
+    said = table.said(BackendConfig, {one.name for one in fields(BackendConfig)} - {*known})
+    if "chat_path" in known and "chat_path" in table.values:
+        said["chat_path"] = table.text("chat_path")
+    schemes = ("ws://", "wss://") if kind == SOCKET else ()
+    return BackendConfig(name, kind, table.url("url", *schemes), paths=dict(paths), **said)
+
+
+def _provider(name: str, table: Table) -> ProviderConfig:
+    if name == DEMO_PROVIDER:
+        raise table.fail("", "this name is reserved for the demo model")
+    table.warn_of_unknown([one.name for one in fields(ProviderConfig) if one.name != "name"])
+    kind = _kind(table, PROVIDER_KINDS)
+    base_url = table.url("base_url") if table.values.get("base_url") else PROVIDER_URLS[kind]
+    if not base_url:
+        raise table.fail("base_url", "is missing")
+    if "num_ctx" in table.values and kind != "ollama":
+        raise table.fail("num_ctx", 'is for providers of kind = "ollama"')
+    return ProviderConfig(
+        name,
+        kind,
+        base_url,
+        max_tokens=_whole(table, "max_tokens"),
+        context_tokens=_whole(table, "context_tokens"),
+        input_price=_price(table, "input_price"),
+        output_price=_price(table, "output_price"),
+        timeout=_timeout(table),
+        num_ctx=_whole(table, "num_ctx"),
+        **table.said(ProviderConfig),
+    )
+
+
+def _timeout(table: Table) -> float | None:
+    if "timeout" not in table.values:
+        return None
+    seconds = table.number("timeout")
+    if not math.isfinite(seconds):
+        raise table.fail("timeout", "must be a number of seconds")
+    return seconds
+
+
+def _whole(table: Table, key: str) -> int | None:
+    return int(table.number(key)) or None if key in table.values else None
+
+
+def _price(table: Table, key: str) -> float | None:
+    value = table.values.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise table.fail(key, "must be a number, US dollars per million tokens")
+    return float(value)
 
 
 def _holds_secret(table: Mapping[str, Any]) -> bool:

@@ -23,8 +23,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
-from agent_tui.config.agent_templates import COLOR, Template, language_of, read_toml
+from agent_tui.config.agent_templates import COLOR, Template, language_of
 from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.config.table import Table, read_toml
 from agent_tui.config.toml_string import toml_string
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.events import AgentInfo, RoomInfo
@@ -81,12 +82,12 @@ def read_room_file(path: Path) -> RoomFile:
 
     Raises ``ConfigError`` whose one line is file, key and what is wrong.
     """
-    table = read_toml(path, MAX_FILE_BYTES)
-    reader = _Reader(path)
-    reader.unknown(table, [*(setting.called for setting in _SETTINGS), "agents"], "")
-    said = {setting.name: reader.value(table, setting) for setting in _SETTINGS}
+    table = Table(path, read_toml(path, MAX_FILE_BYTES))
+    table.warn_of_unknown([*(setting.called for setting in _SETTINGS), "agents"], "key")
+    said = {setting.name: _value(table, setting) for setting in _SETTINGS}
     values = {name: value for name, value in said.items() if value is not None and value not in ("", False)}
-    return RoomFile(path, values, reader.agents(table), tuple(reader.warnings))
+    agents = _agents(table)
+    return RoomFile(path, values, agents, tuple(f"{path}: {line}" for line in table.warnings))
 
 
 def resolved(
@@ -148,97 +149,81 @@ def _written(setting: Setting, value: Any) -> str:
             return f"[{', '.join(map(toml_string, value))}]" if value else ""
 
 
-class _Reader:
-    """Reads one room file; every complaint names the file and the key."""
+def _text(table: Table, key: str, most: float) -> str:
+    value = table.text(key, most)
+    return value if value.strip() else ""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.warnings: list[str] = []
 
-    def _fail(self, key: str, detail: str) -> ConfigError:
-        return ConfigError(f"{self._path}: {key}", detail)
-
-    def unknown(self, table: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-        """Remember a warning for each key that means nothing."""
-        self.warnings += [
-            f"{self._path}: {where}{inert_line(key, 60)}: unknown key, ignored"
-            for key in table
-            if key not in known
-        ]
-
-    def text(self, table: Mapping[str, Any], key: str, most: float, where: str = "") -> str:
-        value = table.get(key, "")
-        if not isinstance(value, str):
-            raise self._fail(f"{where}{key}", "must be a string")
-        if len(value) > most:
-            raise self._fail(f"{where}{key}", f"has {len(value):,} of at most {most:,} characters")
-        return value if value.strip() else ""
-
-    def value(self, table: Mapping[str, Any], setting: Setting) -> Any:
-        """Return what the file says of a setting; ``None`` or nothing where that is left to the server."""
-        key = setting.called
-        if setting.type is tuple:
-            return self.names(table, setting)
-        if setting.type is str:
-            return self.folder(table, key) if setting.is_folder else self.choice(table, setting)
-        value = table.get(key)
-        if value is None:
-            return None
-        if setting.type is bool:
-            if not isinstance(value, bool):
-                raise self._fail(key, "must be true or false")
-            return value
-        most = setting.most if setting.type is int else math.inf  # the server says what is too much money
-        fits = type(value) in (int, setting.type) and setting.least <= value <= most and value < math.inf
-        if not fits:
-            raise self._fail(key, setting.wanted)
-        return setting.type(value)
-
-    def choice(self, table: Mapping[str, Any], setting: Setting) -> str:
-        value = self.text(table, setting.called, NAME if setting.choices else setting.most)
-        if value and setting.choices and value not in setting.choices:
-            known = ", ".join(setting.choices)
-            raise self._fail(setting.called, f'is "{inert_line(value, 60)}"; known: {known}')
+def _value(table: Table, setting: Setting) -> Any:
+    """Return what the file says of a setting; ``None`` or nothing where that is left to the server."""
+    key = setting.called
+    if setting.type is tuple:
+        return _names_of_tools(table, setting)
+    if setting.type is str:
+        return _folder(table, key) if setting.is_folder else _choice(table, setting)
+    value = table.values.get(key)
+    if value is None:
+        return None
+    if setting.type is bool:
+        if not isinstance(value, bool):
+            raise table.fail(key, "must be true or false")
         return value
+    most = setting.most if setting.type is int else math.inf  # the server says what is too much money
+    fits = type(value) in (int, setting.type) and setting.least <= value <= most and value < math.inf
+    if not fits:
+        raise table.fail(key, setting.wanted)
+    return setting.type(value)
 
-    def names(self, table: Mapping[str, Any], setting: Setting) -> tuple[str, ...] | None:
-        """Return names of tools, ``None`` where the file says nothing of them."""
-        key, value = setting.called, table.get(setting.called)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
-            raise self._fail(key, 'must be names: ["read_file", "search_files"]')
-        if len(value) > setting.most or any(len(name) > MAX_TOOL_NAME_CHARACTERS for name in value):
-            raise self._fail(key, f"at most {setting.most} names of {MAX_TOOL_NAME_CHARACTERS} characters")
-        return tuple(value)
 
-    def folder(self, table: Mapping[str, Any], key: str) -> str:
-        """Return a folder by its whole path; one without a root lies beside the file."""
-        text = self.text(table, key, MAX_PATH_CHARACTERS)
-        if not text:
-            return ""
-        try:
-            return str((self._path.absolute().parent / Path(text).expanduser()).resolve())
-        except (OSError, RuntimeError, ValueError):  # nobody is called so, links in a circle, a NUL
-            raise self._fail(key, "is no folder") from None
+def _choice(table: Table, setting: Setting) -> str:
+    value = _text(table, setting.called, NAME if setting.choices else setting.most)
+    if value and setting.choices and value not in setting.choices:
+        known = ", ".join(setting.choices)
+        raise table.fail(setting.called, f'is "{inert_line(value, 60)}"; known: {known}')
+    return value
 
-    def agents(self, table: Mapping[str, Any]) -> tuple[FileAgent, ...] | None:
-        """Return the agents, ``None`` where the file says nothing of them."""
-        value = table.get("agents")
-        if value is None:
-            return None
-        if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
-            raise self._fail("agents", "must be tables: [[agents]]")
-        if len(value) > MAX_AGENTS:
-            raise self._fail("agents", f"{len(value)} of at most {MAX_AGENTS}")
-        return tuple(self._agent(entry, f"agents[{number}].") for number, entry in enumerate(value, 1))
 
-    def _agent(self, entry: Mapping[str, Any], where: str) -> FileAgent:
-        most = {"template": NAME, **{setting.called: setting.most for setting in _OF_AGENTS}}
-        self.unknown(entry, tuple(most), where)
-        texts = {key: self.text(entry, key, longest, where) for key, longest in most.items()}
-        if not texts["name"].strip() and not texts["template"]:
-            raise self._fail(f"{where}name", "is missing; an agent needs a name or a template")
-        if texts["color"] and not COLOR.fullmatch(texts["color"]):
-            raise self._fail(f"{where}color", "must be like #4c9be8")
-        return FileAgent(**texts)
+def _names_of_tools(table: Table, setting: Setting) -> tuple[str, ...] | None:
+    """Return names of tools, ``None`` where the file says nothing of them."""
+    key, value = setting.called, table.values.get(setting.called)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise table.fail(key, 'must be names: ["read_file", "search_files"]')
+    if len(value) > setting.most or any(len(name) > MAX_TOOL_NAME_CHARACTERS for name in value):
+        raise table.fail(key, f"at most {setting.most} names of {MAX_TOOL_NAME_CHARACTERS} characters")
+    return tuple(value)
+
+
+def _folder(table: Table, key: str) -> str:
+    """Return a folder by its whole path; one without a root lies beside the file."""
+    text = _text(table, key, MAX_PATH_CHARACTERS)
+    if not text:
+        return ""
+    try:
+        return str((table.path.absolute().parent / Path(text).expanduser()).resolve())
+    except (OSError, RuntimeError, ValueError):  # nobody is called so, links in a circle, a NUL
+        raise table.fail(key, "is no folder") from None
+
+
+def _agents(table: Table) -> tuple[FileAgent, ...] | None:
+    """Return the agents, ``None`` where the file says nothing of them."""
+    value = table.values.get("agents")
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
+        raise table.fail("agents", "must be tables: [[agents]]")
+    if len(value) > MAX_AGENTS:
+        raise table.fail("agents", f"{len(value)} of at most {MAX_AGENTS}")
+    return tuple(_agent(table.inner(f"agents[{number}]", entry)) for number, entry in enumerate(value, 1))
+
+
+def _agent(table: Table) -> FileAgent:
+    most = {"template": NAME, **{setting.called: setting.most for setting in _OF_AGENTS}}
+    table.warn_of_unknown(most, "key")
+    texts = {key: _text(table, key, longest) for key, longest in most.items()}
+    if not texts["name"].strip() and not texts["template"]:
+        raise table.fail("name", "is missing; an agent needs a name or a template")
+    if texts["color"] and not COLOR.fullmatch(texts["color"]):
+        raise table.fail("color", "must be like #4c9be8")
+    return FileAgent(**texts)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
 
+from agent_tui.config.table import Table
 from agent_tui.model.errors import ConfigError
 
 URL_VARIABLE = "LIVEKIT_URL"
@@ -31,10 +31,7 @@ _VARIABLES_OF_PLUGINS: Mapping[str, tuple[str, ...]] = {
     "fal": ("FAL_",),
     "xai": ("XAI_",),
 }
-_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLUGIN = re.compile(r"[a-z][a-z0-9_]*")
-
-Fail = Callable[[str, str], ConfigError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,59 +138,39 @@ def check_address(url: str, schemes: tuple[str, ...], where: str) -> None:
         raise ConfigError(where, f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
 
 
-def read_voice(table: Mapping[str, Any], fail: Fail, warnings: list[str]) -> VoiceConfig:
-    """Return the ``[voice]`` table; ``fail`` makes the error of what is wrong in it."""
-    known = tuple(one.name for one in fields(VoiceConfig))
-    warnings += [f"voice.{key}: unknown setting, ignored" for key in table if key not in known]
-    texts = {key: _text(table, key, "voice", fail) for key in known if key != "agent"}
+def read_voice(table: Table) -> VoiceConfig:
+    """Return the ``[voice]`` table; raises ``ConfigError`` for what is wrong in it."""
+    table.warn_of_unknown([one.name for one in fields(VoiceConfig)])
+    said = table.said(VoiceConfig)
     for key, schemes in (("url", ("ws", "wss", "http", "https")), ("token_url", ("http", "https"))):
         try:
-            if texts[key]:
-                check_address(texts[key], schemes, key)
+            if key in said:
+                check_address(said[key], schemes, key)
         except ConfigError as error:
-            raise fail(f"voice.{key}", error.detail) from None
+            raise table.fail(key, error.detail) from None
     for key in ("key_env", "secret_env"):
-        _check_variable(texts[key], f"voice.{key}", fail)
-    if len(texts["room"]) > MAX_ROOM_CHARACTERS:
-        raise fail("voice.room", f"may have {MAX_ROOM_CHARACTERS} characters")
-    agent = table.get("agent", {})
+        table.check_variables(key, [said[key]] if key in said else [])
+    if len(said.get("room", "")) > MAX_ROOM_CHARACTERS:
+        raise table.fail("room", f"may have {MAX_ROOM_CHARACTERS} characters")
+    agent = table.values.get("agent", {})
     if not isinstance(agent, Mapping):
-        raise fail("voice.agent", "must be a table: [voice.agent]")
-    return VoiceConfig(**texts, agent=_read_agent(agent, fail, warnings))
+        raise table.fail("agent", "must be a table: [voice.agent]")
+    return VoiceConfig(**said, agent=_read_agent(table.inner("agent", agent)))
 
 
-def _read_agent(table: Mapping[str, Any], fail: Fail, warnings: list[str]) -> VoiceAgentConfig:
-    known = tuple(one.name for one in fields(VoiceAgentConfig))
-    warnings += [f"voice.agent.{key}: unknown setting, ignored" for key in table if key not in known]
-    texts = {
-        key: _text(table, key, "voice.agent", fail) for key in known if key not in ("pass_env", "end_of_turn")
-    }
-    for key in ("stt", "llm", "tts"):
-        plugin, colon, _ = texts[key].partition(":")
-        if colon and not _PLUGIN.fullmatch(plugin):
-            raise fail(f"voice.agent.{key}", 'must look like "deepgram:nova-3"')
-    if texts["turn_detection"] not in ("", *TURN_DETECTION):
-        raise fail("voice.agent.turn_detection", f"must be one of {', '.join(TURN_DETECTION)}")
-    end_of_turn = table.get("end_of_turn")
+def _read_agent(table: Table) -> VoiceAgentConfig:
+    table.warn_of_unknown([one.name for one in fields(VoiceAgentConfig)])
+    end_of_turn = table.values.get("end_of_turn")
     least, most = END_OF_TURN_SECONDS
     is_number = isinstance(end_of_turn, int | float) and not isinstance(end_of_turn, bool)
     if end_of_turn is not None and not (is_number and least <= end_of_turn <= most):
-        raise fail("voice.agent.end_of_turn", f"must be {least:g} to {most:g} seconds")
-    passed = table.get("pass_env", [])
-    if not isinstance(passed, list) or not all(isinstance(name, str) and name for name in passed):
-        raise fail("voice.agent.pass_env", "must be a list of names of environment variables")
-    for name in passed:
-        _check_variable(name, "voice.agent.pass_env", fail)
-    return VoiceAgentConfig(**texts, end_of_turn=end_of_turn, pass_env=tuple(passed))
-
-
-def _text(table: Mapping[str, Any], key: str, where: str, fail: Fail) -> str:
-    value = table.get(key, "")
-    if not isinstance(value, str) or "\0" in value:
-        raise fail(f"{where}.{key}", "must be a string")
-    return value
-
-
-def _check_variable(name: str, where: str, fail: Fail) -> None:
-    if name and not _ENV_NAME.fullmatch(name):
-        raise fail(where, f"{name!r} cannot name an environment variable")
+        raise table.fail("end_of_turn", f"must be {least:g} to {most:g} seconds")
+    agent = VoiceAgentConfig(end_of_turn=end_of_turn, **table.said(VoiceAgentConfig))
+    for key in ("stt", "llm", "tts"):
+        plugin, colon, _ = getattr(agent, key).partition(":")
+        if colon and not _PLUGIN.fullmatch(plugin):
+            raise table.fail(key, 'must look like "deepgram:nova-3"')
+    if agent.turn_detection not in ("", *TURN_DETECTION):
+        raise table.fail("turn_detection", f"must be one of {', '.join(TURN_DETECTION)}")
+    table.check_variables("pass_env", agent.pass_env)
+    return agent

@@ -1,0 +1,146 @@
+"""One table of a TOML file, read with plain code; every complaint names the file and the dotted key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def read_toml(path: Path, most_bytes: int, *, is_needed: bool = True) -> dict[str, Any]:
+    """Return the tables of a file of at most ``most_bytes``; none of a missing one that is not needed.
+
+    Raises ``ConfigError`` in one line.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(most_bytes + 1)
+    except OSError as error:
+        if not is_needed and isinstance(error, FileNotFoundError | NotADirectoryError):
+            return {}
+        raise ConfigError(f"{path}: cannot be read", error.strerror or str(error)) from error
+    if len(data) > most_bytes:
+        raise ConfigError(f"{path}: is too large", f"at most {most_bytes // 1024} KiB")
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML", f"it is no UTF-8: byte {error.start + 1}") from error
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits are plain ValueErrors
+        why = inert_line(str(error)) if isinstance(error, ValueError) else "nested too deeply"
+        raise ConfigError(f"{path}: not valid TOML", why) from error
+
+
+class Table:
+    """The ``values`` of the table ``where`` (dotted, with its last dot; empty for the whole file).
+
+    ``warnings`` are lines about what is wrong and stops nothing.
+    """
+
+    def __init__(
+        self, path: Path, values: Mapping[str, Any], where: str = "", warnings: list[str] | None = None
+    ) -> None:
+        self.path = path
+        self.values = values
+        self.where = where
+        self.warnings: list[str] = [] if warnings is None else warnings
+
+    def fail(self, key: str, detail: str) -> ConfigError:
+        """Return the error for what is wrong with ``key``; empty: with the table."""
+        name = f"{self.where}{key}".removesuffix(".")
+        return ConfigError(f"{self.path}: {name}" if name else f"{self.path}", detail)
+
+    def warn_of_unknown(self, known: Collection[str], what: str = "setting") -> None:
+        """Warn of each key that means nothing."""
+        self.warnings += [
+            f"{self.where}{inert_line(key, 60)}: unknown {what}, ignored"
+            for key in self.values
+            if key not in known
+        ]
+
+    def inner(self, key: str, values: Mapping[str, Any]) -> Table:
+        """Return the table ``key`` in this one, with the same warnings."""
+        return Table(self.path, values, f"{self.where}{key}.", self.warnings)
+
+    def tables(self, key: str) -> list[tuple[str, Table]]:
+        """Return the tables ``[key.NAME]`` with their names."""
+        section = self.values.get(key, {})
+        if not isinstance(section, Mapping):
+            raise self.fail(key, f"must be tables like [{key}.NAME]")
+        for name, entry in section.items():
+            if not isinstance(entry, Mapping):
+                raise self.fail(f"{key}.{name}", f"must be a table: [{key}.{name}]")
+        return [(name, self.inner(f"{key}.{name}", entry)) for name, entry in section.items()]
+
+    # --- values ----------------------------------------------------------------------------------------
+
+    def text(self, key: str, most: float | None = None, *, needed: bool = False) -> str:
+        """Return a text of at most so many characters."""
+        value = self.values.get(key, "")
+        if not isinstance(value, str):
+            raise self.fail(key, "must be a string")
+        if most is not None and len(value) > most:
+            raise self.fail(key, f"has {len(value):,} of at most {most:,} characters")
+        if needed and not value:
+            raise self.fail(key, "is missing")
+        return value
+
+    def number(self, key: str) -> float:
+        """Return a number above 0."""
+        value = self.values[key]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise self.fail(key, "must be a number above 0")
+        return float(value)
+
+    def url(self, key: str, *schemes: str) -> str:
+        """Return an address that begins with http, https or one of ``schemes``."""
+        url = self.text(key, needed=True)
+        if not url.startswith(("http://", "https://", *schemes)):
+            raise self.fail(key, "must begin with http:// or https://")
+        return url
+
+    def said(self, record: type, without: Collection[str] = ()) -> dict[str, Any]:
+        """Return what it says of the fields of a ``record`` whose default is a text, a number, true or false,
+        or a tuple of texts; a text that is empty is not said.
+        """
+        found: dict[str, Any] = {}
+        for field in fields(record):
+            if field.name in without or field.name not in self.values or field.default is MISSING:
+                continue
+            value = self.values[field.name]
+            match field.default:
+                case str():
+                    if not _is_text(value):
+                        raise self.fail(field.name, "must be a string")
+                    if value:
+                        found[field.name] = value
+                case bool():
+                    if not isinstance(value, bool):
+                        raise self.fail(field.name, "must be true or false")
+                    found[field.name] = value
+                case float():
+                    found[field.name] = self.number(field.name)
+                case tuple():
+                    if not isinstance(value, list) or not all(map(_is_text, value)):
+                        raise self.fail(field.name, "must be a list of strings")
+                    found[field.name] = tuple(value)
+                case _:
+                    pass
+        return found
+
+    def check_variables(self, key: str, names: Iterable[str]) -> None:
+        """Raise ``ConfigError`` where one of the ``names`` of ``key`` cannot name an environment variable."""
+        for name in names:
+            if not _VARIABLE.fullmatch(name):
+                raise self.fail(key, f"{name!r} cannot name an environment variable")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value
