@@ -23,6 +23,7 @@ from agent_tui.model.errors import (
     Unauthorized,
 )
 from agent_tui.model.inert import inert_line
+from agent_tui.wire.content import json_object
 
 MAX_TITLE_CHARACTERS = 200
 MAX_DETAIL_CHARACTERS = 400
@@ -33,8 +34,8 @@ _RETRYABLE = (408, 425, 429)
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> AgentTuiError:
     """Return the error that an answer of ``status`` ≥ 400 means; ``headers`` have lower-case names."""
-    said = _said(body)
-    title, detail = said if said is not None else ("", first_line(body))
+    problem = json_object(body)
+    title, detail = _said(problem) if problem else ("", first_line(body))
     if status in (401, 403):
         default = "the server refused the token" if status == 401 else "the server does not allow that"
         return Unauthorized(
@@ -51,7 +52,9 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> AgentTuiErr
         wish = _retry_after(headers)
         return TransportError(_busy_title(status), explained, retryable=True, retry_after=wish)
     title = title or f"the server refused that ({status})"
-    return Refused(title, detail, status=status, code=_code(body))
+    return Refused(
+        title, detail, status=status, code=_first_text(problem, "code")[:MAX_TITLE_CHARACTERS]
+    )
 
 
 def unexpected(status: int, content_type: str, body: bytes, wanted: str) -> ProtocolError:
@@ -83,14 +86,8 @@ def _busy_title(status: int) -> str:
     return f"the server failed ({status})" if status >= 500 else f"the server was not ready ({status})"
 
 
-def _said(body: bytes) -> tuple[str, str] | None:
+def _said(value: Mapping[str, Any]) -> tuple[str, str]:
     """Return (title, detail) of a JSON error: problem+json (RFC 9457), or the forms others use."""
-    try:
-        value = parse_json(body)
-    except ValueError:
-        return None
-    if not isinstance(value, dict):
-        return None
     error = value.get("error")
     if isinstance(error, dict):
         value = error
@@ -99,15 +96,6 @@ def _said(body: bytes) -> tuple[str, str] | None:
     if not title:
         title, detail = detail, ""
     return inert_line(title, MAX_TITLE_CHARACTERS), inert_line(detail, MAX_DETAIL_CHARACTERS)
-
-
-def _code(body: bytes) -> str:
-    """Return the ``code`` of a JSON error, for programs; empty where it has none."""
-    try:
-        value = parse_json(body)
-    except ValueError:
-        return ""
-    return _first_text(value, "code")[:MAX_TITLE_CHARACTERS] if isinstance(value, dict) else ""
 
 
 def _first_text(value: Mapping[str, Any], *names: str) -> str:

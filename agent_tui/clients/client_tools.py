@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Final
@@ -12,6 +11,7 @@ from agent_tui.clients.backend import BackendClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, Refused
 from agent_tui.wire.agent_socket import ClientToolCall, ClientToolResult
+from agent_tui.wire.content import json_object
 
 GONE: Final = 409  # HTTP
 
@@ -82,9 +82,5 @@ class ClientTools:
 
 def _failure(content: str) -> str:
     """Return why a tool failed, without the JSON around it."""
-    try:
-        told = json.loads(content)
-    except (ValueError, RecursionError):
-        return content or "failed"
-    why = told.get("error") if isinstance(told, dict) else None
+    why = json_object(content).get("error")
     return why if isinstance(why, str) and why else content or "failed"

@@ -10,15 +10,8 @@ from agent_tui.model.errors import ConfigError, NotFound
 from agent_tui.model.inert import inert_line
 
 _PLACE = re.compile(r"\{\w+\}")
-# What belongs into each place, for a person.
-_PLACES: Mapping[str, str] = {
-    "{message_id}": "the message's id",
-    "{step_id}": "the step's id",
-    "{agent_id}": "the agent's id",
-    "{rule_id}": "the rule's id",
-    "{run_id}": "the call's id",
-    "{provider_id}": "the provider's name",
-}
+# What belongs into some places, for a person.
+_PLACES: Mapping[str, str] = {"{run_id}": "the call's id", "{provider_id}": "the provider's name"}
 _COMMON: Mapping[str, str] = {
     "tools": "/api/tools",
     "tool_run": "/api/tools/run",
@@ -93,7 +86,9 @@ class Paths:
 
     def _place(self, place: str) -> str:
         """Return what belongs into a place, for a person."""
-        return _PLACES.get(place) or f"the {'room' if 'room' in self._defaults else 'conversation'}'s id"
+        one = "room" if "room" in self._defaults else "conversation"
+        named = one if place == "{id}" else place.strip("{}").removesuffix("_id")
+        return _PLACES.get(place, f"the {named}'s id")
 
     def places(self, name: str) -> int:
         """Return how many ids the path of one call has."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_type_hints
 
 from agent_tui.model.events import QueuedMessage, RoomInfo
+from agent_tui.wire.content import json_object
 from agent_tui.wire.fields import listed
 from agent_tui.wire.rooms import decode_room, decode_rooms
 
@@ -181,11 +181,8 @@ def read_provider_test(value: object) -> ProviderTest:
 
 def pauses_soon(data: str) -> PausesSoon | None:
     """Return what a frame of ``presence`` says; ``None`` where nothing pauses any more."""
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    seconds = value.get("seconds") if isinstance(value, Mapping) else None
+    value = json_object(data)
+    seconds = value.get("seconds")
     if not isinstance(seconds, int | float):
         return None
     return PausesSoon(text_of(value, "id"), text_of(value, "name"), float(seconds))

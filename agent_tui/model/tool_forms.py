@@ -98,24 +98,6 @@ class FormAnswer:
     why: str = ""
 
 
-def stored_form(fields: Mapping[str, Any]) -> ToolForm:
-    """Return the form that ``wire.steps_encode.ask_fields`` wrote."""
-    return ToolForm(
-        fields["server"],
-        fields["message"],
-        tuple(
-            FormField(
-                **{
-                    **one,
-                    "default": tuple(one["default"]) if isinstance(one["default"], list) else one["default"],
-                    "options": tuple(FormOption(**option) for option in one["options"]),
-                }
-            )
-            for one in fields["fields"]
-        ),
-    )
-
-
 def problems(form: ToolForm, values: Mapping[str, Any]) -> dict[str, str]:
     """Return in a line what is wrong with each value that does not fit, by the name of its field. ``values``
     are as JSON has them; a value that is not given is left out.

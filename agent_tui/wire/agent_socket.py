@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from agent_tui.model import events as ev
-from agent_tui.wire.content import content_success, dump, encodable
+from agent_tui.wire.content import content_success, dump, encodable, strict_json
 
 STATUS: Final = "STATUS"
 ERROR: Final = "ERROR"
@@ -92,7 +92,7 @@ def parse_frame(raw: str | bytes) -> SocketFrame:
     """
     text = raw if isinstance(raw, str) else raw.decode()
     try:
-        value = json.loads(text, parse_constant=_no_number)
+        value = strict_json(text)
         if text.count("[") + text.count("{") > _MANY_BRACKETS:
             json.dumps(value)  # what can be read is not always shallow enough to be written
     except RecursionError:
@@ -103,10 +103,6 @@ def parse_frame(raw: str | bytes) -> SocketFrame:
     if not isinstance(kind, str) or not kind:
         return SocketFrame("", value)
     return SocketFrame(kind, {name: one for name, one in value.items() if name != "type"})
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 # --- what a client sends ---------------------------------------------------------------------------

@@ -6,13 +6,12 @@ steps of a turn from them. Anything else than what is described there is skipped
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from agent_tui.model import events as ev
-from agent_tui.wire.content import BETWEEN_STEPS, dump, encodable
+from agent_tui.wire.content import BETWEEN_STEPS, dump, encodable, json_object
 
 ENGINES: Final = ("claude_api", "claude_agent_sdk")
 ONLY_FILES: Final = "(see attachments)"  # the prompt of a task that is made of files alone
@@ -167,14 +166,9 @@ class AgentTaskDecoder:
 
 def _data_of(frame: str | bytes) -> dict[str, Any] | None:
     """Return the data of a ``stream_event``, ``None`` for any other frame."""
-    try:
-        message = json.loads(frame)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(message, dict) or message.get("event") != "stream_event":
-        return None
+    message = json_object(frame)
     data = message.get("data")
-    return data if isinstance(data, dict) else None
+    return data if message.get("event") == "stream_event" and isinstance(data, dict) else None
 
 
 def _first(data: dict[str, Any], *names: str) -> Any:

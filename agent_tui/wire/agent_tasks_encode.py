@@ -5,7 +5,6 @@ How a task was asked stands in its id: whoever reads the log again, also after a
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Any, Final
 
 from agent_tui.model import events as ev
 from agent_tui.wire.agent_tasks import ONLY_FILES
-from agent_tui.wire.content import BETWEEN_STEPS, dump, encodable
+from agent_tui.wire.content import BETWEEN_STEPS, dump, encodable, json_object, strict_json
 
 MAX_ID_CHARACTERS: Final = 200
 MAX_FRAME_CHARACTERS: Final = 64 * 1024
@@ -39,13 +38,8 @@ def prompt_asked(prompt: str, *, has_files: bool) -> str:
 
 def subscription(frame: str) -> tuple[str, str] | None:
     """Return (session id, task id or "") of a ``subscribe_session``, ``None`` for any other frame."""
-    if len(frame) > MAX_FRAME_CHARACTERS:
-        return None
-    try:
-        message = json.loads(frame)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(message, dict) or message.get("event") != "subscribe_session":
+    message = json_object(frame) if len(frame) <= MAX_FRAME_CHARACTERS else {}
+    if message.get("event") != "subscribe_session":
         return None
     data = message.get("data")
     fields = data if isinstance(data, dict) else {}
@@ -155,12 +149,8 @@ class AgentTaskEncoder:
 def _input(arguments: str) -> Any:
     """Return the arguments of a call as JSON, as text where they are none."""
     try:
-        value = json.loads(arguments, parse_constant=_no_number) if arguments else {}
+        value = strict_json(arguments) if arguments else {}
         dump(value)  # what can be read is not always shallow enough to be written
     except (ValueError, RecursionError):
         return arguments
     return value
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from pydantic import BeforeValidator, ValidationError
 
 from agent_tui.model import events as ev
 from agent_tui.model.tool_forms import FieldType, FormField, FormOption, ToolForm
-from agent_tui.wire.content import content_success, content_text
+from agent_tui.wire.content import content_success, content_text, json_object
 from agent_tui.wire.fields import AnyUsage, Name, Notes, R, Text, Wire, fields_of, listed, named, reader
 
 MAX_SECONDS = 1e9  # thirty years: no tool took longer
@@ -183,11 +182,7 @@ def stored_steps(content: str, calls: object) -> tuple[ev.Step, ...]:
 
 def content_object(content: str) -> dict[str, Any]:
     """Return the object whose JSON text ``content`` is; an empty one where it is none."""
-    try:
-        value = json.loads(content) if content.startswith("{") else {}
-    except (ValueError, RecursionError):
-        value = {}
-    return value if isinstance(value, dict) else {}
+    return json_object(content) if content.startswith("{") else {}
 
 
 def fitting(read: Callable[[object], R], value: object, key: str) -> list[R]:

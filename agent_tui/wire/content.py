@@ -21,13 +21,22 @@ def dump(value: Any) -> str:
     return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-def json_object(text: str) -> dict[str, Any]:
+def json_object(text: str | bytes) -> dict[str, Any]:
     """Return the JSON object that ``text`` is, an empty one for anything else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def strict_json(text: str) -> Any:
+    """Return what JSON ``text`` says; raises ``ValueError``, also for NaN, which is not JSON."""
+    return json.loads(text, parse_constant=_no_number)
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def steps_content(text: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from agent_tui.model import events as ev
 from agent_tui.wire.content import dump, encodable
@@ -25,6 +25,8 @@ OF_DIALECT = "of_dialect"  # marks a field of a record that each dialect compute
 _Out = Callable[[Any], Any]
 _In = Callable[[Any], Any]
 
+
+R = TypeVar("R")
 
 _AS_SENT = '"as_sent":['
 
@@ -65,6 +67,12 @@ def decode(name: str, data: str) -> ev.Event:
     except (ValueError, RecursionError) as error:
         return ev.Unknown(name, data, str(error)[:MAX_REASON_CHARACTERS])
     return event
+
+
+def read_record(record: type[R], value: object) -> R:
+    """Return a ``record`` of its JSON object, as ``asdict`` makes one; raises ``ValueError``."""
+    read: R = _object_in(record)(value)  # type: ignore[arg-type]  # a class is hashable
+    return read
 
 
 def keep_sent(data: str, name: str, sent: str) -> str:

@@ -12,7 +12,6 @@ from sqlalchemy import Connection, Row, exists, select
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.rows import TurnRow
 from agent_tui.model.events import Step, StepAdded, StepSet, TextAdded, ToolAsk
-from agent_tui.model.tool_forms import stored_form
 from agent_tui.wire import log
 from agent_tui.wire.content import BETWEEN_STEPS
 
@@ -94,9 +93,7 @@ def _stored_ask(stored: str) -> ToolAsk:
     """Return what a call asks, as ``steps_encode.ask_fields`` wrote it. (Without pydantic: this process is to
     start quickly.)
     """
-    fields = json.loads(stored)
-    form = fields.pop("form", None)
-    return ToolAsk(**fields, form=None if form is None else stored_form(form))
+    return log.read_record(ToolAsk, json.loads(stored))
 
 
 def _logged(connection: Connection, id_: str, turn: TurnRow) -> dict[str, Step]:
