@@ -133,48 +133,6 @@ class AgentSocketClient:
             if self._link is not None:
                 await self._link.close()
 
-    async def ask_frames(
-        self, text: str, attachments: Sequence[Path] = ()
-    ) -> AsyncGenerator[SocketFrame, None]:
-        """Ask, and yield the frames of the answer, last ``AGENT_EVENT_END`` or ``ERROR``.
-
-        Results of tools that ran here are among them, as they were sent. When the generator is closed early
-        the rest is read and dropped, and the next question waits for that. Raises ``AgentBusy`` while another
-        question is answered, what ``connect`` raises, ``ConfigError`` for a file that cannot be attached,
-        ``StreamLost`` for an answer that breaks off, ``TimedOut`` and ``ProtocolError``.
-        """
-        async with aclosing(self._asked(text, attachments)) as frames:
-            async for frame in frames:
-                if frame is not None and frame.status is None:
-                    yield frame
-
-    async def _asked(
-        self, text: str, attachments: Sequence[Path]
-    ) -> AsyncGenerator[SocketFrame | None, None]:
-        """Ask as ``ask_frames``; before the frames comes ``None``, once the question was sent."""
-        if self._is_asking:
-            raise AgentBusy("this chat is answering already", "It takes one question at a time.")
-        self._is_asking = True
-        request = FrameQueue()
-        link: AgentLink | None = None
-        try:
-            paths = await self._attached(attachments)
-            await self._drained()
-            await self.connect()
-            link = self._link
-            assert link is not None
-            link.request = request
-            await link.send(UserMessage(text, paths).frame())
-            yield None
-            while True:
-                yield (frame := await self._next(request))
-                if frame.type in TERMINAL:
-                    return
-        finally:
-            self._is_asking = False
-            if link is not None:
-                link.leave(request)
-
     async def ask(
         self, text: str, attachments: Sequence[Path] = (), *, turn_id: str = ""
     ) -> AsyncGenerator[ev.Event, None]:
@@ -191,8 +149,12 @@ class AgentSocketClient:
     ) -> AsyncGenerator[Told, None]:
         """Ask, and yield the frames of the answer and what they say of the turn ``turn_id``.
 
-        A file that the agent offers is noted and, where its workspace is known, saved, which is noted too.
-        Raises as ``ask_frames``.
+        The last is ``AGENT_EVENT_END`` or ``ERROR``; results of tools that ran here are among them, as they
+        were sent. A file that the agent offers is noted and, where its workspace is known, saved, which is
+        noted too. When it is closed early the rest is read and dropped, and the next question waits
+        for that. Raises ``AgentBusy`` while another question is answered, what ``connect`` raises,
+        ``ConfigError`` for a file that cannot be attached, ``StreamLost`` for an answer that breaks off,
+        ``TimedOut`` and ``ProtocolError``.
         """
         decoder = AgentSocketDecoder(turn_id or f"{ev.LOCAL_ID}{uuid4().hex}")
         async with aclosing(self._asked(text, attachments)) as frames:
@@ -201,8 +163,8 @@ class AgentSocketClient:
                     yield Told()
                     continue
                 events = decoder.decode(frame)
-                if frame.type == SEND_FILE and self._files is not None and frame.text("path"):
-                    events.append(await self._saved(decoder.turn_id, frame.text("path")))
+                if frame.type == SEND_FILE and self._files is not None and (path := frame.text("path")):
+                    events.append(await _saved(self._files, decoder.turn_id, path))
                 if frame.status is not None:  # it was never on the wire
                     yield Told(frame.type, {}, events, frame.text("call_id"))
                 else:
@@ -213,15 +175,6 @@ class AgentSocketClient:
         if self._link is not None and (request := self._link.request) is not None:
             self._link.leave(request)
             request.fail(AnswerLeft("the answer was given up"))
-
-    async def save(self, path: str) -> Path:
-        """Copy a file that the agent offers to the downloads and return where it lies now.
-
-        Raises ``ConfigError`` for what is not or cannot be saved: see ``AgentFiles.take``.
-        """
-        if self._files is None:
-            raise ConfigError(f"{inert_line(path)} was not saved", NO_WORKSPACE)
-        return await asyncio.to_thread(self._files.take, path)
 
     async def linger(self, seconds: float = LINGER_SECONDS) -> None:
         """Listen for orphans until the connection closes, at most for so long."""
@@ -312,6 +265,33 @@ class AgentSocketClient:
 
     # --- asking ----------------------------------------------------------------------------------------
 
+    async def _asked(
+        self, text: str, attachments: Sequence[Path]
+    ) -> AsyncGenerator[SocketFrame | None, None]:
+        """Ask, and yield ``None`` once the question was sent, then the frames of the answer."""
+        if self._is_asking:
+            raise AgentBusy("this chat is answering already", "It takes one question at a time.")
+        self._is_asking = True
+        request = FrameQueue()
+        link: AgentLink | None = None
+        try:
+            paths = await self._attached(attachments)
+            await self._drained()
+            await self.connect()
+            link = self._link
+            assert link is not None
+            link.request = request
+            await link.send(UserMessage(text, paths).frame())
+            yield None
+            while True:
+                yield (frame := await self._next(request))
+                if frame.type in TERMINAL:
+                    return
+        finally:
+            self._is_asking = False
+            if link is not None:
+                link.leave(request)
+
     async def _attached(self, files: Sequence[Path]) -> tuple[str, ...]:
         if not files:
             return ()
@@ -340,12 +320,14 @@ class AgentSocketClient:
             late = TimedOut("the answer stopped coming", f"{seconds:g} s without a frame", retryable=False)
             raise noted(self._hooks, TIMEOUT, late) from error
 
-    async def _saved(self, turn_id: str, path: str) -> ev.TurnNoted:
-        try:
-            saved = await self.save(path)
-        except ConfigError as error:
-            return ev.TurnNoted(turn_id, FILE_REFUSED, about=str(error))
-        return ev.TurnNoted(turn_id, FILE_SAVED, about=str(saved))
+
+async def _saved(files: AgentFiles, turn_id: str, path: str) -> ev.TurnNoted:
+    """Copy a file that the agent offers to the downloads, and return what is told of that."""
+    try:
+        saved = await asyncio.to_thread(files.take, path)
+    except ConfigError as error:
+        return ev.TurnNoted(turn_id, FILE_REFUSED, about=str(error))
+    return ev.TurnNoted(turn_id, FILE_SAVED, about=str(saved))
 
 
 def socket_urls(

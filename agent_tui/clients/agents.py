@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from math import inf
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, NoReturn, Protocol, cast
+from typing import Any, Final, NoReturn, cast
 from uuid import uuid4
 
 from platformdirs import user_downloads_path
@@ -70,39 +70,10 @@ def authorization_of(token: str) -> str:
     return f"Bearer {words[0]}" if len(words) == 1 else " ".join(words)
 
 
-class _Agent(Protocol):
-    """One conversation with one agent."""
-
-    @property
-    def id(self) -> str:
-        """Its id at the server, "" where it has none yet."""
-
-    @property
-    def task_id(self) -> str:
-        """The id of the task under way, "" where there is none or the server names none."""
-
-    @property
-    def title(self) -> str: ...
-
-    async def connect(self) -> None: ...
-
-    def answer(
-        self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
-    ) -> AsyncGenerator[Told, None]: ...
-
-    async def leave(self) -> None: ...
-
-    async def linger(self) -> None: ...
-
-    async def cancel(self, task_id: str) -> None: ...
-
-    async def give_word(self, step_id: str, *word: Any, **named: Any) -> None: ...
-
-    async def aclose(self) -> None: ...
-
-
 class _Session:
-    """A session of an agent service."""
+    """A session of an agent service; ``id`` and ``task_id`` (of the task under way) are empty before the
+    service named them.
+    """
 
     def __init__(
         self,
@@ -123,13 +94,8 @@ class _Session:
             give_up_seconds=give_up_seconds,
             on_not_cancelled=lambda error: note(TurnNoted("", NOT_CANCELLED, about=str(error))),
         )
-        self.connect, self.leave, self.aclose = (
-            self._client.connect,
-            self._client.leave,
-            self._client.aclose,
-        )
-
-        self.cancel = self._client.cancel
+        self.connect, self.leave = self._client.connect, self._client.leave
+        self.cancel, self.aclose = self._client.cancel, self._client.aclose
 
     @property
     def id(self) -> str:
@@ -256,13 +222,13 @@ class AgentChats:
         self._system_prompt = system_prompt
         self._notes: asyncio.Queue[Event] = asyncio.Queue(MAX_NOTES)
         self._note = note or self._keep
-        self._agent: _Agent = self._made(wanted)
+        self._agent = self._made(wanted)
         self._refusing = ChatClient(cast("Net", _Nothing()))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._refusing, name)
 
-    def _made(self, wanted: str) -> _Agent:
+    def _made(self, wanted: str) -> _Session | _SocketChat:
         if self._backend.kind == TASKS:
             return _Session(self._backend, wanted, self._note, self._give_up_seconds, self._system_prompt)
         return _SocketChat(self._backend, wanted or DEFAULT_CHAT, self._note, self._downloads, self._reach)

@@ -233,15 +233,3 @@ async def test_without_a_workspace_the_path_is_shown_and_attaching_says_why_it_c
     assert events[0] == ev.TurnNoted("t1", "file_offered", about="out/b.txt")
     assert len(events) == 2
     await client.aclose()
-
-
-async def test_who_reads_frames_saves_files_by_the_same_rules(
-    server: AgentSocketServer, files: AgentFiles
-) -> None:
-    (files.workspace / "b.txt").write_text("from the agent")
-    client = AgentSocketClient(server.url, files=files, environ={})
-    assert (await client.save("b.txt")).read_text() == "from the agent"
-    with pytest.raises(ConfigError, match="leads out of"):
-        await client.save("../secret.txt")
-    with pytest.raises(ConfigError, match="workspace = DIR"):
-        await AgentSocketClient(server.url, environ={}).save("b.txt")

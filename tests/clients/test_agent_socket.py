@@ -195,8 +195,8 @@ async def test_every_frame_of_an_answer_is_handed_on_as_it_came(
         fake.end(3),
     ]
     server.answers = [sent]
-    async with aclosing(client.ask_frames("Hi")) as frames:
-        assert [frame.data() async for frame in frames] == sent
+    async with aclosing(client.answer("Hi")) as answer:
+        assert [one.data async for one in answer if one.name] == sent
 
 
 async def test_the_whole_text_is_the_main_agents_and_a_sub_agent_is_shown_by_its_source(
@@ -668,9 +668,9 @@ async def test_a_tool_may_be_silent_for_longer_than_the_agent(server: AgentSocke
     heard: list[str] = []
 
     async def listen() -> None:
-        async with aclosing(client.ask_frames("Build it")) as frames:
-            async for frame in frames:
-                heard.append(frame.type)  # noqa: PERF401 - what came before it fails counts
+        async with aclosing(client.answer("Build it")) as answer:
+            async for one in answer:
+                heard.append(one.name)  # noqa: PERF401 - what came before it fails counts
 
     listening = asyncio.create_task(listen())
     done, _ = await asyncio.wait({listening}, timeout=5 * (times.silence or 0))
@@ -678,7 +678,7 @@ async def test_a_tool_may_be_silent_for_longer_than_the_agent(server: AgentSocke
     is_built.set()
     with pytest.raises(TimedOut):
         await listening
-    assert heard == ["AGENT_EVENT_TOOL_CALL_CHUNK", "AGENT_EVENT_TOOL_RESULT"]
+    assert heard == ["", "AGENT_EVENT_TOOL_CALL_CHUNK", "AGENT_EVENT_TOOL_RESULT"]
     await client.aclose()
 
 
