@@ -65,15 +65,13 @@ _FAILURES = (httpx.HTTPError, SOCKSError, OSError)  # OSError: a broken TLS reco
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A streamed answer: its ``status`` (2xx), its ``headers`` (names in lower case) and its bytes."""
+    """A streamed answer: its ``status`` (2xx), its ``headers`` (names in lower case), and its ``body`` as it
+    comes, unpacked; that raises ``StreamLost`` when it breaks off.
+    """
 
     status: int
     headers: Mapping[str, str]
-    _body: AsyncGenerator[bytes, None]
-
-    def aiter_bytes(self) -> AsyncGenerator[bytes, None]:
-        """Return the body as it comes, unpacked; raises ``StreamLost`` when it breaks off."""
-        return self._body
+    body: AsyncGenerator[bytes, None]
 
 
 class Net:

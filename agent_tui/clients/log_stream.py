@@ -138,7 +138,7 @@ class LogStream:
                         break
                     self._note_live(watch)
                     yield LinkChanged("live")
-                    while chunk := await watch.run(anext(answer.aiter_bytes(), b"")):
+                    while chunk := await watch.run(anext(answer.body, b"")):
                         watch.fed = True
                         for frame in parser.feed(chunk):
                             if self._takes(frame):

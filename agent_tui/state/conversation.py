@@ -227,16 +227,8 @@ class ConversationState:
             if turn.agent_id == STRANGER:
                 self._claim(turn, self._speaker(speaker_id, event.sender_name, event.round_number))
             return
-        turn = Turn(
-            event.turn_id,
-            role=event.role,
-            sender_name=event.sender_name,
-            sender_color=event.sender_color,
-            round_number=event.round_number,
-            parent_id=event.parent_id,
-            attempt=event.attempt,
-            trimmed=event.trimmed,
-        )
+        turn = _new_turn(event.turn_id, event)
+        turn.attempt, turn.trimmed = event.attempt, event.trimmed
         agent = self._speaker(speaker_id, event.sender_name, event.round_number)
         agent.color = agent.color or event.sender_color
         self._begin(turn, agent)
@@ -350,15 +342,8 @@ class ConversationState:
             self.changed.add(turn.id)
 
     def _stored_turn(self, message: ev.Message) -> Turn:
-        turn = Turn(
-            message.id,
-            role=message.role,
-            sender_name=message.sender_name,
-            sender_color=message.sender_color,
-            round_number=message.round_number,
-            parent_id=message.parent_id,
-            versions=message.versions,
-        )
+        turn = _new_turn(message.id, message)
+        turn.versions = message.versions
         if message.role == "user":
             turn.status = "said"
             turn.to, turn.to_name = message.to, self.members.name_of(message.to)
@@ -521,6 +506,17 @@ class ConversationState:
     def _count(self, event: ev.Unknown) -> None:
         self.unknown_count += 1
         self.unknown.append(event)
+
+
+def _new_turn(id_: str, told: ev.TurnStarted | ev.Message) -> Turn:
+    return Turn(
+        id_,
+        role=told.role,
+        sender_name=told.sender_name,
+        sender_color=told.sender_color,
+        round_number=told.round_number,
+        parent_id=told.parent_id,
+    )
 
 
 def _ending(told: ev.TurnEnded | ev.Message) -> tuple[TurnStatus, str]:

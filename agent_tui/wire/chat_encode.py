@@ -5,12 +5,12 @@ The log holds every event in its *full* form, as our own client gets it; what ot
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from agent_tui.model import events as ev
-from agent_tui.wire.content import dump
+from agent_tui.wire.content import dump, only_set
 from agent_tui.wire.rooms_encode import note_fields, usage_fields
 from agent_tui.wire.steps_encode import call_fields, calls_fields
 from agent_tui.wire.steps_encode import step_fields as step_fields
@@ -36,19 +36,23 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.StepSet(_, step):
             return "process_step", {"step": step_fields(step)}
         case ev.StepAdded(_, step_id, content, arguments):
-            return "process_step_delta", {"id": step_id, **_set(content=content, arguments=arguments)}
+            return "process_step_delta", {"id": step_id, **only_set(content=content, arguments=arguments)}
         case ev.ToolStatusChanged(_, step_id, status, seconds, ask, progress):
             return "tool_status", {"id": step_id, **call_fields(status, seconds, ask, progress)}
         case ev.TurnStarted():
             fields = {"message_id": event.turn_id, "parent_id": event.parent_id, "model": event.sender_name}
-            return "answer_started", {**fields, "attempt": event.attempt, **_set(continues=event.continues)}
+            return "answer_started", {
+                **fields,
+                "attempt": event.attempt,
+                **only_set(continues=event.continues),
+            }
         case ev.TurnNoted():
-            more = _set(count=event.count, until=event.until, seconds=event.seconds, about=event.about)
+            more = only_set(count=event.count, until=event.until, seconds=event.seconds, about=event.about)
             return "answer_note", {"message_id": event.turn_id, "note": event.note, **more}
         case ev.TurnEnded():
             return "answer_ended", {
                 "message_id": event.turn_id,
-                **_set(interrupted=event.interrupted, error=event.error),
+                **only_set(interrupted=event.interrupted, error=event.error),
                 "token_count": event.token_count,
                 **usage_fields(event.usage),
                 **({} if event.seconds is None else {"seconds": event.seconds}),
@@ -92,23 +96,22 @@ def stored_message_fields(message: ev.Message) -> dict[str, Any]:
         "created_at": message.created_at,
         "parent_id": message.parent_id,
     }
-    said = _set(interrupted=message.interrupted, error=message.error, status=message.status)
-    calls = _set(calls=calls_fields(message.steps))
-    versions = {"versions": list(message.versions)} if message.versions else {}
-    model = {"model": message.sender_name} if message.role == "assistant" else {}
-    seconds = {} if message.seconds is None else {"seconds": message.seconds}
-    spoken = {} if message.spoken is None else {"spoken": spoken_fields(message.spoken)}
-    more = {
-        **said,
-        **calls,
-        **versions,
-        **model,
-        **seconds,
-        **spoken,
-        **_set(trimmed=message.trimmed, continues=message.continues),
-        **_set(notes=[note_fields(note) for note in message.notes]),
-    }
-    return {**fields, **more, **usage_fields(message.usage)}
+    fields |= only_set(
+        interrupted=message.interrupted,
+        error=message.error,
+        status=message.status,
+        calls=calls_fields(message.steps),
+        versions=list(message.versions),
+    )
+    if message.role == "assistant":
+        fields["model"] = message.sender_name
+    if message.seconds is not None:
+        fields["seconds"] = message.seconds
+    if message.spoken is not None:
+        fields["spoken"] = spoken_fields(message.spoken)
+    notes = [note_fields(note) for note in message.notes]
+    fields |= only_set(trimmed=message.trimmed, continues=message.continues, notes=notes)
+    return {**fields, **usage_fields(message.usage)}
 
 
 def stored_content(message: ev.Message) -> str:
@@ -136,9 +139,4 @@ def answer_content(text: str, steps: Sequence[ev.Step]) -> str:
         for step in steps
         if step.type == "tool_call"
     ]
-    return dump({"text": text, "steps": [step_fields(step) for step in steps], **_set(tool_calls=calls)})
-
-
-def _set(**fields: Any) -> Mapping[str, Any]:
-    """Return the fields that say something: absent means false or empty on this wire."""
-    return {name: value for name, value in fields.items() if value}
+    return dump({"text": text, "steps": [step_fields(step) for step in steps], **only_set(tool_calls=calls)})

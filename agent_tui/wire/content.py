@@ -21,6 +21,11 @@ def dump(value: Any) -> str:
     return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
+def only_set(**fields: Any) -> dict[str, Any]:
+    """Return the fields that say something: absent means false or empty on our wires."""
+    return {name: value for name, value in fields.items() if value}
+
+
 def json_object(text: str | bytes) -> dict[str, Any]:
     """Return the JSON object that ``text`` is, an empty one for anything else."""
     try:

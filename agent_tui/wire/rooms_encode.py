@@ -6,11 +6,11 @@ Strict, because foreign clients may be: exactly the fields of the protocol's tab
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from agent_tui.model import events as ev
-from agent_tui.wire.content import dump, steps_content, text_content
+from agent_tui.wire.content import dump, only_set, steps_content, text_content
 from agent_tui.wire.steps_encode import call_fields, calls_fields, step_fields
 
 # The events after which a run's stream ends. (Here, because the backend starts without pydantic.)
@@ -27,8 +27,8 @@ _MESSAGE_FIELDS = (
     "token_count",
     "created_at",
 )
+_SET_FIELDS = ("interrupted", "error", "to", "superseded", "trimmed", "continues")
 
-_AGENT_FIELDS = tuple(field.name for field in fields(ev.AgentInfo))
 _ONLY_SET = ("interrupted", "asks", "enabled_tools", "workspace")  # absent: false or empty
 _ROOM_FIELDS = tuple(
     name
@@ -42,10 +42,11 @@ def message_fields(message: ev.Message) -> dict[str, Any]:
     """Return a stored message as the wire has it, with what else is known only where set."""
     said = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
     said["content"] = message.content or stored_content(message)
-    for name in ("interrupted", "error", "to", "superseded", "trimmed", "continues"):
-        if getattr(message, name):
-            said[name] = getattr(message, name)
-    more = _set(calls=calls_fields(message.steps), notes=[note_fields(note) for note in message.notes])
+    more = only_set(
+        **{name: getattr(message, name) for name in _SET_FIELDS},
+        calls=calls_fields(message.steps),
+        notes=[note_fields(note) for note in message.notes],
+    )
     return {**said, **more, **usage_fields(message.usage)}
 
 
@@ -60,7 +61,7 @@ def stored_content(message: ev.Message) -> str:
 
 def note_fields(note: ev.Note) -> dict[str, Any]:
     """Return what stays true of a turn, as ``notes`` of a stored message has it."""
-    return {"note": note.note, **_set(about=note.about)}
+    return {"note": note.note, **only_set(about=note.about)}
 
 
 def usage_fields(usage: ev.Usage | None) -> dict[str, Any]:
@@ -85,24 +86,16 @@ def room_fields(room: ev.RoomInfo) -> dict[str, Any]:
     """Return a room as ``GET /api/rooms/{id}`` answers it (cli.md); what is not set is left out."""
     said = {name: getattr(room, name, None) for name in _ROOM_FIELDS}
     said["turn_order"] = [agent.id for agent in room.agents]
-    said["agents"] = [{name: getattr(agent, name) for name in _AGENT_FIELDS} for agent in room.agents]
+    said["agents"] = [asdict(agent) for agent in room.agents]
     said["queue"] = [queued_fields(queued) for queued in room.queue]
-    only_set = {name: getattr(room, name) for name in _ONLY_SET if getattr(room, name)}
-    return said | {
-        name: list(value) if isinstance(value, tuple) else value for name, value in only_set.items()
-    }
+    more = only_set(**{name: getattr(room, name) for name in _ONLY_SET})
+    return said | {name: list(value) if isinstance(value, tuple) else value for name, value in more.items()}
 
 
 def queued_fields(queued: ev.QueuedMessage) -> dict[str, Any]:
     """Return words that wait, as ``queue`` lists them; ``to`` only for a whisper."""
-    return {
-        "id": queued.id,
-        "content": queued.content,
-        "when": queued.when,
-        "sender_name": queued.sender_name,
-        "created_at": queued.created_at,
-        **_set(to=queued.to),
-    }
+    names = ("id", "content", "when", "sender_name", "created_at")
+    return {name: getattr(queued, name) for name in names} | only_set(to=queued.to)
 
 
 def frame(event: ev.Event) -> tuple[str, str] | None:
@@ -121,10 +114,10 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
     """Return (event name, data) of ``event``; raises ``ValueError`` for what never travels."""
     match event:
         case ev.RunStarted(room_id, task, resumed):
-            return "room_started", {"room_id": room_id, "task": task, **_set(resumed=resumed)}
+            return "room_started", {"room_id": room_id, "task": task, **only_set(resumed=resumed)}
         case ev.RunPaused(room_id, round_, reason):
             extra = {} if round_ is None else {"round": round_}
-            return "room_paused", {"room_id": room_id, **extra, **_set(interrupted=reason)}
+            return "room_paused", {"room_id": room_id, **extra, **only_set(interrupted=reason)}
         case ev.RunCompleted(room_id, total):
             return "room_completed", {"room_id": room_id, "total_rounds": total}
         case ev.RunFailed(content):
@@ -145,7 +138,7 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "agent_status", fields
         case ev.TurnNoted():
             who = {"agent_id": event.agent_id, "agent_name": event.agent_name, "status": "streaming"}
-            more = _set(count=event.count, until=event.until, seconds=event.seconds, about=event.about)
+            more = only_set(count=event.count, until=event.until, seconds=event.seconds, about=event.about)
             return "agent_status", {**who, "message_id": event.turn_id, "note": event.note, **more}
         case ev.TurnFailed(error, agent_id, agent_name):
             named_error = {"agent": agent_name, "error": error}
@@ -174,25 +167,19 @@ def _step_fields(event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged) -> dic
         case ev.StepSet(_, step):
             return {"step": step_fields(step)}
         case ev.StepAdded(_, step_id, content, arguments):
-            return {"step_delta": {"id": step_id, **_set(content=content, arguments=arguments)}}
+            return {"step_delta": {"id": step_id, **only_set(content=content, arguments=arguments)}}
         case ev.ToolStatusChanged(_, step_id, status, seconds, ask, so_far):
             return {"tool_status": {"id": step_id, **call_fields(status, seconds, ask, so_far)}}
 
 
 def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[str, dict[str, Any]]:
-    speaker = _set(agent_id=event.agent_id)
+    speaker = only_set(agent_id=event.agent_id)
     match event:
         case ev.TurnStarted():
-            fields = {
-                "id": event.turn_id,
-                "room_id": event.room_id,
-                "role": event.role,
-                "sender_name": event.sender_name,
-                "sender_color": event.sender_color,
-                "round_number": event.round_number,
-            }
+            names = ("room_id", "role", "sender_name", "sender_color", "round_number")
+            fields = {"id": event.turn_id, **{name: getattr(event, name) for name in names}}
             attempt = {"attempt": event.attempt} if event.attempt > 1 else {}
-            more = _set(supersedes=event.supersedes, trimmed=event.trimmed, continues=event.continues)
+            more = only_set(supersedes=event.supersedes, trimmed=event.trimmed, continues=event.continues)
             return "message_start", {**fields, **speaker, **attempt, **more}
         case ev.TextAdded(turn_id, text, accumulated, agent_id, percent, step_id):
             whole = {} if accumulated is None else {"accumulated": accumulated}
@@ -201,17 +188,12 @@ def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[s
             return "message_chunk", {**fields, **_speaker(agent_id, percent)}
         case ev.TurnEnded(turn_id, text, tokens, _, reason, usage):
             fields = {"id": turn_id, "content": text, "token_count": tokens}
-            return "message_end", {**fields, **speaker, **_set(interrupted=reason), **usage_fields(usage)}
+            return "message_end", {**fields, **speaker, **only_set(interrupted=reason), **usage_fields(usage)}
 
 
 def _speaker(agent_id: str, percent: int | None) -> dict[str, Any]:
     """Return what every chunk of a parallel round says of its agent."""
-    return {**_set(agent_id=agent_id), **({} if percent is None else {"progress": percent})}
-
-
-def _set(**fields: Any) -> dict[str, Any]:
-    """Return the fields that say something: absent means false or empty on this wire."""
-    return {name: value for name, value in fields.items() if value}
+    return {**only_set(agent_id=agent_id), **({} if percent is None else {"progress": percent})}
 
 
 def frame_bytes(frame_id: int | str | None, name: str, data: str) -> bytes:

@@ -27,7 +27,7 @@ from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers
 
 
 async def body_of(answer: Answer) -> bytes:
-    return b"".join([piece async for piece in answer.aiter_bytes()])
+    return b"".join([piece async for piece in answer.body])
 
 
 # --- calls -------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ async def test_a_stream_gives_status_headers_and_bytes_as_they_come(server: Fake
     async with net.stream("GET", "/s", headers={"Last-Event-ID": "7"}) as answer:
         assert answer.status == 200
         assert answer.headers["x-thing"] == "1"
-        pieces = answer.aiter_bytes()
+        pieces = answer.body
         assert await ends_with(pieces, b"\n\n") == b"data: 1\n\n"
         go_on.set()
         assert await ends_with(pieces, b"\n\n") == "data: ☃\n\n".encode()
@@ -318,7 +318,7 @@ async def test_a_packed_stream_is_unpacked_as_it_comes(server: FakeServer, net: 
 
     server.on("GET", "/s", respond)
     async with net.stream("GET", "/s") as answer:
-        pieces = answer.aiter_bytes()
+        pieces = answer.body
         assert await ends_with(pieces, b"\n\n") == b"data: 1\n\n"
         go_on.set()
         assert b"".join([piece async for piece in pieces]) == b"data: 2\n\n"
@@ -337,7 +337,7 @@ async def test_everything_that_arrived_packed_comes_out_at_once(
 
     server.on("GET", "/s", respond)
     async with net.stream("GET", "/s") as answer:
-        assert len(await ends_with(answer.aiter_bytes(), b"end")) == length + 3
+        assert len(await ends_with(answer.body, b"end")) == length + 3
 
 
 async def test_a_small_answer_never_becomes_a_huge_one_at_once(server: FakeServer, net: Net) -> None:
@@ -345,7 +345,7 @@ async def test_a_small_answer_never_becomes_a_huge_one_at_once(server: FakeServe
     headers = {"Content-Type": "text/event-stream", "Content-Encoding": "gzip"}
     server.on("GET", "/s", answers(bomb, headers=headers))
     async with net.stream("GET", "/s") as answer:
-        sizes = [len(piece) async for piece in answer.aiter_bytes()]
+        sizes = [len(piece) async for piece in answer.body]
     assert sum(sizes) == 50_000_000
     assert max(sizes) <= PIECE_BYTES
 
@@ -399,7 +399,7 @@ async def test_two_hundred_streams_are_open_at_once(server: FakeServer, net: Net
 
     async def one() -> bytes:
         async with net.stream("GET", "/s") as answer:
-            first = await ends_with(answer.aiter_bytes(), b"\n\n")
+            first = await ends_with(answer.body, b"\n\n")
             await everybody_there.wait()
             return first
 

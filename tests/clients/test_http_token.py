@@ -67,7 +67,7 @@ async def test_the_token_goes_to_our_server_and_not_to_where_it_redirects(server
         other.on("GET", "/y", answers(status=307, headers={"Location": server.url + "/z"}))
         server.on("GET", "/z", streams(b"data: 1\n\n"))
         async with net.stream("GET", "/x") as answer:
-            assert b"".join([piece async for piece in answer.aiter_bytes()]) == b"data: 1\n\n"
+            assert b"".join([piece async for piece in answer.body]) == b"data: 1\n\n"
         assert [r.headers.get("authorization") for r in server.requests] == [f"Bearer {SECRET}"] * 2
         assert "authorization" not in other.requests[0].headers
 
