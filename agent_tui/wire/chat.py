@@ -118,20 +118,20 @@ class ChatDecoder:
                 added = parse(StepAdded, data)
                 return ev.StepAdded(self._turn(), added.id, added.content, added.arguments)
             case "tool_status":
-                status = ev.ToolStatusChanged(**dict(parse(ToolStatus, data)))
+                status = ev.ToolStatusChanged(**vars(parse(ToolStatus, data)))
                 return status if status.turn_id else replace(status, turn_id=self.turn_id)
             case "message":
                 return ev.MessageStored(chat_message(parse(ChatMessage, data)))
             case "answer_started":
-                return self._started(dict(parse(_AnswerStarted, data)))
+                return self._started(vars(parse(_AnswerStarted, data)))
             case "answer_note":
-                return ev.TurnNoted(**dict(parse(_AnswerNote, data)))
+                return ev.TurnNoted(**vars(parse(_AnswerNote, data)))
             case "answer_ended":
-                return ev.TurnEnded(text="", **dict(parse(_AnswerEnded, data)))
+                return ev.TurnEnded(text="", **vars(parse(_AnswerEnded, data)))
             case "message_spoken":
-                return ev.MessageSpoken(**dict(parse(_MessageSpoken, data)))
+                return ev.MessageSpoken(**vars(parse(_MessageSpoken, data)))
             case "conversation":
-                return ev.ConversationChanged(ev.ConversationInfo(**dict(parse(_Conversation, data))))
+                return ev.ConversationChanged(ev.ConversationInfo(**vars(parse(_Conversation, data))))
             case "done" | "error":
                 return self._ended(name, data)
             case _:
@@ -184,7 +184,7 @@ def _closes(data: str, content: str) -> bool:
 
 def decode_conversation(value: object) -> ev.ConversationInfo:
     """Return a conversation from a JSON answer; raises ``ValueError`` when it is none."""
-    return ev.ConversationInfo(**dict(_Conversation.model_validate(value)))
+    return ev.ConversationInfo(**vars(_Conversation.model_validate(value)))
 
 
 def decode_conversations(value: object) -> list[ev.ConversationInfo]:

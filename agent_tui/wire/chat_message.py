@@ -69,7 +69,7 @@ def read_step(value: object) -> ev.Step:
     """Return one step; ``success`` of a result that does not say it is found in its content. Raises
     ``ValidationError``.
     """
-    said = dict(_Step.model_validate(value))
+    said = vars(_Step.model_validate(value))
     if said["success"] is None:
         said["success"] = said["type"] != "tool_result" or content_success(said["content"])
     return ev.Step(**said)
@@ -148,7 +148,7 @@ ChatMessage = fields_of(
 
 def chat_message(said: Wire) -> ev.Message:
     """Return a stored message of either side as events have it; the model's name is its sender's."""
-    fields = dict(said)
+    fields = vars(said)
     content, calls = fields["content"], fields.pop("calls")
     text = content_text(content)
     steps: tuple[ev.Step, ...] = ()
@@ -176,7 +176,7 @@ def stored_steps(content: str, calls: object) -> tuple[ev.Step, ...]:
     for place, step in enumerate(steps):
         known = next(iter(fitting(_Call.model_validate, [known_calls.get(step.id)], "")), None)
         if known is not None:
-            steps[place] = replace(step, **dict(known))
+            steps[place] = replace(step, **vars(known))
     return tuple(steps)
 
 

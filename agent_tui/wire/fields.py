@@ -97,7 +97,7 @@ def fields_of(
 def reader(record: type[R], without: Sequence[str] = (), **others: Any) -> Callable[[object], R]:
     """Return what makes a ``record`` of JSON, read as ``fields_of`` says; it raises ``ValidationError``."""
     model = fields_of(record, without, **others)
-    return lambda value: record(**dict(model.model_validate(value)))
+    return lambda value: record(**vars(model.model_validate(value)))
 
 
 _read_usage = reader(ev.Usage)

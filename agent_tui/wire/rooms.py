@@ -42,13 +42,13 @@ class _AgentRef(Wire):
 
 
 def _parallel_started(said: Wire) -> ev.Event:
-    fields = dict(said)
+    fields = vars(said)
     agents = tuple(ev.AgentInfo(one.id, one.name, turn_order=n) for n, one in enumerate(fields["agents"]))
     return ev.ParallelStarted(**fields | {"agents": agents})
 
 
 def _agent_status(said: Wire) -> ev.Event:
-    fields = dict(said)
+    fields = vars(said)
     status = fields.pop("status")
     if fields["note"] and fields["turn_id"]:
         return ev.TurnNoted(**fields)
@@ -83,7 +83,7 @@ class _MessageChunk(Wire):
         if self.step is not None:
             return ev.StepSet(self.id, read_step(self.step), self.agent_id, self.progress)
         if self.tool_status is not None:
-            stands = dict(ToolStatus.model_validate(self.tool_status)) | {"turn_id": self.id}
+            stands = vars(ToolStatus.model_validate(self.tool_status)) | {"turn_id": self.id}
             return ev.ToolStatusChanged(**stands, agent_id=self.agent_id, percent=self.progress)
         added = StepAdded.model_validate(self.step_delta)
         if self.content or not (added.content or added.arguments):
@@ -103,7 +103,7 @@ class _AgentError(Wire):
 
 
 def _message(said: Wire) -> ev.Message:
-    fields = dict(said)
+    fields = vars(said)
     content, calls = fields["content"], fields.pop("calls")
     steps: tuple[ev.Step, ...] = ()
     if fields["role"] != "user" and any(type_ in content for type_ in _MORE_THAN_WORDS):
@@ -145,7 +145,7 @@ _Made = tuple[
 def _plain(event: type[Any], without: Sequence[str] = (), **others: Any) -> _Made:
     """Return how frames are read whose fields are those of an event."""
     model = fields_of(event, without, empties=True, **others)
-    return model, lambda said: event(**dict(said))
+    return model, lambda said: event(**vars(said))
 
 
 _ROUND = (int, ...)
@@ -205,7 +205,7 @@ def decode(name: str, data: str) -> ev.Event:
 
 def decode_room(value: object) -> ev.RoomInfo:
     """Return a room from a JSON answer; raises ``ValueError`` when it is none."""
-    said = dict(_Room.model_validate(value))
+    said = vars(_Room.model_validate(value))
     place = {agent_id: n for n, agent_id in enumerate(said.pop("turn_order"))}
     said["agents"] = tuple(
         sorted(said["agents"], key=lambda agent: (place.get(agent.id, agent.turn_order), agent.turn_order))
