@@ -52,9 +52,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> AgentTuiErr
         wish = _retry_after(headers)
         return TransportError(_busy_title(status), explained, retryable=True, retry_after=wish)
     title = title or f"the server refused that ({status})"
-    return Refused(
-        title, detail, status=status, code=_first_text(problem, "code")[:MAX_TITLE_CHARACTERS]
-    )
+    return Refused(title, detail, status=status, code=_first_text(problem, "code")[:MAX_TITLE_CHARACTERS])
 
 
 def unexpected(status: int, content_type: str, body: bytes, wanted: str) -> ProtocolError:
