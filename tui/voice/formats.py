@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Final
 
 from agent_tui.model.inert import inert
 from agent_tui.model.voice import TurnTimes
@@ -12,16 +12,17 @@ from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from agent_tui.wire.steps_encode import step_fields
 from tui.cli import output
-from tui.cli.headless.ask_formats import as_told
-from tui.cli.headless.formats import Ending, FormatName, end_data
+from tui.cli.headless.formats import Ending, FormatName, JsonFormat, Record, as_told, end_data
 
 NAMES: Final = {"person": "you", "agent": "agent"}
 CUT: Final = "┄"
 SAID: Final = ("person", "agent")
 
 
-class VoiceFormat(Protocol):
-    """One way to write a session to stdout. Every method may raise ``BrokenPipeError``."""
+class VoiceFormat:
+    """One way to write a session to stdout; of what it is not told here it writes nothing. Every method may
+    raise ``BrokenPipeError``.
+    """
 
     def words(self, line: VoiceLine, *, is_final: bool) -> None:
         """Take what was said; ``is_final``: this is the last word on it, and comes once for each line."""
@@ -39,40 +40,24 @@ class VoiceFormat(Protocol):
         """Write what belongs at the end."""
 
 
-class VoiceText:
+class VoiceText(VoiceFormat):
     """Both sides' lines, each once it is final."""
 
     def words(self, line: VoiceLine, *, is_final: bool) -> None:
         if is_final and (text := line_text(line)):
             output.say(text)
 
-    def step(self, step: StepState) -> None:
-        """Only what was said goes to stdout."""
 
-    def metrics(self, line: VoiceLine, times: TurnTimes) -> None:
-        """Only what was said goes to stdout."""
-
-    def agent_state(self, state: str) -> None:
-        """Only what was said goes to stdout."""
-
-    def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
-        """Everything is written."""
-
-
-class VoiceJson(VoiceText):
+class VoiceJson(VoiceFormat):
     """One object at the end."""
 
-    def words(self, line: VoiceLine, *, is_final: bool) -> None:
-        """The json format writes at the end only."""
-
     def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
-        fields = end_data(ending, whole_text(state))
+        about = {"room": room, "conversation": conversation_id or None}
         messages = [message_of(line) for line in said(state)]
-        record = {"room": room, "conversation": conversation_id or None, "messages": messages}
-        output.write_json({**fields, **record})
+        JsonFormat().end(ending, whole_text(state), Record(about, messages))
 
 
-class VoiceStream:
+class VoiceStream(VoiceFormat):
     """One object for each event, and a last one named ``end``."""
 
     def __init__(self) -> None:

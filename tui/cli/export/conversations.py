@@ -21,7 +21,7 @@ from tui.cli.commands import connect
 from tui.cli.commands.asking import asked, model_named, spent
 from tui.cli.export.document import USED, Document, deliver, deliver_json, moment, rendered, with_prompts
 from tui.cli.export.srt import subtitles
-from tui.cli.headless.ask_formats import as_told
+from tui.cli.headless.formats import as_told
 from tui.request import Source
 from widgets.units import counted
 

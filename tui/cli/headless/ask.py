@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -22,14 +20,21 @@ from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import check_tools
 from tui.cli.headless.ask_agents import ask_agent
-from tui.cli.headless.ask_formats import AskFormat, AskRecord, ask_format
 from tui.cli.headless.ask_input import Asked, AskOptions
 from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS, Telling, decide, streamed
-from tui.cli.headless.formats import Ending, FormatName
-from tui.cli.headless.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
+from tui.cli.headless.formats import AnswerText, Ending, Format, FormatName, Record, format_named
+from tui.cli.headless.interrupts import (
+    Interrupts,
+    Stop,
+    carried_out,
+    followed,
+    tell_link,
+    until_its_end,
+)
 from tui.request import Server, Source
 
 PATIENCE_SECONDS: Final = 10.0  # for everything that should come at once: a stop, a server that comes back
+NOTHING: Final = Record({"conversation": None}, ())
 UNANSWERED: Final = ("error", "lost", "timeout")  # ends of an answer that is not whole
 
 
@@ -39,20 +44,20 @@ def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName
     Raises ``ConfigError`` for wrong usage, before anything is written to stdout.
     """
     is_agent = isinstance(source, Server) and source.agent is not None
-    form = ask_format(form_name, is_plain=is_agent or None)
+    form = format_named(form_name, AnswerText, is_plain=is_agent or None)
     state = ConversationState()
     embedded = not isinstance(source, Server)
 
-    async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, AskRecord]:
+    async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         if server.agent is not None:
             return await ask_agent(server.agent, asked, options, Telling(form, state), interrupts)
         told = _Errand(server, embedded, asked, options, form, state)
         return await told.run(interrupts, wants_record=form_name == "json")
 
-    def finish(ending: Ending, record: AskRecord) -> None:
+    def finish(ending: Ending, record: Record) -> None:
         form.end(ending, state.whole_text(), record)
 
-    return carried_out(source, errand, AskRecord(), finish)
+    return carried_out(source, errand, NOTHING, finish)
 
 
 @dataclass(slots=True)
@@ -63,10 +68,10 @@ class _Errand:
     embedded: bool
     asked: Asked
     options: AskOptions
-    form: AskFormat
+    form: Format
     state: ConversationState
 
-    async def run(self, interrupts: Interrupts, *, wants_record: bool) -> tuple[Ending, AskRecord]:
+    async def run(self, interrupts: Interrupts, *, wants_record: bool) -> tuple[Ending, Record]:
         """Find or make the conversation, ask, and fetch what is on record at the end."""
         async with connect.chat_client(self.server) as client:
             conversation_id = await self._conversation_id(client)
@@ -82,7 +87,7 @@ class _Errand:
             if (told := self._what_to_do(conversation_id, ending)) and not ending.gave_up:
                 output.notice(told)
             if not wants_record:
-                return ending, AskRecord()
+                return ending, NOTHING
             return ending, await self._record(client, conversation_id, ending)
 
     def _what_to_do(self, conversation_id: str, ending: Ending) -> str:
@@ -122,7 +127,7 @@ class _Errand:
             output.notice(f"this server does not take a folder: its tools do not work in {options.folder}")
         return made.id
 
-    async def _record(self, client: ChatClient, conversation_id: str, ending: Ending) -> AskRecord:
+    async def _record(self, client: ChatClient, conversation_id: str, ending: Ending) -> Record:
         """Return conversation and messages as the server answers them, else as they were streamed."""
         conversation: object = {"id": conversation_id}
         messages: Sequence[object] | None = None
@@ -132,7 +137,8 @@ class _Errand:
                 messages = await client.messages_raw(conversation_id)
             except AgentTuiError:
                 pass
-        return AskRecord(conversation, streamed(self.asked, self.state) if messages is None else messages)
+        said = streamed(self.asked, self.state) if messages is None else messages
+        return Record({"conversation": conversation}, said)
 
 
 @dataclass(slots=True)
@@ -144,48 +150,34 @@ class _Answer:
     question: Question
     allow: Sequence[str]
     telling: Telling
-    interrupted: bool = False
-    under_way: asyncio.Event = field(default_factory=asyncio.Event)
+    stop: Stop = field(init=False)
     decoder: ChatDecoder = field(default_factory=lambda: ChatDecoder(f"{ev.LOCAL_ID}answer"))
+
+    def __post_init__(self) -> None:
+        self.stop = Stop(
+            "stopping the answer",
+            "stop",
+            "answer",
+            lambda: self.client.stop(self.conversation_id),
+            self.telling.notice,
+        )
 
     async def until_its_end(self, interrupts: Interrupts) -> Ending:
         """Follow the answer; the first signal has it stopped and waits for that, for 10 s at most."""
-        ending, left_because = await until_its_end(
+        frames = self.client.ask_frames(self.conversation_id, self.question, give_up_seconds=PATIENCE_SECONDS)
+        return await until_its_end(
             interrupts,
-            self._follow(),
-            self._stop,
+            followed(frames, self._take),
+            self.stop.ask,
             seconds=PATIENCE_SECONDS,
             too_late="the answer did not stop in time",
         )
-        return ending or Ending("interrupted", left_because)
-
-    async def _stop(self) -> str:
-        self.interrupted = True
-        self.telling.notice("stopping the answer; once more leaves at once")
-        await self.under_way.wait()  # before that there is nothing to stop
-        why = await why_it_goes_on(self.client.stop(self.conversation_id), "stop", "answer")
-        if why:
-            self.telling.notice(why)
-        return why
-
-    async def _follow(self) -> Ending:
-        frames = self.client.ask_frames(self.conversation_id, self.question, give_up_seconds=PATIENCE_SECONDS)
-        try:
-            async with aclosing(frames):
-                async for item in frames:
-                    ending = await self._take(item)
-                    if ending is not None:
-                        return ending
-        except AgentTuiError as error:
-            return Ending.of(error)
-        return Ending("lost", "the stream ended before its last event")
 
     async def _take(self, item: Item) -> Ending | None:
         if isinstance(item, ev.LinkChanged):
             if item.status == "live":
-                self.under_way.set()
-            elif item.status == "waiting":
-                self.telling.notice(f"reconnecting in {item.delay:.0f} s: {item.detail}")
+                self.stop.under_way.set()
+            tell_link(item, self.telling.notice)
             return None
         event = self.decoder.decode(item.event, item.data)
         self.telling.take(event, lambda form: form.frame(item.id, item.event, item.data))
@@ -198,7 +190,7 @@ class _Answer:
             return Ending("completed")
         last = self.telling.state.last_turn
         if last is not None and last.interrupted == "stop":
-            return Ending("interrupted", None if self.interrupted else "somebody else stopped it")
+            return Ending("interrupted", None if self.stop.was_asked else "somebody else stopped it")
         if last is not None and last.interrupted == "length":
             return Ending("error", "the answer was cut off: the model ran out of tokens")
         content = event.content if isinstance(event, ev.RunFailed) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,16 +12,15 @@ from agent_tui.clients.agents import AgentChats
 from agent_tui.clients.announced import AnswerLeft, Told
 from agent_tui.config.file import SOCKET, TASKS, BackendConfig
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError, ConfigError
+from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.agent_tasks import ends_session
 from tui.cli import output
 from tui.cli.commands.asking import note_line
-from tui.cli.headless.ask_formats import AskFormat, AskRecord
 from tui.cli.headless.ask_input import Asked, AskOptions
 from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS, Telling, decide, streamed
-from tui.cli.headless.formats import Ending
-from tui.cli.headless.interrupts import Interrupts, until_its_end
+from tui.cli.headless.formats import Ending, Format, Record
+from tui.cli.headless.interrupts import Interrupts, followed, until_its_end
 from tui.link import OwnBackend
 
 GIVE_UP_SECONDS: Final = 10.0  # for a service to take the task, where nobody answers
@@ -31,7 +30,7 @@ TURN_ID: Final = f"{ev.LOCAL_ID}answer"
 
 async def ask_agent(
     backend: BackendConfig, asked: Asked, options: AskOptions, telling: Telling, interrupts: Interrupts
-) -> tuple[Ending, AskRecord]:
+) -> tuple[Ending, Record]:
     """Ask, follow the answer to its end, and return how it ended and what was said.
 
     Raises ``ConfigError`` for what such a server cannot be asked.
@@ -52,7 +51,8 @@ async def ask_agent(
     finally:
         await client.aclose()
         await own.close()
-    return ending, AskRecord({"id": client.agent_id or wanted or None}, streamed(asked, telling.state))
+    about = {"conversation": {"id": client.agent_id or wanted or None}}
+    return ending, Record(about, streamed(asked, telling.state))
 
 
 def _conversation(backend: BackendConfig, options: AskOptions) -> str:
@@ -92,14 +92,13 @@ class _Answer:
 
     async def until_its_end(self, interrupts: Interrupts) -> Ending:
         """Follow the answer; the first signal gives it up."""
-        ending, left_because = await until_its_end(
+        return await until_its_end(
             interrupts,
             self._follow(),
             self._stop,
             seconds=STOP_SECONDS,
             too_late="the answer did not stop in time",
         )
-        return ending or Ending("interrupted", left_because)
 
     async def _stop(self) -> str:
         self.telling.notice("stopping the answer; once more leaves at once")
@@ -115,19 +114,11 @@ class _Answer:
         asked = self.asked
         answer = self.client.answering(asked.content, asked.attachments, asked.files, TURN_ID)
         try:
-            async with aclosing(answer) as frames:
-                async for told in frames:
-                    if (ending := self._take(told)) is not None:
-                        return ending
-                    if told.call_id:
-                        await self._decide(told.events)
+            return await followed(answer, self._take)
         except AnswerLeft:
             return Ending("interrupted")
-        except AgentTuiError as error:
-            return Ending.of(error)
         finally:
             self.has_ended.set()
-        return Ending("lost", "the stream ended before its last event")
 
     async def _decide(self, events: Sequence[ev.Event]) -> None:
         """Answer the calls that ask whether they may run on this machine."""
@@ -135,7 +126,7 @@ class _Answer:
             if isinstance(event, ev.ToolStatusChanged):
                 await decide(self.client, "", event, self.allow, self.telling)
 
-    def _take(self, told: Told) -> Ending | None:
+    async def _take(self, told: Told) -> Ending | None:
         if not told.name:
             self.is_under_way = True
             self.telling.take(ev.TurnStarted(TURN_ID, "", "assistant", self.backend.name, "", 0))
@@ -143,7 +134,7 @@ class _Answer:
                 output.notice(f"conversation {self.client.agent_id}")
             return None
 
-        def written(form: AskFormat) -> None:
+        def written(form: Format) -> None:
             if told.data:
                 form.frame("", told.name, told.data)
 
@@ -161,4 +152,6 @@ class _Answer:
                 detail = inert_line(content, MAX_ERROR_CHARACTERS) or "the agent failed"
                 return Ending("aborted" if is_aborted else "error", detail)
             case _:
+                if told.call_id:
+                    await self._decide(told.events)
                 return None

@@ -14,9 +14,9 @@ from agent_tui.state.turn import Turn
 from agent_tui.wire.chat_encode import answer_content, question_content
 from tui.cli import output
 from tui.cli.commands.asking import note_line
-from tui.cli.headless.ask_formats import AskFormat, as_told
 from tui.cli.headless.ask_input import Asked
 from tui.cli.headless.ask_tools import ToolNotices, is_allowed, not_allowed
+from tui.cli.headless.formats import Format, as_told
 
 MAX_ERROR_CHARACTERS: Final = 500
 NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
@@ -34,11 +34,11 @@ class _Answering(Protocol):
 class Telling:
     """Takes events into ``state`` and writes what they say: the answer by ``form``, all else to stderr."""
 
-    form: AskFormat
+    form: Format
     state: ConversationState
     notices: ToolNotices = field(default_factory=ToolNotices)
 
-    def take(self, event: ev.Event, written: Callable[[AskFormat], None] = lambda _: None) -> None:
+    def take(self, event: ev.Event, written: Callable[[Format], None] = lambda _: None) -> None:
         """Take an event; ``written`` gives the format the frame that it came in."""
         self.state.apply(event)
         written(self.form)

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
+from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ConnectFailed
+from agent_tui.model.growing_text import GrowingText
 from agent_tui.model.inert import inert, inert_line
+from agent_tui.state.steps import StepState
 from agent_tui.state.turn import Turn
+from agent_tui.wire.chat_encode import TERMINAL
+from agent_tui.wire.steps_encode import step_fields
 from tui.cli import output
 from tui.cli.exits import REASONS, UNREACHABLE, USAGE, exit_code, reason
-from tui.cli.headless.answer import Answer
 
 FormatName = Literal["text", "json", "stream-json"]
-NAMELESS = "agent"
+NAMELESS: Final = "agent"
+OUR_ANSWER: Final = "answer_started"  # only our own backend says so
+BEFORE_AN_ANSWER: Final = ("message", "conversation")
+GROWN_PARTS: Final = 64  # a text is written again when it grew by one of so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +52,37 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the server has on record at the end, as it answered it; ``None`` where it offers nothing."""
+    """What the server has on record at the end, as it answered it: the room or conversation by that name, and
+    its messages; ``None`` where it offers none.
+    """
 
-    room: object = None
+    about: Mapping[str, object] = field(default_factory=dict)
     messages: Sequence[object] | None = None
 
 
-class Format(Protocol):
-    """One way to write a run to stdout. Every method may raise ``BrokenPipeError``."""
+class Format:
+    """One way to write a run to stdout; of what it is not told here it writes nothing. Every method may raise
+    ``BrokenPipeError``.
+    """
 
-    def frame(self, frame_id: str, name: str, data: str) -> None:
-        """Take one event as it was received."""
+    def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
+        """Take one event as it was received: its data as text, or read."""
 
     def said(self, turns: Sequence[Turn]) -> None:
-        """Take the turns that the last event changed."""
+        """Take the turns of a room that the last event changed."""
 
-    def end(self, ending: Ending, answer: Answer, record: Record) -> None:
-        """Write what belongs at the end."""
+    def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
+        """Take the steps of an answer that the last event changed, in their order."""
+
+    def aside(self) -> None:
+        """Something is about to be said on stderr."""
+
+    def end(self, ending: Ending, text: str, record: Record) -> None:
+        """Write what belongs at the end; ``text`` is everything that was answered."""
 
 
-class TextFormat:
-    """The agents' names before their words, flushed as they stream.
+class RoomText(Format):
+    """``text`` for rooms: the agents' names before their words, flushed as they stream.
 
     Words of several agents are never mixed: the first who speaks is written live, and what the others
     say meanwhile follows when it has ended.
@@ -78,9 +97,6 @@ class TextFormat:
         self._line_open = False
         self._separator = ""  # what stands before the next name
 
-    def frame(self, frame_id: str, name: str, data: str) -> None:
-        """The text format writes words only."""
-
     def said(self, turns: Sequence[Turn]) -> None:
         for turn in turns:
             if turn.id not in self._seen and turn.role != "user":
@@ -88,9 +104,6 @@ class TextFormat:
                 self._waiting.append(turn)
         while self._write_live() and (following := self._next()) is not None:
             self._begin(following)
-
-    def end(self, ending: Ending, answer: Answer, record: Record) -> None:
-        self.said([*answer.close(), *answer.turns.values()])
 
     def _next(self) -> Turn | None:
         """Return whose words come next: a turn that is over, else the first one that has begun."""
@@ -131,47 +144,168 @@ class TextFormat:
             self._line_open = not text.endswith("\n")
 
 
-class JsonFormat:
+class AnswerText(Format):
+    """``text`` for chats: the answer alone, flushed as it streams: no thinking, no tools; its texts apart by
+    a blank line.
+    """
+
+    def __init__(self) -> None:
+        # (turn, step) → its revision, how much of it is written
+        self._written: dict[tuple[str, str], tuple[int, int]] = {}
+        self._live: tuple[str, str] | None = None  # what was written to last
+        self._line_open = False
+        self._is_aside = False  # where both streams go to one place, a notice stands on its own line
+
+    def aside(self) -> None:
+        if self._line_open and not self._is_aside and _share_a_place():
+            sys.stderr.write("\n")
+            self._is_aside = True
+
+    def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
+        for step in steps:
+            if step.type == "text":
+                self._add((turn_id, step.id), step.content)
+
+    def _add(self, key: tuple[str, str], content: GrowingText) -> None:
+        revision, count = self._written.get(key, (content.revision, 0))
+        is_other = key != self._live
+        if revision != content.revision:  # the words were other ones: said again, from the start
+            revision, count, is_other = content.revision, 0, True
+        fresh = content.since(count)
+        self._written[key] = (revision, content.length)
+        if fresh:
+            self._write(fresh, apart=is_other and self._live is not None)
+            self._live = key
+
+    def end(self, ending: Ending, text: str, record: Record) -> None:
+        if self._line_open and not self._is_aside:
+            output.write("\n")
+
+    def _write(self, fresh: str, *, apart: bool) -> None:
+        gap = "\n" if self._is_aside else "\n\n"
+        self._is_aside = False
+        harmless = inert(f"{gap}{fresh}" if apart else fresh)
+        if harmless:
+            output.write(harmless)
+            self._line_open = not harmless.endswith("\n")
+
+
+def _share_a_place() -> bool:
+    """Whether stdout and stderr go to the same terminal, pipe or file."""
+    try:
+        return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):
+        return False
+
+
+class JsonFormat(Format):
     """One object at the end."""
 
     def __init__(self) -> None:
         self._messages: list[object] = []  # for servers that do not say what they have stored
 
-    def frame(self, frame_id: str, name: str, data: str) -> None:
+    def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
         if name == "message":
-            self._messages.append(frame_data(data))
+            self._messages.append(received(data))
 
-    def said(self, turns: Sequence[Turn]) -> None:
-        """The json format writes at the end only."""
-
-    def end(self, ending: Ending, answer: Answer, record: Record) -> None:
-        fields = end_data(ending, answer.text)
+    def end(self, ending: Ending, text: str, record: Record) -> None:
         messages = self._messages if record.messages is None else list(record.messages)
-        output.write_json({**fields, "room": record.room, "messages": messages})
+        output.write_json({**end_data(ending, text), **record.about, "messages": messages})
 
 
-class StreamJsonFormat:
-    """One object for each event, and a last one named ``end``."""
+class StreamFormat(Format):
+    """One object for each event, and a last one named ``end``.
 
-    def frame(self, frame_id: str, name: str, data: str) -> None:
-        output.write_json({"id": frame_id or None, "event": name, "data": frame_data(data)})
+    Events are written as they came. Only our own backend tells us more of a chat than protocols.md §2 has
+    names for: its answers are written in the plain form of §2, as it would send them to everybody else.
+    """
 
-    def said(self, turns: Sequence[Turn]) -> None:
-        """The events themselves have said it."""
+    def __init__(self, is_plain: bool | None = True) -> None:
+        """``is_plain``: what comes has that form; ``None`` where that is to be found out."""
+        self._held: list[dict[str, object]] = []  # until it is known whose they are
+        self._is_plain = is_plain
+        self._id: str | None = None  # of the newest event
+        self._growing: StepState | None = None
+        self._written = 0, 0  # of what grows: its revision, and how many characters of it
+        self._done: set[tuple[str, str]] = set()  # (turn, step) of calls and results that are written
 
-    def end(self, ending: Ending, answer: Answer, record: Record) -> None:
-        output.write_json({"id": None, "event": "end", "data": end_data(ending, answer.text)})
+    def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
+        self._id = frame_id or None
+        sent = received(data)
+        line: dict[str, object] = {"id": self._id, "event": name, "data": sent}
+        if self._is_plain is None and name in BEFORE_AN_ANSWER:
+            self._held.append(line)
+            return
+        if self._is_plain is None:
+            self._is_plain = name != OUR_ANSWER
+            self._release()
+        if not self._is_plain:
+            if name not in TERMINAL:
+                return
+            self._write_grown()
+        output.write_json(line)
+
+    def told(self, turn_id: str, steps: Sequence[StepState]) -> None:
+        if self._is_plain is not False:
+            return
+        for step in steps:
+            if step.type in ("text", "thinking"):
+                self._grow(step)
+            elif (turn_id, step.id) not in self._done and (step.type != "tool_call" or step.status):
+                self._done.add((turn_id, step.id))
+                self._write_grown()
+                self._write(step)
+
+    def end(self, ending: Ending, text: str, record: Record) -> None:
+        self._release()
+        self._write_grown()
+        output.write_json({"id": None, "event": "end", "data": end_data(ending, text)})
+
+    def _release(self) -> None:
+        for line in self._held if self._is_plain is not False else ():
+            output.write_json(line)
+        self._held.clear()
+
+    def _grow(self, step: StepState) -> None:
+        """Write a text as it is now, unless that would be much more than what is new of it."""
+        if step is not self._growing:
+            self._write_grown()
+            self._growing, self._written = step, (0, 0)
+        revision, length = self._written
+        if step.content.revision != revision or step.content.length * GROWN_PARTS >= length * (
+            GROWN_PARTS + 1
+        ):
+            self._write_grown()
+
+    def _write_grown(self) -> None:
+        step = self._growing
+        if step is not None and self._written != (now := (step.content.revision, step.content.length)):
+            self._written = now
+            self._write(step)
+
+    def _write(self, step: StepState) -> None:
+        output.write_json(
+            {"id": self._id, "event": "process_step", "data": {"step": step_fields(as_told(step))}}
+        )
 
 
-def format_named(name: FormatName) -> Format:
-    """Return the format that ``--output`` names."""
+def as_told(step: StepState) -> ev.Step:
+    """Return a step as a server would tell it."""
+    texts = step.content.text, step.name, step.arguments.text
+    return ev.Step(step.id, step.place, step.type, *texts, step.id_ref, step.success)
+
+
+def format_named(name: FormatName, text: type[Format], *, is_plain: bool | None = True) -> Format:
+    """Return the format that ``--output`` names; ``text`` is the one for people, ``is_plain`` as
+    ``StreamFormat`` has it.
+    """
     match name:
         case "text":
-            return TextFormat()
+            return text()
         case "json":
             return JsonFormat()
         case "stream-json":
-            return StreamJsonFormat()
+            return StreamFormat(is_plain)
 
 
 def end_data(ending: Ending, text: str) -> dict[str, object]:
@@ -179,8 +313,10 @@ def end_data(ending: Ending, text: str) -> dict[str, object]:
     return {"reason": ending.reason, "text": text, "detail": ending.detail}
 
 
-def frame_data(data: str) -> object:
+def received(data: str | Mapping[str, object]) -> dict[str, object]:
     """Return an event's data as received, without ``accumulated``; what is no JSON object as ``raw``."""
+    if not isinstance(data, str):
+        return dict(data)
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

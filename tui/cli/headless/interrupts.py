@@ -8,10 +8,13 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import aclosing
+from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
+from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, not_written
 from tui.cli import exits, output
 from tui.cli.headless.formats import Ending
@@ -100,18 +103,60 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
+async def followed(items: AsyncGenerator[T, None], take: Callable[[T], Awaitable[Ending | None]]) -> Ending:
+    """Have ``take`` look at every item, until it says that one was the end."""
+    async with aclosing(items):
+        async for item in items:
+            if (ending := await take(item)) is not None:
+                return ending
+    return Ending("lost", "the stream ended before its last event")
+
+
+@dataclass(slots=True)
+class Stop:
+    """How the first signal ends a run in good order: ``call`` is made once the run is ``under_way``.
+
+    ``doing`` says it ("pausing the room"), ``name`` is what the call is called, ``subject`` what it stops,
+    ``tell`` writes a line to stderr.
+    """
+
+    doing: str
+    name: str
+    subject: str
+    call: Callable[[], Awaitable[object]]
+    tell: Callable[[str], object] = output.notice
+    under_way: asyncio.Event = field(default_factory=asyncio.Event)
+    was_asked: bool = False
+
+    async def ask(self) -> str:
+        """Stop the run; return why it goes on, in a line, else nothing."""
+        self.was_asked = True
+        self.tell(f"{self.doing}; once more leaves at once")
+        await self.under_way.wait()  # before that there is nothing to stop
+        why = ""
+        try:
+            await self.call()
+        except (NotFound, NotOffered):
+            why = f"this server offers no {self.name}: the {self.subject} was left as it is"
+        except AgentTuiError as error:
+            why = f"the {self.name} was not taken: {error}"
+        if why:
+            self.tell(why)
+        return why
+
+
 async def until_its_end(
     interrupts: Interrupts,
-    follow: Coroutine[Any, Any, T],
+    follow: Coroutine[Any, Any, Ending],
     stop: Callable[[], Coroutine[Any, Any, str]],
     *,
     seconds: float,
     too_late: str,
-) -> tuple[T | None, str]:
-    """Return what ``follow`` does; the first signal calls ``stop`` and waits so many seconds for the end.
+) -> Ending:
+    """Return how ``follow`` ends; the first signal calls ``stop`` and waits so many seconds for the end.
 
-    ``stop`` says why it could not be asked for, in a line, else nothing. Returns ``None`` and why where the
-    end did not come: that line, or ``too_late``.
+    ``stop`` says why it could not be asked for, in a line, else nothing. Where the end did not come, that
+    line, or ``too_late``, says why it was left.
     """
     loop = asyncio.get_running_loop()
     left_because = too_late
@@ -130,29 +175,25 @@ async def until_its_end(
 
             stopping: list[asyncio.Task[None]] = []
             interrupts.on_first = lambda: loop.call_soon_threadsafe(interrupted)
-            end = await follow
+            try:
+                end = await follow
+            except AgentTuiError as error:
+                end = Ending.of(error)
             for task in stopping:
                 task.cancel()
     except TimeoutError:
-        return None, left_because
+        return Ending("interrupted", left_because)
     except BaseExceptionGroup as group_error:
         raise group_error.exceptions[0] from None  # there is only ever one, from the following itself
     finally:
         interrupts.on_first = None
-    return end, ""
+    return end
 
 
-async def why_it_goes_on(stop: Awaitable[object], what: str, subject: str) -> str:
-    """Await the call that stops a run; return why it does not, in a line, else nothing. ``what`` the call
-    is called, ``subject`` is what it stops.
-    """
-    try:
-        await stop
-    except (NotFound, NotOffered):
-        return f"this server offers no {what}: the {subject} was left as it is"
-    except AgentTuiError as error:
-        return f"the {what} was not taken: {error}"
-    return ""
+def tell_link(link: ev.LinkChanged, tell: Callable[[str], object] = output.notice) -> None:
+    """Say on stderr that a connection is waited for."""
+    if link.status == "waiting":
+        tell(f"reconnecting in {link.delay:.0f} s: {link.detail}")
 
 
 def _stdout_pipe() -> int | None:

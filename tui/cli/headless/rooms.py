@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +13,20 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused, TransportError
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.rooms import TERMINAL, decode
-from agent_tui.wire.sse import Frame
 from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import check_tools, note_line
 from tui.cli.commands.new_room import SUFFIX, NewRoom
 from tui.cli.headless.answer import Answer
-from tui.cli.headless.formats import Ending, Format, FormatName, Record, format_named
-from tui.cli.headless.interrupts import Interrupts, carried_out, until_its_end, why_it_goes_on
+from tui.cli.headless.formats import Ending, Format, FormatName, Record, RoomText, format_named
+from tui.cli.headless.interrupts import (
+    Interrupts,
+    Stop,
+    carried_out,
+    followed,
+    tell_link,
+    until_its_end,
+)
 from tui.request import Server, Source
 
 PATIENCE_SECONDS = 10.0  # for everything that should come at once: a pause, a server that comes back
@@ -52,7 +57,7 @@ def run(
 
     Raises ``ConfigError`` for wrong usage, before anything is written to stdout.
     """
-    form = format_named(form_name)
+    form = format_named(form_name, RoomText)
     answer = Answer()
     embedded = not isinstance(source, Server)
 
@@ -60,9 +65,10 @@ def run(
         return await _Errand(server, embedded, wanted, changes or {}, strict, form, answer).run(interrupts)
 
     def finish(ending: Ending, record: Record) -> None:
-        form.end(ending, answer, record)
+        form.said([*answer.close(), *answer.turns.values()])
+        form.end(ending, answer.text, record)
 
-    return carried_out(source, errand, Record(), finish)
+    return carried_out(source, errand, Record({"room": None}), finish)
 
 
 @dataclass(slots=True)
@@ -128,52 +134,39 @@ class _Run:
     embedded: bool
     form: Format
     answer: Answer
-    started: asyncio.Event = field(default_factory=asyncio.Event)
+    stop: Stop = field(init=False)
     last_id: int = 0
     pause_reason: str = ""
     last_failure: str = ""  # of a turn, in a line
-    interrupted: bool = False
     noted: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.stop = Stop("pausing the room", "pause", "room", lambda: self.client.pause(self.room_id))
 
     async def until_its_end(self, interrupts: Interrupts) -> Ending:
         """Follow the run; the first signal has it paused and waits for that, for 10 s at most."""
-        ending, left_because = await until_its_end(
+        ending = await until_its_end(
             interrupts,
             self._follow(),
-            self._pause,
+            self.stop.ask,
             seconds=PATIENCE_SECONDS,
             too_late="the room did not pause in time",
         )
-        if ending is None:
-            return Ending("interrupted", left_because)
-        return (
-            Ending("interrupted", ending.detail) if self.interrupted and ending.reason == "paused" else ending
-        )
-
-    async def _pause(self) -> str:
-        self.interrupted = True
-        output.notice("pausing the room; once more leaves at once")
-        await self.started.wait()  # before that there is nothing that a pause could stop
-        why = await why_it_goes_on(self.client.pause(self.room_id), "pause", "room")
-        if why:
-            output.notice(why)
-        return why
+        paused = self.stop.was_asked and ending.reason == "paused"
+        return Ending("interrupted", ending.detail) if paused else ending
 
     async def _follow(self) -> Ending:
-        try:
-            ending = await self._read(
-                self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS), None
-            )
-            while ending.reason == "paused" and await self._may_go_on():
-                output.notice("waiting for the room to go on")
-                ending = await self._read_again(ending)
-        except AgentTuiError as error:
-            return Ending.of(error)
+        ending = await followed(
+            self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS), self._take
+        )
+        while ending.reason == "paused" and await self._may_go_on():
+            output.notice("waiting for the room to go on")
+            ending = await self._read_again(ending)
         return ending
 
     async def _may_go_on(self) -> bool:
         """Say whether the pause may not be the end: the room runs again, or its server is restarting."""
-        if self.interrupted or not self.last_id:
+        if self.stop.was_asked or not self.last_id:
             return False
         restarting = self.pause_reason == "handover" and not self.embedded
         try:
@@ -186,27 +179,25 @@ class _Run:
 
     async def _read_again(self, paused: Ending) -> Ending:
         """Read on behind a pause; what does not go on within 10 s is paused for good."""
+        frames = self.client.event_frames(self.room_id, self.last_id)
         try:
-            frames = self.client.event_frames(self.room_id, self.last_id)
-            return await self._read(frames, PATIENCE_SECONDS)
+            async with asyncio.timeout(PATIENCE_SECONDS) as limit:
+
+                async def take(item: Item) -> Ending | None:
+                    if not isinstance(item, ev.LinkChanged):
+                        limit.reschedule(None)
+                    return await self._take(item)
+
+                return await followed(frames, take)
         except (TimeoutError, TransportError, Refused):
             return paused
 
-    async def _read(self, frames: AsyncGenerator[Item, None], patience: float | None) -> Ending:
-        async with asyncio.timeout(patience) as limit, aclosing(frames):
-            async for item in frames:
-                if isinstance(item, ev.LinkChanged):
-                    _tell_link(item)
-                    continue
-                limit.reschedule(None)
-                ending = self._take(item)
-                if ending is not None:
-                    return ending
-        return Ending("lost", "the stream ended before its last event")
-
-    def _take(self, frame: Frame) -> Ending | None:
+    async def _take(self, frame: Item) -> Ending | None:
+        if isinstance(frame, ev.LinkChanged):
+            tell_link(frame)
+            return None
         event = decode(frame.event, frame.data)
-        self.started.set()
+        self.stop.under_way.set()
         if frame.id.isdecimal():
             self.last_id = int(frame.id)
         self.form.frame(frame.id, frame.event, frame.data)
@@ -250,7 +241,7 @@ class _Run:
 async def _record(client: RoomsClient, room_id: str, ending: Ending) -> Record:
     """Return the room and its messages as the server answers them, as far as it offers that."""
     if ending.gave_up:
-        return Record({"id": room_id})
+        return Record({"room": {"id": room_id}})
     room: object = {"id": room_id}
     messages = None
     try:
@@ -258,7 +249,7 @@ async def _record(client: RoomsClient, room_id: str, ending: Ending) -> Record:
         messages = await client.messages_raw(room_id)
     except AgentTuiError:
         pass
-    return Record(room, messages)
+    return Record({"room": room}, messages)
 
 
 def _tell(event: ev.Event) -> None:
@@ -274,8 +265,3 @@ def _tell(event: ev.Event) -> None:
             output.notice(f"paused{told}" + (f": {why}" if why else ""))
         case _:
             pass
-
-
-def _tell_link(link: ev.LinkChanged) -> None:
-    if link.status == "waiting":
-        output.notice(f"reconnecting in {link.delay:.0f} s: {link.detail}")

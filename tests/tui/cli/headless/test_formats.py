@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from agent_tui.model import events as ev
 from tui.cli import output
 from tui.cli.headless.answer import Answer
-from tui.cli.headless.formats import Ending, Record, TextFormat, end_data, format_named, frame_data
+from tui.cli.headless.formats import Ending, Record, RoomText, end_data, format_named, received
 from tui.cli.output import json_line, table
 
 ESC = "\x1b"
 
 
 def text_of(capsys: pytest.CaptureFixture[str], *events: ev.Event) -> str:
-    form, answer = TextFormat(), Answer()
+    form, answer = RoomText(), Answer()
     for event in events:
         form.said(answer.apply(event))
-    form.end(Ending("completed"), answer, Record())
+    form.said([*answer.close(), *answer.turns.values()])
     return capsys.readouterr().out
 
 
@@ -44,7 +44,7 @@ def test_a_name_stands_before_its_words(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_words_are_written_as_they_come(capsys: pytest.CaptureFixture[str]) -> None:
-    form, answer = TextFormat(), Answer()
+    form, answer = RoomText(), Answer()
     form.said(answer.apply(started("a", "Ada")))
     assert capsys.readouterr().out == ""
     form.said(answer.apply(ev.TextAdded("a", "one ")))
@@ -106,7 +106,7 @@ SPEAKERS = ("Ada", "Bo", "Cy")
 def test_however_agents_take_turns_every_word_is_written_under_its_name(
     steps: list[tuple[str, int]],
 ) -> None:
-    form, answer = TextFormat(), Answer()
+    form, answer = RoomText(), Answer()
     written: list[str] = []
     said = dict.fromkeys(SPEAKERS, "")
     with pytest.MonkeyPatch.context() as patch:
@@ -116,7 +116,7 @@ def test_however_agents_take_turns_every_word_is_written_under_its_name(
             word = f"{name.lower()}{number}," * length
             form.said(answer.apply(ev.TextAdded(name, word)))
             said[name] += word
-        form.end(Ending("paused"), answer, Record())
+        form.said([*answer.close(), *answer.turns.values()])
     blocks = [block for block in "".join(written).split("\n\n") if block]
     assert {block.split(":\n")[0]: block.split(":\n")[1].rstrip("\n") for block in blocks} == {
         name: words for name, words in said.items() if words
@@ -127,10 +127,10 @@ def test_however_agents_take_turns_every_word_is_written_under_its_name(
 
 
 def test_a_line_is_the_event_as_on_the_wire(capsys: pytest.CaptureFixture[str]) -> None:
-    form = format_named("stream-json")
+    form = format_named("stream-json", RoomText)
     form.frame("7", "message_chunk", '{"id":"a","content":"x","accumulated":"xx","more":[1]}')
     form.frame("", "room_started", '{"room_id":"r"}')
-    form.end(Ending("paused", "pause"), Answer(), Record())
+    form.end(Ending("paused", "pause"), "", Record())
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert lines == [
         {"id": "7", "event": "message_chunk", "data": {"id": "a", "content": "x", "more": [1]}},
@@ -140,24 +140,24 @@ def test_a_line_is_the_event_as_on_the_wire(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_json_object_has_the_room_and_the_messages(capsys: pytest.CaptureFixture[str]) -> None:
-    form = format_named("json")
+    form = format_named("json", RoomText)
     form.frame("1", "message", '{"id":"streamed"}')
-    form.end(Ending("completed"), Answer(), Record({"id": "r"}, [{"id": "m"}]))
+    form.end(Ending("completed"), "", Record({"room": {"id": "r"}}, [{"id": "m"}]))
     value = json.loads(capsys.readouterr().out)
     assert (value["reason"], value["detail"], value["text"]) == ("completed", None, "")
     assert (value["room"], value["messages"]) == ({"id": "r"}, [{"id": "m"}])
 
 
 def test_a_server_without_a_record_gives_the_messages_it_streamed(capsys: pytest.CaptureFixture[str]) -> None:
-    form = format_named("json")
+    form = format_named("json", RoomText)
     form.frame("", "message", '{"id":"streamed"}')
-    form.end(Ending("completed"), Answer(), Record({"id": "r"}))
+    form.end(Ending("completed"), "", Record({"room": {"id": "r"}}))
     assert json.loads(capsys.readouterr().out)["messages"] == [{"id": "streamed"}]
 
 
 @pytest.mark.parametrize("data", ["", "no json", "[1]", "3", '"text"', "[" * 100_000])
 def test_data_that_is_no_object_is_kept_raw(data: str) -> None:
-    value = frame_data(data)
+    value = received(data)
     assert isinstance(value, dict)
     assert set(value) == {"raw"}
 
@@ -206,7 +206,7 @@ def test_any_text_survives_a_line_of_json(text: str) -> None:
 )
 def test_every_reason_has_its_exit_code(ending: Ending, code: int) -> None:
     assert ending.code == code
-    assert set(end_data(ending, Answer().text)) == {"reason", "text", "detail"}
+    assert set(end_data(ending, "")) == {"reason", "text", "detail"}
 
 
 def test_columns_are_aligned_by_cells() -> None:
