@@ -43,6 +43,7 @@ from agent_tui.wire.chat import (
     decode_conversations,
     decode_messages,
 )
+from agent_tui.wire.content import attachment_fields, only_set
 
 SILENCE_SECONDS = 30.0  # protocols.md §2: without a byte for so long, an answer is given up
 
@@ -70,19 +71,17 @@ class Question:
     def json(self) -> dict[str, Any]:
         """Return it as the wire has it: only what is said."""
         body: dict[str, Any] = {} if self.again or self.continues else {"content": self.content}
-        if self.attachments:
-            body["attachments"] = [
-                {"name": file.name, "type": file.type, "content": file.content} for file in self.attachments
-            ]
         if self.enabled_tools is not None:
             body["enabled_tools"] = list(self.enabled_tools)
         for name in ("thinking_enabled", "parent_id"):
             if getattr(self, name) is not None:
                 body[name] = getattr(self, name)
-        for name in ("again", "continues", "client_key"):
-            if getattr(self, name):
-                body[name] = getattr(self, name)
-        return body
+        return body | only_set(
+            attachments=attachment_fields(self.attachments),
+            again=self.again,
+            continues=self.continues,
+            client_key=self.client_key,
+        )
 
 
 _OFFERS: Mapping[str, tuple[str, str, str]] = {

@@ -6,21 +6,34 @@ thread. It is imported here on first use, for it looks for its backends then.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import ModuleType
+
 from agent_tui.model.errors import ConfigError
 
 SERVICE = "agent-tui"
 _INSTEAD = "use api_key_env in the config file: the key then comes from the environment"
 
 
-def read_key(provider: str) -> str:
-    """Return the provider's key, "" where there is none; raises ``ConfigError`` without a keyring."""
+@contextmanager
+def _keyring() -> Iterator[ModuleType]:
+    """Give the system's keyring; raises ``ConfigError`` where it does not do what it is asked."""
     import keyring
     from keyring.errors import KeyringError
 
     try:
-        return keyring.get_password(SERVICE, provider) or ""
+        yield keyring
     except (KeyringError, OSError, RuntimeError) as error:
-        raise _no_keyring(error) from None
+        # Only the kind of error: its words may quote what was to be kept.
+        detail = f"{type(error).__name__}; {_INSTEAD}"
+        raise ConfigError("this system's keyring cannot be used", detail) from None
+
+
+def read_key(provider: str) -> str:
+    """Return the provider's key, "" where there is none; raises ``ConfigError`` without a keyring."""
+    with _keyring() as keyring:
+        return keyring.get_password(SERVICE, provider) or ""
 
 
 def keyring_fault() -> str:
@@ -39,28 +52,11 @@ def keyring_fault() -> str:
 
 def store_key(provider: str, key: str) -> None:
     """Keep the provider's key; raises ``ConfigError`` when the system has no keyring that takes it."""
-    import keyring
-    from keyring.errors import KeyringError
-
-    try:
+    with _keyring() as keyring:
         keyring.set_password(SERVICE, provider, key)
-    except (KeyringError, OSError, RuntimeError) as error:
-        raise _no_keyring(error) from None
 
 
 def forget_key(provider: str) -> None:
     """Forget the provider's key, if there is one; raises ``ConfigError`` without a keyring."""
-    import keyring
-    from keyring.errors import KeyringError, PasswordDeleteError
-
-    try:
+    with _keyring() as keyring, suppress(keyring.errors.PasswordDeleteError):  # there was none
         keyring.delete_password(SERVICE, provider)
-    except PasswordDeleteError:
-        pass  # there was none
-    except (KeyringError, OSError, RuntimeError) as error:
-        raise _no_keyring(error) from None
-
-
-def _no_keyring(error: Exception) -> ConfigError:
-    # Only the kind of error: its words may quote what was to be kept.
-    return ConfigError("this system's keyring cannot be used", f"{type(error).__name__}; {_INSTEAD}")

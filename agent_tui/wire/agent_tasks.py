@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agent_tui.model import events as ev
-from agent_tui.wire.content import BETWEEN_STEPS, dump, encodable, json_object
+from agent_tui.wire.content import BETWEEN_STEPS, attachment_fields, dump, encodable, json_object, only_set
 
 ENGINES: Final = ("claude_api", "claude_agent_sdk")
 ONLY_FILES: Final = "(see attachments)"  # the prompt of a task that is made of files alone
@@ -38,15 +38,8 @@ class AgentTask:
             "engineType": self.engine_type,
             "voiceMode": self.voice_mode,
         }
-        if self.system_prompt:
-            body["systemPrompt"] = self.system_prompt
-        if session_id:
-            body["sessionId"] = session_id
-        if self.attachments:
-            body["attachments"] = [
-                {"name": file.name, "type": file.type, "content": file.content} for file in self.attachments
-            ]
-        return body
+        files = attachment_fields(self.attachments)
+        return body | only_set(systemPrompt=self.system_prompt, sessionId=session_id, attachments=files)
 
 
 def subscribe(session_id: str, task_id: str = "") -> str:

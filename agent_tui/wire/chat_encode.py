@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from agent_tui.model import events as ev
-from agent_tui.wire.content import dump, only_set
+from agent_tui.wire.content import attachment_fields, dump, only_set
 from agent_tui.wire.rooms_encode import note_fields, usage_fields
 from agent_tui.wire.steps_encode import call_fields, calls_fields
 from agent_tui.wire.steps_encode import step_fields as step_fields
@@ -128,8 +128,7 @@ def spoken_fields(spoken: ev.Spoken) -> dict[str, Any]:
 
 def question_content(text: str, attachments: Sequence[ev.Attachment]) -> str:
     """Return the stored content of a person's message."""
-    named = [{"name": one.name, "type": one.type, "content": one.content} for one in attachments]
-    return dump({"text": text, "attachments": named})
+    return dump({"text": text, "attachments": attachment_fields(attachments)})
 
 
 def answer_content(text: str, steps: Sequence[ev.Step]) -> str:

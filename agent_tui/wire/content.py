@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from agent_tui.model.chains import BETWEEN_STEPS as BETWEEN_STEPS
+from agent_tui.model.events import Attachment
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -47,6 +49,11 @@ def _no_number(name: str) -> None:
 def steps_content(text: str) -> str:
     """Return the stored content of an agent's message whose only step is ``text``."""
     return dump({"steps": [{"id": "step-0", "index": 0, "type": "text", "content": text}]})
+
+
+def attachment_fields(files: Iterable[Attachment]) -> list[dict[str, str]]:
+    """Return files as every request and every stored question has them."""
+    return [{"name": file.name, "type": file.type, "content": file.content} for file in files]
 
 
 def text_content(text: str) -> str:
