@@ -10,11 +10,11 @@ from textual.widgets import OptionList
 
 from agent_tui.state.conversation import ConversationState
 from tests.fakes.model_server import FakeModelServer, lists
-from tui.screens.chat import ChatScreen
+from tui.chat.screen import ChatScreen
+from tui.room.screen import RoomScreen
 from tui.screens.conversations import ConversationsScreen
 from tui.screens.form_fields import Line
 from tui.screens.new_room import NewRoomScreen
-from tui.screens.room import RoomScreen
 from tui.screens.row_list import RowList
 from tui.screens.setup import SetupScreen
 

@@ -44,9 +44,9 @@ from widgets.terminal.keys_in_order import KeysInOrder
 from widgets.terminal.private import end_without_traceback, error_of, forget_notifications
 
 if TYPE_CHECKING:
+    from tui.chat.screen import ChatScreen
     from tui.link import ChatLink, RoomLink
     from tui.places import Places
-    from tui.screens.chat import ChatScreen
     from tui.screens.conversations import ConversationsScreen
     from tui.screens.list_screen import ListScreen
     from tui.screens.rooms import RoomsScreen

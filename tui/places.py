@@ -22,6 +22,7 @@ from agent_tui.model.errors import ConfigError
 from agent_tui.model.events import ConversationInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from tui import themes
+from tui.chat.screen import ChatScreen
 from tui.cli.exits import DONE, UNREACHABLE, exit_code
 from tui.first_chat import NEW, NewChat, fields_here, first_chat
 from tui.first_room import Found, first_room
@@ -31,7 +32,7 @@ from tui.keys.names import shown_all
 from tui.link import ChatLink, RoomLink
 from tui.presence import Presence
 from tui.request import ScreenRequest
-from tui.screens.chat import ChatScreen
+from tui.room.screen import RoomScreen
 from tui.screens.conversations import ConversationsScreen
 from tui.screens.conversations_search import SearchScreen
 from tui.screens.help import HelpScreen
@@ -39,7 +40,6 @@ from tui.screens.list_screen import ListScreen
 from tui.screens.model_form import ModelForm
 from tui.screens.question import QuestionScreen
 from tui.screens.quit import QuitScreen
-from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
 from tui.screens.setup import SetupScreen
 from tui.screens.theme_picker import ThemeScreen, wear

@@ -13,7 +13,7 @@ from tests.fakes.room_link import FakeLink
 from tests.tui.watched import Fed
 from tui import themes
 from tui.link import RoomLink
-from tui.screens.room import RoomScreen
+from tui.room.screen import RoomScreen
 from widgets.terminal.frame_clock import FrameClock
 from widgets.terminal.keys_in_order import KeysInOrder
 

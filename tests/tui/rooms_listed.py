@@ -17,7 +17,7 @@ from tests.tui.watched import Watched
 from tui.app import AgentTuiApp
 from tui.link import RoomLink
 from tui.request import ScreenRequest, Server
-from tui.screens.room import RoomScreen
+from tui.room.screen import RoomScreen
 from tui.screens.rooms import RoomsScreen
 from tui.screens.row_list import RowList
 

@@ -13,7 +13,7 @@ from agent_tui.model.errors import Refused
 from tests.backend.engine.chat_house import speaks
 from tests.fakes.scripted_tools import writer
 from tests.tui.chats_listed import Fake, chat, fake_list, real_list
-from tui.screens.chat import ChatScreen
+from tui.chat.screen import ChatScreen
 from tui.screens.choose import ChooseScreen
 from tui.screens.conversation_settings import SETTINGS, ConversationForm
 from tui.screens.conversations import ConversationsScreen

@@ -17,9 +17,9 @@ from agent_tui.model.errors import Refused
 from tests.backend.engine.chat_house import call, speaks
 from tests.fakes.scripted_tools import writer
 from tests.tui.chats_listed import chat, fake_list, real_list
+from tui.chat.screen import ChatScreen
 from tui.screens import conversations_feed
 from tui.screens import conversations_texts as texts
-from tui.screens.chat import ChatScreen
 from tui.screens.conversations import ConversationsScreen
 from tui.screens.conversations_search import SearchScreen, snippet_of
 from tui.screens.list_texts import Mark, form_of

@@ -19,9 +19,9 @@ from tests.fakes.chat_link import FakeChatClient, FakeChatLink
 from tests.state.chat_events import loaded
 from tests.tui.chats_listed import Real, real_list
 from tests.tui.one_chat import LIVE, Chat, OneChat
+from tui.chat.screen import ChatScreen
 from tui.chat_commands import COMMANDS
 from tui.first_chat import NEW, NewChat
-from tui.screens.chat import ChatScreen
 
 
 @pytest.fixture(autouse=True)

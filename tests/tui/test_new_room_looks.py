@@ -16,8 +16,8 @@ from agent_tui.config.agent_templates import templates
 from agent_tui.model.errors import NotOffered, Refused
 from tests.thorough import of_many
 from tests.tui.rooms_listed import Listed, listed, room
+from tui.room.screen import RoomScreen
 from tui.screens.new_room import NewRoomScreen
-from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
 from tui.screens.tool_list import ToolList
 

@@ -14,8 +14,8 @@ from agent_tui.model.errors import NotOffered, StreamLost, Unauthorized
 from tests.fakes.room_link import FakeLink
 from tests.tui.one_room import AGENTS, LIVE, crowd, loaded, opened, speaking, start
 from tui.link import RoomLink
+from tui.room.screen import RoomScreen
 from tui.screens.quit import QuitScreen
-from tui.screens.room import RoomScreen
 
 
 async def test_every_agent_speaks_in_its_own_pane_with_its_model_named() -> None:

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from agent_tui.model.errors import ConnectFailed, Refused
 from agent_tui.model.events import AgentInfo
 from tests.tui.rooms_listed import agents, listed, room
+from tui.room.screen import RoomScreen
 from tui.screens import deleting, list_feed, rooms_feed
-from tui.screens.room import RoomScreen
 from tui.screens.rooms import RoomsScreen
 
 

@@ -153,7 +153,7 @@ def test_ctrl_z_gives_the_terminal_back_until_the_program_is_continued(home: Hom
 
 def test_a_bug_leaves_one_line_and_a_usable_terminal(home: Home) -> None:
     broken = (
-        "import sys, tui.screens.room as room\n"
+        "import sys, tui.room.screen as room\n"
         "def boom(self): raise RuntimeError('secret words of a conversation')\n"
         "room.RoomScreen._show_lines = boom\n"
         "from tui.__main__ import main\n"

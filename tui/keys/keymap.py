@@ -17,9 +17,10 @@ from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 
 from tui.app import AgentTuiApp
+from tui.chat.screen import ChatScreen
 from tui.keys.names import character_of, parse, shown, shown_all
+from tui.room.screen import RoomScreen
 from tui.screens.agent_form import AgentFormScreen
-from tui.screens.chat import ChatScreen
 from tui.screens.chat_ask import AskBar, AskScreen, KeepScreen, ReasonScreen
 from tui.screens.chat_pager import PagerScreen
 from tui.screens.chat_queue import ChatQueueScreen
@@ -35,7 +36,6 @@ from tui.screens.question import QuestionScreen
 from tui.screens.queue import QueueScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.rename import RenameScreen
-from tui.screens.room import RoomScreen
 from tui.screens.room_composer import RoomComposer
 from tui.screens.room_settings import SettingsScreen
 from tui.screens.rooms import RoomsScreen

@@ -212,6 +212,10 @@ class ChatComposer(Writing):
         self._keep()
         self.show()
 
+    def hold(self) -> None:
+        """Send what waits only when the person says so."""
+        self.set_queue(self.queue, is_held=True)
+
     def edit(self, text: str, attachments: tuple[Attachment, ...]) -> None:
         """Let another text be changed; the draft waits."""
         if self._edited is None:

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
-from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript
+from tui.screens.find_bar import FIND_BINDINGS, FindBar, OneTranscript
 from tui.screens.key_hints import key_of
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
@@ -25,7 +25,7 @@ WHOLE = "whole"  # the key of the one message
 class WholeScreen(ModalScreen[ScreenResultType]):
     """Shows ``body``, which is Markdown, from its beginning."""
 
-    CSS_PATH = "chat.tcss"
+    CSS_PATH = "../chat/chat.tcss"
     AUTO_FOCUS = "Transcript"
 
     def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
@@ -69,10 +69,11 @@ class WholeScreen(ModalScreen[ScreenResultType]):
         self._transcript.action_to_start()
 
 
-class PagerScreen(WholeScreen[None], FindingScreen[None]):
+class PagerScreen(WholeScreen[None]):
     """Shows one text, in which can be searched."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        *FIND_BINDINGS,
         Binding("escape,o", "back", "Back", id="pager.close"),
     ]
 
@@ -100,6 +101,18 @@ class PagerScreen(WholeScreen[None], FindingScreen[None]):
             self._hint("hint.copy", 2, "pane.copy_message"),
             self._hint("hint.back", 0, "pager.close"),
         ]
+
+    def action_find(self) -> None:
+        """Ask what to find."""
+        self._find_bar.ask_what_to_find()
+
+    def action_find_step(self, step: int) -> None:
+        """Go to the next match, or to the one before."""
+        self._find_bar.step(step)
+
+    def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
+        """Say how many there are."""
+        self._find_bar.take_found(event)
 
     def action_back(self) -> None:
         """Leave what was opened last: the search, the text."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Final, Literal, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.screen import Screen, ScreenResultType
 from textual.widgets import Input, Static
 
 from agent_tui.model.inert import inert, inert_line
@@ -19,6 +18,12 @@ from widgets.transcript.transcript import Transcript
 
 Asks = Literal["", "find", "go_to"]
 MAX_ASKED_CHARACTERS = 200
+FIND_BINDINGS: Final[list[BindingType]] = [
+    Binding("slash", "find", "Find in the transcript", id="pane.find"),
+    Binding("n", "find_step(1)", "Next match", id="pane.find_next"),
+    Binding("N", "find_step(-1)", "Match before", id="pane.find_previous"),
+]
+"""The keys of a screen with the bar; its actions call the methods of ``FindBar``."""
 
 
 class Searched(Protocol):
@@ -151,11 +156,12 @@ class FindBar(Horizontal):
 
     # --- what is found ---------------------------------------------------------------------------------
 
-    def step(self, step: int) -> bool:
-        """Go to the next match (+1) or to the one before (-1); return whether anything is looked for."""
+    def step(self, step: int) -> None:
+        """Go to the next match (+1) or to the one before (-1); say so if nothing is looked for."""
         if self._searched is not None:
             self._searched.reader.find_step(step)
-        return self._searched is not None
+        else:
+            self.notify(say("find.nothing_asked"), markup=False)
 
     def search_there(self) -> None:
         """Look where the reader went."""
@@ -227,30 +233,6 @@ class OneTranscript:
     def focus_current(self) -> None:
         """Give the focus to the transcript."""
         self._transcript.screen.set_focus(self._transcript, scroll_visible=False)
-
-
-class FindingScreen(Screen[ScreenResultType]):
-    """A screen with the bar, and its keys."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "find", "Find in the transcript", id="pane.find"),
-        Binding("n", "find_step(1)", "Next match", id="pane.find_next"),
-        Binding("N", "find_step(-1)", "Match before", id="pane.find_previous"),
-    ]
-    _find_bar: FindBar
-
-    def action_find(self) -> None:
-        """Ask what to find in the transcript that has the focus."""
-        self._find_bar.ask_what_to_find()
-
-    def action_find_step(self, step: int) -> None:
-        """Go to the next match, or to the one before."""
-        if not self._find_bar.step(step):
-            self.notify(say("find.nothing_asked"), markup=False)
-
-    def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
-        """Say how many there are."""
-        self._find_bar.take_found(event)
 
 
 class _Line(Input):

@@ -16,9 +16,6 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Key, Resize
-from textual.reactive import Reactive
-from textual.timer import Timer
-from textual.widget import Widget
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from agent_tui.model.inert import inert_line
@@ -26,10 +23,10 @@ from agent_tui.model.voice import LinkMoved, VoiceEvent, WordsSpoken
 from agent_tui.state.voice import VoiceState
 from tui.cli import exits
 from tui.link import ChatLink
+from tui.live.screen import CALM_LOOK_SECONDS, LiveScreen
 from tui.screens.approvals import Approvals
-from tui.screens.find_bar import FindBar, FindingScreen, OneTranscript
+from tui.screens.find_bar import FindBar, OneTranscript
 from tui.screens.key_hints import keys_of
-from tui.screens.live_screen import CALM_LOOK_SECONDS, LOOK_SECONDS, Chrome
 from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.asks import VoiceAsks
@@ -51,7 +48,7 @@ from widgets.transcript.transcript import Transcript
 METER_SECONDS: Final = 1 / 12
 
 
-class VoiceScreen(FindingScreen[None]):
+class VoiceScreen(LiveScreen):
     """One voice room."""
 
     CSS_PATH = "voice.tcss"
@@ -70,14 +67,12 @@ class VoiceScreen(FindingScreen[None]):
         Binding("r", "retry", "Retry: connect, or wait for the agent again", id="voice.retry"),
         Binding("l", "local", "Talk with an agent of this machine", id="voice.local"),
         Binding("a", "listen", "Ask the agent to listen to you", id="voice.listen"),
-        Binding("exclamation_mark", "answer", "Go to what needs approval", id="voice.answer"),
+        Binding("exclamation_mark", "answer_tool", "Go to what needs approval", id="voice.answer"),
         Binding("enter", "fold", "Fold or unfold a step", id="voice.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="voice.fold_all"),
         Binding("ctrl+l", "app.leave_voice", "Leave the room", id="voice.leave", priority=True),
         Binding("escape", "back", "Back; leave the room", id="voice.back"),
     ]
-    # Textual's own repaints the whole screen at every change of focus.
-    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
     def __init__(
         self,
@@ -89,14 +84,10 @@ class VoiceScreen(FindingScreen[None]):
         ascii_only: bool = False,
     ) -> None:
         """``link`` leads to our backend, which has the session's conversation."""
-        super().__init__()
+        super().__init__(clock, ascii_only=ascii_only)
         self._tell = partial(self.notify, severity="warning", markup=False)
         self.run = VoiceRun(source, request, changed=self._changed, failed=self._tell)
-        self.key_now: Callable[[str], str] = str  # what a default key is now; "" where it is none
-        self.now: Callable[[], float] = time.monotonic
         self.wall_clock: Callable[[], float] = time.time  # of lines that do not say when they were said
-        self._clock = clock
-        self._ascii_only = ascii_only
         self._transcript = Transcript(clock=clock, ascii_only=ascii_only, id="voice", classes="-hidden")
         self._board = Board(
             self.run,
@@ -116,9 +107,7 @@ class VoiceScreen(FindingScreen[None]):
             changed=self._asks_changed,
             failed=self._tell,
         )
-        self._approvals = Approvals(self._asks, self._show_soon, clock, ascii_only=ascii_only)
-        self._chrome = Chrome(self._show, lambda: self.is_attached)
-        self._looking: Timer | None = None
+        self._approvals = Approvals(self._asks, self._host.show_soon, clock, ascii_only=ascii_only)
         self._talk_key: TalkKey | None = None
         self._following: Worker[None] | None = None
 
@@ -139,11 +128,9 @@ class VoiceScreen(FindingScreen[None]):
         yield self._find_bar
         yield board.bottom
 
-    def on_mount(self) -> None:
-        """Show what is known, then join."""
-        seconds = CALM_LOOK_SECONDS if self._clock.is_calm else LOOK_SECONDS
-        self._looking = self.set_interval(seconds, self._show_soon, pause=True)
-        self.set_interval(CALM_LOOK_SECONDS if self._clock.is_calm else METER_SECONDS, self._show_levels)
+    def _begin(self) -> None:
+        seconds = CALM_LOOK_SECONDS if self._host.clock.is_calm else METER_SECONDS
+        self.set_interval(seconds, self._show_levels)
         app = self.app
         assert isinstance(app, KeysInOrder)
         self._talk_key = TalkKey(app.presses, self.set_timer, self.run.start_talking, self.run.stop_talking)
@@ -195,12 +182,7 @@ class VoiceScreen(FindingScreen[None]):
 
     # --- what the lines say ----------------------------------------------------------------------------
 
-    def _show_soon(self) -> None:
-        self._clock.mark(self._chrome)
-
-    def _show(self) -> None:
-        if self._looking is None or not self.is_attached:
-            return
+    def _show_lines(self) -> bool:
         focus: Focus = "line" if self._composer.has_line_focus else "find" if self._find_bar.asks else "words"
         is_pending = self._board.show(self._shown, focus)
         self._show_levels()
@@ -209,10 +191,7 @@ class VoiceScreen(FindingScreen[None]):
         self._transcript.set_class(is_empty, "-hidden")
         self._approvals.show_keys(self.key_now("tab" if focus == "line" else "!"))
         self._approvals.ask_who_is_quiet()
-        if is_pending or self._approvals.is_focus_due:
-            self._looking.resume()
-        else:
-            self._looking.pause()
+        return is_pending
 
     def _show_levels(self) -> None:
         """Show how loud it is now; costs next to nothing while that stays the same."""
@@ -235,29 +214,15 @@ class VoiceScreen(FindingScreen[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Leave the words what they need."""
-        self._composer.fit(event.size.height)
         self._board.panel.fit(event.size.width)
 
-    def on_descendant_focus(self) -> None:
-        """Say which keys make sense there."""
-        self._show_soon()
-
-    def on_transcript_resized(self, event: Transcript.Resized) -> None:
-        """What is asked stays readable."""
-        self._approvals.keep_readable(event.transcript)
-
     def on_screen_resume(self) -> None:
-        """A dialog was closed: a key that is still down was meant for that."""
-        self._approvals.uncovered()
+        """Push to talk ends when the key is released."""
         tell_releases(self.app, True)
 
     def on_screen_suspend(self) -> None:
         """Other screens know no releases of keys."""
         tell_releases(self.app, False)
-
-    def on_find_bar_changed(self) -> None:
-        """Say which keys make sense now."""
-        self._show_soon()
 
     def on_transcript_fold_toggled(self, event: Transcript.FoldToggled) -> None:
         """Keep it so."""
@@ -326,7 +291,7 @@ class VoiceScreen(FindingScreen[None]):
                 self.notify(await take_device(self.run, value), markup=False)
                 self._show_soon()
 
-        self.app.push_screen(device_screen(self.run, ascii_only=self._ascii_only), chosen)
+        self.app.push_screen(device_screen(self.run, ascii_only=self._host.ascii_only), chosen)
 
     def action_headphones(self) -> None:
         """Say whether the speaker is a headphone: then there is no echo to cancel."""
@@ -344,7 +309,7 @@ class VoiceScreen(FindingScreen[None]):
             if value:
                 await send(path_of(value))
 
-        self.app.push_screen(file_screen(Path.cwd(), ascii_only=self._ascii_only), chosen)
+        self.app.push_screen(file_screen(Path.cwd(), ascii_only=self._host.ascii_only), chosen)
 
     async def action_retry(self) -> None:
         """Connect again, or wait for the agent once more."""
@@ -363,13 +328,6 @@ class VoiceScreen(FindingScreen[None]):
     async def action_listen(self) -> None:
         """Ask the agent to listen to this terminal."""
         await self.run.do(lambda session: session.client.ask_to_listen())
-
-    def action_answer(self) -> None:
-        """Go to the question of a tool."""
-        if self._approvals.spot is None:
-            self._tell(say("help.why.nothing_asks"))
-        else:
-            self._approvals.look()
 
     def action_fold(self) -> None:
         """Fold or unfold the step that the reader is at."""

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
-import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final
-
-from textual import work
-from textual.app import SuspendNotSupported
-from textual.binding import Binding, BindingType
+from typing import Any, Final
 
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationChanged, ConversationInfo
-from agent_tui.model.inert import inert, inert_line
+from agent_tui.model.inert import inert_line
+from tui.chat.asking import Asking
+from tui.chat.open_chat import OpenChat
 from tui.chat_commands import COMMANDS, typed
 from tui.first_chat import NEW
-from tui.screens.chat_acts import ChatActs
 from tui.screens.chat_pager import PagerScreen
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.conversation_settings import SETTINGS, ConversationForm
@@ -35,25 +29,20 @@ BETWEEN: Final = "\n"  # a provider's id and a model's name, as one value
 MAX_WORDS: Final = 300
 
 
-class ChatCommands(ChatActs):
-    """The part of a chat screen that obeys commands, and brings words from elsewhere."""
+class ChatCommands:
+    """Does what is written behind a slash, for one chat."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+e", "editor", "Write in your editor", id="chat.editor", priority=True),
-        Binding("ctrl+o", "settings", "Change the chat: title, model, tools", id="chat.settings"),
-        Binding("ctrl+r", "history", "Search what you asked", id="chat.history", priority=True),
-    ]
-
-    _open_chat: Callable[..., None]  # shows another chat: see ``Places.open_chat``
-
-    def _do_command(self, text: str) -> bool:
-        command = typed(text) if not self._composer.is_editing else None
-        if command is None:
-            return False
-        commands: Mapping[str, Callable[[str], object]] = {
+    def __init__(self, chat: OpenChat, asking: Asking, open_chat: Callable[..., None]) -> None:
+        """``open_chat`` shows another chat: see ``Places.open_chat``."""
+        self._chat = chat
+        self._asking = asking
+        self._host = chat.host
+        self._composer = chat.composer
+        self._open_chat = open_chat
+        self._commands: Final[Mapping[str, Callable[[str], object]]] = {
             "model": self._set_model,
             "system": self._set_system,
-            "tools": self._set_tools,
+            "tools": lambda words: self._host.run("settings", self._set_tools(words)),
             "thinking": self._set_thinking,
             "temperature": self._set_temperature,
             "title": self._set_title,
@@ -61,10 +50,20 @@ class ChatCommands(ChatActs):
             "chats": lambda _: self._choose_chat(),
             "workspace": self._set_workspace,
             "export": self._export,
-            "stop": lambda _: self.stop() if self.state.open_turn else self._tell("chat.nothing_runs"),
+            "stop": lambda _: self._stop(),
             "help": lambda _: self._show_commands(),
         }
-        do = commands.get(command.name)
+
+    @property
+    def _info(self) -> ConversationInfo:
+        return self._chat.state.conversation
+
+    def does(self, text: str) -> bool:
+        """Do what a command says; return whether ``text`` is one."""
+        command = typed(text) if not self._composer.is_editing else None
+        if command is None:
+            return False
+        do = self._commands.get(command.name)
         if do is None:
             self._tell("command.unknown", name=command.name)
             return True
@@ -72,35 +71,39 @@ class ChatCommands(ChatActs):
         do(command.rest)
         return True
 
+    def _stop(self) -> None:
+        if self._chat.state.open_turn:
+            self._asking.stop()
+        else:
+            self._tell("chat.nothing_runs")
+
     def _tell(self, key: str, **fields: object) -> None:
         self._composer.tell(say(key, **fields))
 
     # --- settings --------------------------------------------------------------------------------------
 
-    @work(group="settings")
-    async def _change(self, said: str, fields: Mapping[str, Any]) -> None:
-        if await self._changed_by(self._set(**fields)):
+    def _change(self, said: str, fields: Mapping[str, Any]) -> None:
+        self._host.run("settings", self._change_now(said, fields))
+
+    async def _change_now(self, said: str, fields: Mapping[str, Any]) -> None:
+        if await self._chat.changed_by(self._chat.change(**fields)):
             self._composer.tell(said)
-        self._show_soon()
+        self._host.show_soon()
 
-    def action_settings(self) -> None:
+    def open_settings(self) -> None:
         """Change what holds for the chat."""
-        if not self._may("settings"):
-            return
-        chat = self.state.conversation
-        self.app.push_screen(
-            ConversationForm(chat, self._link, self._set, self._take_settings, ascii_only=self._ascii_only)
-        )
 
-    @work(group="settings")
-    async def _take_settings(self, chat: ConversationInfo) -> None:
-        await self._apply(ConversationChanged(chat))
+        def take(info: ConversationInfo) -> None:
+            self._host.run("settings", self._chat.take(ConversationChanged(info)))
+
+        chat, ascii_only = self._chat, self._host.ascii_only
+        self._host.open(ConversationForm(self._info, chat.link, chat.change, take, ascii_only=ascii_only))
 
     def _set_model(self, name: str) -> None:
         if name:
             self._change(inert_line(name, MAX_WORDS), {"model": name})
             return
-        info = self.state.conversation
+        info = self._info
 
         def chosen(value: str | None) -> None:
             if value is not None:
@@ -108,12 +111,12 @@ class ChatCommands(ChatActs):
                 self._change(f"{provider} {model}".strip(), {"provider_id": provider, "model": model})
 
         now = f"{info.provider_id}{BETWEEN}{info.model}"
-        screen = ChooseScreen(say("command.models"), self._models, now, ascii_only=self._ascii_only)
-        self.app.push_screen(screen, chosen)
+        screen = ChooseScreen(say("command.models"), self._models, now, ascii_only=self._host.ascii_only)
+        self._host.open(screen, chosen)
 
     async def _models(self) -> Candidates:
         """Return the models of all providers; one that does not answer has its default alone."""
-        client = await self._link.client()
+        client = await self._chat.client()
         providers = await client.backend.providers()
 
         async def of(provider: str, default: str) -> list[Candidate]:
@@ -129,17 +132,16 @@ class ChatCommands(ChatActs):
         return [default, *(candidate for candidates in found for candidate in candidates)]
 
     def _set_system(self, words: str) -> None:
-        now = self.state.conversation.system_prompt
+        now = self._info.system_prompt
         if not words:
             self._composer.tell(_told(now))
             return
         prompt = "" if words == NOTHING else words
         self._change(_told(prompt), {"system_prompt": prompt})
 
-    @work(group="settings")
     async def _set_tools(self, words: str) -> None:
         try:
-            tools, servers = await (await self._link.client()).backend.tools()
+            tools, servers = await (await self._chat.client()).backend.tools()
             suspended = [] if words else await self._suspended_rules()
         except AgentTuiError as error:
             self._composer.tell(str(error))
@@ -165,25 +167,25 @@ class ChatCommands(ChatActs):
             name = inert_line(strange, 60)
             self._tell("command.tools.unknown", name=name, names=inert_line(" ".join(known), MAX_WORDS))
             return
-        if await self._changed_by(self._set(enabled_tools=enabled)):
+        if await self._chat.changed_by(self._chat.change(enabled_tools=enabled)):
             self._composer.tell(say("command.tools.now", names=self._tools_now()))
 
     async def _suspended_rules(self) -> Sequence[object]:
         """Return those that count in this chat; none where the server keeps no rules."""
         try:
-            return suspended_in(await (await self._link.client()).backend.rules(), self.state.conversation.id)
+            return suspended_in(await (await self._chat.client()).backend.rules(), self._info.id)
         except NotOffered:
             return ()
 
     def _tools_now(self) -> str:
-        enabled = self.state.conversation.enabled_tools
+        enabled = self._info.enabled_tools
         if enabled is None:
             return say("command.tools.default")
         return inert_line(" ".join(enabled), MAX_WORDS) or say("command.tools.none")
 
     def _set_thinking(self, word: str) -> None:
         if not word:
-            now = shown(SETTINGS["thinking_enabled"], self.state.conversation.thinking_enabled)
+            now = shown(SETTINGS["thinking_enabled"], self._info.thinking_enabled)
             self._tell(f"command.thinking.{now}")
             return
         if word not in FLAGS:
@@ -192,7 +194,7 @@ class ChatCommands(ChatActs):
         self._change(say(f"command.thinking.{word}"), {"thinking_enabled": FLAGS[word]})
 
     def _set_temperature(self, word: str) -> None:
-        now = self.state.conversation.temperature
+        now = self._info.temperature
         default = say("command.temperature.default")
         if not word:
             self._tell("command.temperature.now", number=default if now is None else f"{now:g}")
@@ -212,13 +214,13 @@ class ChatCommands(ChatActs):
         self._change("", {"title": inert_line(title, MAX_WORDS)})
 
     def _set_workspace(self, folder: str) -> None:
-        now = self.state.conversation.workspace
+        now = self._info.workspace
         if not folder:
             key = "command.workspace.now" if now else "command.workspace.none"
             self._tell(key, folder=inert_line(now, MAX_WORDS))
             return
         path = _path(folder).absolute()
-        if self._link.is_embedded and not path.is_dir():
+        if self._chat.link.is_embedded and not path.is_dir():
             self._tell("command.workspace.wrong", folder=inert_line(str(path), MAX_WORDS))
             return
         path = path.resolve()
@@ -228,40 +230,39 @@ class ChatCommands(ChatActs):
 
     def _begin_another(self) -> None:
         """Open a new chat with the model and the folder of this one."""
-        if self._link.is_agent:
+        if self._chat.link.is_agent:
             self._tell("chat.agent.one")
             return
-        info = self.state.conversation
+        info = self._info
         fields = {name: getattr(info, name) for name in ("model", "provider_id", "workspace")}
         self._composer.keep_text()  # another new chat goes on with the same draft
         self._open_chat(NEW, fields={name: value for name, value in fields.items() if value})
 
     def _choose_chat(self) -> None:
         async def chats() -> Candidates:
-            listed = await (await self._link.client()).listed()
+            listed = await (await self._chat.client()).listed()
             return [
                 Candidate(one.id, inert_line(one.title, MAX_WORDS) or say("chat.untitled")) for one in listed
             ]
 
         def chosen(conversation_id: str | None) -> None:
-            if conversation_id is not None and conversation_id != self.state.conversation.id:
+            if conversation_id is not None and conversation_id != self._info.id:
                 self._open_chat(conversation_id)
 
-        title, now = say("command.chats.title"), self.state.conversation.id
-        self.app.push_screen(ChooseScreen(title, chats, now, ascii_only=self._ascii_only), chosen)
+        title, now = say("command.chats.title"), self._info.id
+        self._host.open(ChooseScreen(title, chats, now, ascii_only=self._host.ascii_only), chosen)
 
     def _export(self, name: str) -> None:
         path = _path(name)
         if not name:
             self._tell("command.needs", name="export", what=say("command.export"))
-        elif not self.state.turns:
+        elif not self._chat.state.turns:
             self._tell("command.export.nothing")
         elif os.path.lexists(path):
             self._tell("command.exists", file=inert_line(str(path), MAX_WORDS))
         else:
-            self._write_to(path)
+            self._host.run("export", self._write_to(path), exclusive=True)
 
-    @work(group="export", exclusive=True)
     async def _write_to(self, path: Path) -> None:
         # Lazy: whoever never exports does not wait for it.
         from tui.cli.export.conversations import ExportedChat, fetch, of_conversation, raw_fields, shown
@@ -270,9 +271,9 @@ class ChatCommands(ChatActs):
 
         is_page, is_raw = path.suffix.lower() in (".html", ".htm"), path.suffix.lower() == ".json"
         try:
-            client, info = await self._link.client(), self.state.conversation
-            if self._link.is_agent:
-                chat = shown(self.state)
+            client, info = await self._chat.client(), self._info
+            if self._chat.link.is_agent:
+                chat = shown(self._chat.state)
             elif is_raw:
                 chat = await fetch(client, info.id)
             else:
@@ -290,55 +291,10 @@ class ChatCommands(ChatActs):
 
     def _show_commands(self) -> None:
         lines = [f"- `/{name}` {say(f'command.{name}')}" for name in COMMANDS]
-        screen = PagerScreen(say("command.help"), "\n".join(lines), self._clock, ascii_only=self._ascii_only)
-        self.app.push_screen(screen)
-
-    # --- words from elsewhere --------------------------------------------------------------------------
-
-    def action_history(self) -> None:
-        """Search what was asked before, and write it again."""
-
-        async def past() -> Candidates:
-            return [
-                Candidate(text, inert_line(text, MAX_WORDS)) for text in reversed(self._composer.line.past)
-            ]
-
-        def chosen(text: str | None) -> None:
-            if text is not None:
-                self._composer.line.put(text)
-                self._composer.open()
-
-        self.app.push_screen(ChooseScreen(say("chat.history"), past, "", ascii_only=self._ascii_only), chosen)
-
-    @work(group="editor", exclusive=True)
-    async def action_editor(self) -> None:
-        """Write the question in the person's own editor."""
-        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
-        try:
-            command = shlex.split(editor)
-        except ValueError:
-            command = []
-        if not command:
-            self._tell("chat.editor.none")
-            return
-        with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
-            path = Path(folder) / "question.md"
-            path.write_text(self._composer.line.text, encoding="utf-8")
-            failure = ""
-            try:
-                with self.app.batch_update(), self.app.suspend():  # nothing is drawn meanwhile
-                    failure = await asyncio.to_thread(_edited, [*command, str(path)])
-                if not failure:
-                    text = path.read_text(encoding="utf-8", errors="replace")
-                    self._composer.line.put(inert(text).rstrip("\n"))
-            except SuspendNotSupported:
-                self._tell("chat.editor.here")
-            except OSError as error:  # what was written cannot be read
-                failure = error.strerror or str(error)
-        self._composer.open()
-        if failure:
-            named = inert_line(Path(command[0]).name, 60)
-            self._tell("chat.editor.failed", editor=named, reason=inert_line(failure, MAX_WORDS))
+        screen = PagerScreen(
+            say("command.help"), "\n".join(lines), self._host.clock, ascii_only=self._host.ascii_only
+        )
+        self._host.open(screen)
 
 
 def _path(written: str) -> Path:
@@ -347,17 +303,6 @@ def _path(written: str) -> Path:
         return Path(written).expanduser()
     except RuntimeError:
         return Path(written)
-
-
-def _edited(command: Sequence[str]) -> str:
-    """Run an editor; return why it failed, ``""`` if it did not. It raises nothing: an error inside Textual's
-    ``suspend`` leaves the screen dark.
-    """
-    try:
-        code = subprocess.run(command, check=False).returncode
-    except OSError as error:
-        return error.strerror or str(error)
-    return say("chat.editor.code", code=code) if code else ""
 
 
 def _told(prompt: str) -> str:

@@ -1,0 +1,303 @@
+"""Asking in a chat: questions on their way, those that wait, other wordings, and the end of an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentBusy, AgentTuiError, StreamLost, TimedOut
+from agent_tui.state.turn import Turn
+from tui.chat.open_chat import OpenChat
+from tui.chat_drafts import MAX_QUEUED, Waiting, new_key
+from tui.chat_files import Unfit, with_named
+from tui.screens.words import say
+
+if TYPE_CHECKING:
+    from agent_tui.clients.chat import Question
+
+BEGINNING: Final = ""  # the parent of a first question
+NO_LOG: Final = ("ended", "lost")  # links to servers that show an answer only while it is given
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """One question on its way; ``key`` makes it one, however often it is sent."""
+
+    text: str
+    attachments: tuple[ev.Attachment, ...] = ()
+    parent_id: str | None = None  # None: it follows the newest message
+    again: str = ""  # id of the question that is answered once more
+    continues: str = ""  # id of the answer that is to be finished
+    key: str = ""
+    is_queued: bool = False  # it waited
+
+    def is_like(self, other: Sending) -> bool:
+        """Whether both say the same."""
+        mine = self.text, self.attachments, self.parent_id, self.again, self.continues
+        return mine == (other.text, other.attachments, other.parent_id, other.again, other.continues)
+
+    @property
+    def is_anew(self) -> bool:
+        """Whether no new words are asked."""
+        return bool(self.again or self.continues)
+
+
+class Asking:
+    """Sends what the person asks, one question at a time; what is asked meanwhile waits in the composer."""
+
+    def __init__(self, chat: OpenChat) -> None:
+        self.is_stopping = False
+        self._chat = chat
+        self._state = chat.state
+        self._composer = chat.composer
+        self._unsent: Sending | None = None  # it could not be sent
+        self._sending: Sending | None = None  # on its way now
+        self._is_next_due = False  # an answer ended while a question was on its way
+        self._is_awaiting = False  # it was taken, and nothing was heard of its answer yet
+        self._editing = ""  # id of the question that is asked another way
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether a question is on its way, and nothing was heard of its answer yet."""
+        return self._sending is not None or self._is_awaiting
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a question is on its way or being answered."""
+        return self.is_sending or self._state.open_turn is not None
+
+    @property
+    def unfinished(self) -> str:
+        """Id of the last answer, if it was cut off after it said something and can be continued; else ""."""
+        last = self._state.last_turn
+        if last is None or last.is_local or last.status not in ("cut", "failed"):
+            return ""
+        return last.part_id if last.steps.all else ""
+
+    # --- asking ----------------------------------------------------------------------------------------
+
+    def submit(self, text: str) -> None:
+        """Ask what was written; while an answer is under way it waits."""
+        composer = self._composer
+        if not text.strip() and not composer.attachments:
+            self._send_next(is_asked_for=True)
+            return
+        if self._state.conversation.archived:
+            composer.tell(say("chat.is_archived"))
+            return
+        if composer.is_editing and self.is_busy:
+            composer.tell(say("chat.not_now"))
+            return
+        try:
+            attached = with_named(text, list(composer.attachments), composer.files)
+        except Unfit as error:
+            composer.tell(str(error))
+            return
+        if self.is_busy or (composer.queue and not composer.is_editing):
+            self._let_wait(text, tuple(attached))
+            return
+        edited = self._state.turns.get(self._editing) if composer.is_editing else None
+        parent = None if edited is None else edited.parent_id or BEGINNING
+        self._send(Sending(text, tuple(attached), parent))
+
+    def _let_wait(self, text: str, attachments: tuple[ev.Attachment, ...]) -> None:
+        """Put a question in the queue; what is on its way already is not asked twice."""
+        composer = self._composer
+        if self._sending is not None and self._unsent is not None and self._unsent.text == text:
+            return  # enter was pressed twice
+        if len(composer.queue) >= MAX_QUEUED:
+            composer.tell(say("chat.queue.full", most=MAX_QUEUED))
+            return
+        composer.set_queue((*composer.queue, Waiting(text, attachments)))
+        composer.sent(text)
+        self._chat.host.show_soon()
+        if not self.is_busy and not composer.is_held:
+            self._send_next()
+
+    def _send_next(self, *, is_asked_for: bool = False) -> None:
+        """Ask what waits longest, unless the person stopped that; later while a question is on its way."""
+        composer = self._composer
+        self._is_next_due = self._sending is not None
+        if not composer.queue or self.is_busy or self._state.conversation.archived:
+            return
+        if composer.is_held and not is_asked_for:
+            return
+        first, *rest = composer.queue
+        composer.set_queue(tuple(rest), is_held=False)
+        self._send(Sending(first.text, first.attachments, key=first.key, is_queued=True))
+
+    def _send(self, sending: Sending) -> None:
+        if not sending.key:
+            known = self._unsent
+            key = known.key if known is not None and known.is_like(sending) else new_key()
+            sending = replace(sending, key=key)
+        self._unsent = sending
+        self._sending = sending  # before the worker begins: more may be submitted until then
+        self._chat.transcript.follow = True
+        self._chat.host.run("say", self._ask_now(sending))
+        self._chat.host.show_soon()
+
+    async def _ask_now(self, sending: Sending) -> None:
+        try:
+            await self._give(sending)
+        except AgentBusy as error:
+            self._busy(sending)
+            if self._chat.link.is_agent:  # nobody tells when it is free
+                self._composer.hold()
+                self._composer.tell(say("chat.agent.busy", reason=str(error)))
+        except AgentTuiError as error:
+            self._failed(sending, error)
+        finally:
+            self._arrived(sending)
+        if self._is_next_due:  # told before this question was known to be taken, or to have to wait
+            self._send_next()
+        self._chat.host.show_soon()
+
+    def _arrived(self, sending: Sending) -> None:
+        if self._sending is sending:  # the next one may be on its way already
+            self._sending = None
+
+    async def _give(self, sending: Sending) -> None:
+        chat, question = self._chat, _question(sending)
+        await chat.store()
+        if self._state.link.status not in NO_LOG:
+            self._is_awaiting = True
+            await chat.link.begin(chat.id, question)
+            self._taken(sending)
+            return
+        answer = await chat.link.ask(chat.id, question)
+        is_taken = False
+        try:
+            async for event in answer:
+                if not is_taken and not isinstance(event, ev.LinkChanged):
+                    is_taken = True
+                    self._arrived(sending)
+                    self._taken(sending)
+                await chat.take(event)
+        except (StreamLost, TimedOut):
+            if not is_taken:
+                raise
+        finally:
+            await answer.aclose()
+            await chat.take(ev.LinkChanged("ended"))
+
+    def _taken(self, sending: Sending) -> None:
+        """The server has the question."""
+        self._unsent = None
+        if self._chat.link.is_agent:
+            self._chat.following.failure = None
+        self._editing = "" if self._composer.is_editing else self._editing
+        if not sending.is_queued and not sending.is_anew:
+            self._composer.sent(sending.text)
+
+    def _busy(self, sending: Sending) -> None:
+        """Somebody else asked: it waits."""
+        self._is_awaiting = False
+        self._unsent = None
+        if sending.is_anew or sending.parent_id is not None:
+            self._composer.tell(say("chat.not_now"))
+            return
+        self._wait_first(sending)
+        if not sending.is_queued:
+            self._composer.sent(sending.text)
+
+    def _wait_first(self, sending: Sending) -> None:
+        waits = Waiting(sending.text, sending.attachments, sending.key)
+        self._composer.set_queue((waits, *self._composer.queue))
+
+    def _failed(self, sending: Sending, error: AgentTuiError) -> None:
+        """It could not be sent: it is kept, and goes again as the same question."""
+        self._is_awaiting = False
+        if sending.is_queued:
+            self._wait_first(sending)
+        self._composer.hold()
+        failed = "composer.failed"
+        if self._chat.link.is_agent:  # it is not heard of otherwise
+            failed, self._chat.following.failure = "chat.agent.failed", error
+        self._composer.tell(say(failed, reason=str(error)))
+
+    def note(self, event: ev.Event) -> None:
+        """Follow what becomes of answers: after a whole one the next question is asked."""
+        match event:
+            case ev.TurnStarted():
+                self._is_awaiting = False
+            case ev.ConversationLoaded():
+                self._is_awaiting = self.is_stopping = False
+                if self._state.open_turn is None:  # an answer may have ended while nothing was heard
+                    self._answer_ended()
+            case ev.TurnDone() | ev.RunFailed():
+                self._is_awaiting = self.is_stopping = False
+                self._answer_ended()
+            case _:
+                pass
+
+    def _answer_ended(self) -> None:
+        """Ask what waits; when the answer is not whole, only once the person says so."""
+        last = self._state.last_turn
+        if self._composer.queue and (last is None or last.status != "said"):
+            self._composer.hold()
+        self._send_next()
+
+    # --- asking another way, and again -------------------------------------------------------------------
+
+    def edit(self, question: Turn) -> None:
+        """Let the question be changed; the old one stays as another version."""
+        self._editing = question.id
+        self._composer.edit(question.text, question.attachments)
+
+    def end_editing(self) -> None:
+        """Take back the draft in place of the question that was being changed."""
+        self._editing = ""
+        self._composer.end_editing()
+        self._chat.host.show_soon()
+
+    def again(self, question: Turn) -> None:
+        """Have the question answered once more; the old answer stays as another version. An agent has no
+        versions: it is asked anew.
+        """
+        if self._chat.link.is_agent:
+            self._send(Sending(question.text, question.attachments))
+        else:
+            self._send(Sending("", again=question.id))
+
+    def go_on(self) -> None:
+        """Resume the last answer, which was cut off: there, or from its beginning (``on_resume``)."""
+        asked = next((turn for turn in reversed(self._state.turns.values()) if turn.role == "user"), None)
+        if self._state.conversation.on_resume == "again" and asked is not None and not asked.is_local:
+            self._send(Sending("", again=asked.id))
+        else:
+            self._send(Sending("", continues=self.unfinished))
+
+    # --- stopping --------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """End the answer under way; what waits is asked only when the person says so."""
+        if self._composer.queue:
+            self._composer.hold()
+        if not self.is_stopping:
+            self.is_stopping = True
+            self._chat.host.run("act", self._stop_now())
+            self._chat.host.show_soon()
+
+    async def _stop_now(self) -> None:
+        if not await self._chat.changed_by(self._stopped()):
+            self.is_stopping = False
+            self._chat.host.show_soon()
+
+    async def _stopped(self) -> ev.ConversationInfo:
+        client = await self._chat.client()
+        return await client.stop(self._chat.id)
+
+
+def _question(sending: Sending) -> Question:
+    from agent_tui.clients.chat import Question  # lazy: httpx, which was loaded with the client
+
+    return Question(
+        sending.text,
+        sending.attachments,
+        parent_id=sending.parent_id,
+        again=sending.again,
+        continues=sending.continues,
+        client_key=sending.key,
+    )

@@ -1,0 +1,91 @@
+"""Words for a chat's line that come from elsewhere: what was asked before, and the person's own editor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from textual.app import SuspendNotSupported
+
+from agent_tui.model.inert import inert, inert_line
+from tui.live.host import Host
+from tui.screens.chat_composer import ChatComposer
+from tui.screens.choose import Candidate, Candidates, ChooseScreen
+from tui.screens.words import say
+
+MAX_WORDS: Final = 300
+
+
+class Drafting:
+    """Puts words into the line of ``composer``."""
+
+    def __init__(self, composer: ChatComposer, host: Host) -> None:
+        self._composer = composer
+        self._host = host
+
+    def search_past(self) -> None:
+        """Search what was asked before, and write it again."""
+
+        async def past() -> Candidates:
+            return [
+                Candidate(text, inert_line(text, MAX_WORDS)) for text in reversed(self._composer.line.past)
+            ]
+
+        def chosen(text: str | None) -> None:
+            if text is not None:
+                self._composer.line.put(text)
+                self._composer.open()
+
+        self._host.open(ChooseScreen(say("chat.history"), past, "", ascii_only=self._host.ascii_only), chosen)
+
+    def begin_editor(self) -> None:
+        """Write the question in the person's own editor."""
+        self._host.run("editor", self._edit(), exclusive=True)
+
+    async def _edit(self) -> None:
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+        try:
+            command = shlex.split(editor)
+        except ValueError:
+            command = []
+        if not command:
+            self._composer.tell(say("chat.editor.none"))
+            return
+        with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
+            path = Path(folder) / "question.md"
+            path.write_text(self._composer.line.text, encoding="utf-8")
+            failure = ""
+            try:
+                app = self._composer.app
+                with app.batch_update(), app.suspend():  # nothing is drawn meanwhile
+                    failure = await asyncio.to_thread(_edited, [*command, str(path)])
+                if not failure:
+                    text = path.read_text(encoding="utf-8", errors="replace")
+                    self._composer.line.put(inert(text).rstrip("\n"))
+            except SuspendNotSupported:
+                self._composer.tell(say("chat.editor.here"))
+            except OSError as error:  # what was written cannot be read
+                failure = error.strerror or str(error)
+        self._composer.open()
+        if failure:
+            named = inert_line(Path(command[0]).name, 60)
+            self._composer.tell(
+                say("chat.editor.failed", editor=named, reason=inert_line(failure, MAX_WORDS))
+            )
+
+
+def _edited(command: Sequence[str]) -> str:
+    """Run an editor; return why it failed, ``""`` if it did not. It raises nothing: an error inside Textual's
+    ``suspend`` leaves the screen dark.
+    """
+    try:
+        code = subprocess.run(command, check=False).returncode
+    except OSError as error:
+        return error.strerror or str(error)
+    return say("chat.editor.code", code=code) if code else ""

@@ -1,0 +1,135 @@
+"""The chat that a screen shows: its state, its server, and the transcript that is fed with what happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.state.conversation import ConversationState
+from tui.first_chat import NEW, NewChat
+from tui.link import ChatLink
+from tui.live.following import Following
+from tui.live.host import Host
+from tui.screens.chat_composer import ChatComposer
+from tui.screens.chat_feed import ChatFeed, key_of
+from tui.screens.live_texts import Spot
+from widgets.transcript.transcript import Transcript
+
+if TYPE_CHECKING:
+    from agent_tui.clients.chat import ChatClient
+
+
+class OpenChat:
+    """Takes every event into the state and onto the transcript. It knows whom its tools ask
+    (``approvals.Questions``).
+    """
+
+    def __init__(
+        self,
+        link: ChatLink,
+        chat: str | NewChat,
+        host: Host,
+        *,
+        noted: Callable[[ev.Event], None],
+    ) -> None:
+        """``noted`` is called for every event that is more than words."""
+        conversation_id = chat if isinstance(chat, str) else NEW
+        ascii_only = host.ascii_only
+        self.new = chat if isinstance(chat, NewChat) else None  # until the chat is stored
+        self.state = ConversationState(ev.ConversationInfo(conversation_id))
+        self.link = link
+        self.host = host
+        self.composer = ChatComposer(conversation_id, ascii_only=ascii_only)
+        self.transcript = Transcript(clock=host.clock, ascii_only=ascii_only, id="chat", classes="-hidden")
+        self.feed = ChatFeed(self.transcript, self.state)
+        self.following = Following(host, self.transcript, self.take)
+        self._noted = noted
+        self._is_linked = asyncio.Event()  # whether following has got further than connecting
+
+    @property
+    def id(self) -> str:
+        """The id of the chat."""
+        return self.state.conversation.id
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Follow what happens in the chat."""
+        self._is_linked.clear()
+        self.following.begin(self._events)
+
+    async def _events(self) -> AsyncGenerator[ev.Event, None]:
+        return self.new.events() if self.new is not None else await self.link.follow(self.id)
+
+    async def take(self, event: ev.Event) -> None:
+        """Take an event into the state and onto the transcript."""
+        self.state.apply(event)
+        self.feed.take()
+        if isinstance(event, ev.StepAdded):
+            return  # the hot path: no line, only the words
+        self.following.note(event)
+        if isinstance(event, ev.LinkChanged) and event.status != "connecting":
+            self._is_linked.set()
+        self._noted(event)
+
+    def look_for_default(self) -> None:
+        """Show a new chat's default model as it is now: it may have been set up meanwhile."""
+        if self.new is not None:
+            self.host.run("default", self._look_for_default(self.new), exclusive=True)
+
+    async def _look_for_default(self, new: NewChat) -> None:
+        await new.look_for_default()
+        if new is self.new:
+            await self.take(ev.ConversationChanged(new.info))
+
+    # --- what is changed -------------------------------------------------------------------------------
+
+    async def client(self) -> ChatClient:
+        """Return the client of the chat's server."""
+        return await self.link.client()
+
+    async def store(self) -> None:
+        """Have a new chat stored, and follow it from now on."""
+        if self.new is None:
+            return
+        stored = await self.new.store()
+        self.new = None
+        self.composer.belongs_to(stored.id)
+        await self.take(ev.ConversationChanged(stored))
+        self.begin()
+        await self._is_linked.wait()
+
+    async def change(self, **fields: Any) -> ev.ConversationInfo:
+        """Change the chat and return it; one that is not stored is stored with these fields. Raises what
+        ``ChatClient.change`` does.
+        """
+        if self.new is not None:
+            return self.new.change(fields)
+        client = await self.link.client()
+        return await client.change(self.id, **fields)
+
+    async def changed_by(self, answer: Awaitable[ev.ConversationInfo]) -> bool:
+        """Take the answer to a call into the state; say what went wrong."""
+        try:
+            conversation = await answer
+        except AgentTuiError as error:
+            self.host.fail(error)
+            return False
+        await self.take(ev.ConversationChanged(conversation))
+        return True
+
+    # --- tools that ask --------------------------------------------------------------------------------
+
+    def place_of(self, spot: Spot) -> tuple[Transcript, str]:
+        """Return the transcript, and the key of the row there."""
+        return self.transcript, key_of(*spot)
+
+    def go_to_ask(self, spot: Spot) -> None:
+        """There is one transcript, and it is shown."""
+
+    def focus_words(self) -> None:
+        """Give the focus to the transcript."""
+        self.transcript.screen.set_focus(self.transcript, scroll_visible=False)

@@ -1,0 +1,121 @@
+"""Where the reader of a chat is, at which message, version and step, and what can be done there."""
+
+from __future__ import annotations
+
+from agent_tui.state.turn import Turn
+from tui.chat.asking import Asking
+from tui.chat.open_chat import OpenChat
+from tui.screens.chat_pager import PagerScreen
+from tui.screens.words import say
+
+
+class ReaderPlace:
+    """Looks at the transcript for what the reader is at."""
+
+    def __init__(self, chat: OpenChat, asking: Asking) -> None:
+        self.go_to = ""  # id of the message to show once the chat is loaded again
+        self._chat = chat
+        self._asking = asking
+
+    @property
+    def turn(self) -> Turn | None:
+        """The message that the reader is at."""
+        turn_id, _ = self._chat.feed.spot(self._chat.transcript.reader.current_message)
+        return self._chat.state.turns.get(turn_id)
+
+    @property
+    def question(self) -> Turn | None:
+        """The question that the reader is at, or whose answer."""
+        found = None
+        here = self.turn
+        for turn in self._chat.state.turns.values():
+            if turn.role == "user":
+                found = turn
+            if turn is here:
+                break
+        return found
+
+    def why_not(self, act: str) -> str:
+        """Return why an act (edit, again, continue, version, …) cannot be done now; ``""`` if it can."""
+        if not self._chat.state.loaded:
+            return say("help.why.not_loaded")
+        if act == "settings":
+            return say("chat.agent.settings") if self._chat.link.is_agent else ""
+        if act == "queue":
+            return "" if self._chat.composer.queue else say("chat.queue.none")
+        if act == "open_step":
+            return "" if self._whole() is not None else say("chat.no_step")
+        if act == "version" and not self._versions()[0]:
+            return say("chat.no_version")
+        if act in ("edit", "again"):
+            question = self.question
+            is_asked_anew = act == "again" and self._chat.link.is_agent
+            if question is None or (question.is_local and not is_asked_anew):
+                return say("chat.no_question" if question is None else "chat.no_versions_here")
+        if act == "continue" and not self._asking.unfinished:
+            return say("help.why.nothing_to_continue")
+        if self._chat.state.conversation.archived:
+            return say("chat.is_archived")
+        return say("chat.not_now") if self._asking.is_busy else ""
+
+    def may(self, act: str) -> bool:
+        """Say why an act cannot be done now; return whether it can."""
+        return self._chat.host.allows(self.why_not(act))
+
+    @property
+    def unanswered(self) -> frozenset[str]:
+        """What can be done about a last answer that is not whole: again, continue."""
+        last = self._chat.state.last_turn
+        if last is None or last.role == "user" or last.status not in ("cut", "failed"):
+            return frozenset()
+        return frozenset(act for act in ("again", "continue") if not self.why_not(act))
+
+    # --- versions --------------------------------------------------------------------------------------
+
+    def _versions(self) -> tuple[tuple[str, ...], str]:
+        """Return the versions of the message that the reader is at, and which of them is shown; of an answer
+        that has none, those of its question.
+        """
+        for turn in (self.turn, self.question):
+            if turn is not None and len(turn.versions) > 1 and turn.id in turn.versions:
+                return turn.versions, turn.id
+        return (), ""
+
+    def show_version(self, step: int) -> None:
+        """Show another version of the message, with what followed it."""
+        if not self.may("version"):
+            return
+        versions, shown = self._versions()
+        at = versions.index(shown) + step
+        if 0 <= at < len(versions):
+            self.go_to = versions[at]
+            self._chat.host.run("act", self._show_version(versions[at]))
+        else:
+            self._chat.host.tell(say("chat.last_version"))
+
+    async def _show_version(self, message_id: str) -> None:
+        await self._chat.changed_by(self._chat.change(head=message_id))
+
+    def go_there(self) -> None:
+        """Go to the message that was asked for, once there is something to see."""
+        turn, transcript = self._chat.state.turn_of(self.go_to), self._chat.transcript
+        number = self._chat.feed.number(turn.id) if turn is not None else 0
+        if number and not transcript.has_class("-hidden"):
+            self.go_to = ""
+            transcript.screen.call_after_refresh(transcript.reader.go_to_message, number)
+
+    # --- steps -----------------------------------------------------------------------------------------
+
+    def _whole(self) -> tuple[str, str] | None:
+        """Return title and body of the step or file that the reader is at."""
+        feed, transcript = self._chat.feed, self._chat.transcript
+        chosen = feed.spot(transcript.reader.current_message)
+        return feed.whole(*chosen) or feed.whole(*feed.spot_of(transcript.folds.step_at_reader()))
+
+    def open_step(self) -> None:
+        """Show all of the step that the reader is at."""
+        whole, host = self._whole(), self._chat.host
+        if whole is None:
+            host.tell(say("chat.no_step"))
+        else:
+            host.open(PagerScreen(*whole, host.clock, ascii_only=host.ascii_only))

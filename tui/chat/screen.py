@@ -1,0 +1,294 @@
+"""A chat, live: one transcript with every step of every answer, and a line to ask in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.state.conversation import ConversationState
+from tui.chat.asking import Asking
+from tui.chat.board import ChatBoard
+from tui.chat.commands import ChatCommands
+from tui.chat.drafting import Drafting
+from tui.chat.open_chat import OpenChat
+from tui.chat.place import ReaderPlace
+from tui.chat_files import Files
+from tui.first_chat import NewChat
+from tui.link import ChatLink
+from tui.live.screen import GO_TO_BINDING, LiveScreen
+from tui.screens import chat_texts as texts
+from tui.screens.approvals import Approvals
+from tui.screens.chat_composer import ChatComposer
+from tui.screens.chat_queue import ChatQueueScreen
+from tui.screens.find_bar import FindBar, OneTranscript
+from widgets.composer import Composer
+from widgets.terminal.frame_clock import FrameClock
+from widgets.transcript.transcript import Transcript
+
+
+class ChatScreen(LiveScreen):
+    """One chat. What is shown comes in by the loop of ``Following``, from servers that show an answer only
+    while they give it by the one in ``Asking``.
+    """
+
+    CSS_PATH = "chat.tcss"
+    AUTO_FOCUS = "#chat-line"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Textual's own binding of tab would come first.
+        Binding("tab", "step_on(1)", "Complete, or the next part", id="chat.next", priority=True),
+        Binding("shift+tab", "step_on(-1)", "The part before", id="chat.previous", priority=True),
+        Binding("space,enter", "fold", "Fold or unfold a step", id="chat.fold"),
+        Binding("F", "fold_all", "Fold or unfold all steps", id="chat.fold_all"),
+        Binding("t", "fold_all('thinking')", "Fold or unfold all thoughts", id="chat.fold_thoughts"),
+        Binding("escape", "back", "Stop the answer; back", id="chat.back"),
+        Binding("ctrl+e", "editor", "Write in your editor", id="chat.editor", priority=True),
+        Binding("ctrl+o", "settings", "Change the chat: title, model, tools", id="chat.settings"),
+        Binding("ctrl+r", "history", "Search what you asked", id="chat.history", priority=True),
+        Binding("i", "compose", "Write a question", id="chat.say"),
+        Binding("e", "edit", "Ask the question another way", id="chat.edit"),
+        Binding("r", "again", "Retry the answer", id="chat.again"),
+        Binding("f7", "again", "Retry the answer", id="chat.again.anywhere", priority=True),
+        Binding("c", "go_on", "Continue the answer that was cut off", id="chat.continue"),
+        Binding(
+            "f8", "go_on", "Continue the answer that was cut off", id="chat.continue.anywhere", priority=True
+        ),
+        Binding("left_square_bracket", "version(-1)", "The version before", id="chat.version.previous"),
+        Binding("right_square_bracket", "version(1)", "The next version", id="chat.version.next"),
+        Binding("o", "open_step", "See all of a step", id="chat.open_step"),
+        Binding("u", "queue", "Questions that wait", id="chat.queue"),
+        GO_TO_BINDING,
+    ]
+
+    _composer: ChatComposer
+
+    def __init__(
+        self,
+        link: ChatLink,
+        chat: str | NewChat,
+        clock: FrameClock,
+        *,
+        open_chat: Callable[..., None],
+        ascii_only: bool = False,
+    ) -> None:
+        """``chat`` is the id of one that is stored, or a new one. ``open_chat`` shows another one: see
+        ``Places.open_chat``.
+        """
+        super().__init__(clock, ascii_only=ascii_only)
+        self._chat = OpenChat(link, chat, self._host, noted=self._noted)
+        self._composer = self._chat.composer
+        self._transcript = self._chat.transcript
+        self._asking = Asking(self._chat)
+        self._reader = ReaderPlace(self._chat, self._asking)
+        self._commands = ChatCommands(self._chat, self._asking, open_chat)
+        self._drafting = Drafting(self._composer, self._host)
+        self._approvals = Approvals(self._chat, self._host.show_soon, clock, ascii_only=ascii_only)
+        self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
+        self._board = ChatBoard(
+            self._chat,
+            key_now=lambda key: self.key_now(key),
+            now=lambda: self.now(),
+            ascii_only=ascii_only,
+        )
+
+    def compose(self) -> ComposeResult:
+        yield self._board.top
+        yield self._board.place
+        yield self._transcript
+        yield self._approvals
+        yield self._composer
+        yield self._find_bar
+        yield self._board.bottom
+
+    def _begin(self) -> None:
+        self._chat.begin()
+
+    # --- what is known of it ---------------------------------------------------------------------------
+
+    @property
+    def state(self) -> ConversationState:
+        """The chat as it is known."""
+        return self._chat.state
+
+    @property
+    def failure(self) -> AgentTuiError | None:
+        """Why nothing can be followed, for the exit code."""
+        return self._chat.following.failure
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether nobody has to be asked: no answer is under way."""
+        return not self._asking.is_busy or self.state.link.status == "refused"
+
+    @property
+    def is_speaking(self) -> bool:
+        """Whether words are coming."""
+        return self.state.open_turn is not None
+
+    def why_not(self, act: str) -> str:
+        """Return why an act (edit, again, continue, version, …) cannot be done now; ``""`` if it can."""
+        return self._reader.why_not(act)
+
+    def show_message(self, message_id: str) -> None:
+        """Go to a message once the chat is loaded; "" stays at its end."""
+        self._reader.go_to = message_id
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
+    def _noted(self, event: ev.Event) -> None:
+        """Tell the parts of an event that is more than words."""
+        if isinstance(event, ev.TurnNoted) and (told := texts.told_beside(event)):
+            self._host.tell(told)
+        if isinstance(event, ev.ConversationLoaded | ev.ConversationChanged):
+            workspace = event.conversation.workspace
+            folder = Path(workspace) if workspace else Path.cwd()
+            if folder != self._composer.files.folder:
+                self._composer.files = Files(folder)
+            self._reader.go_there()
+        self._asking.note(event)
+        self._approvals.ask()
+        self._show_soon()
+
+    def on_screen_resume(self) -> None:
+        """Show a new chat's default model as it is now: it may have been set up meanwhile."""
+        self._chat.look_for_default()
+
+    def _show_lines(self) -> bool:
+        shown = self._shown
+        is_counting = self._board.show(shown, self._chat.following.seconds_left)
+        self._approvals.show_keys(self.key_now("tab"))
+        self._composer.show(self.key_now("u"), is_busy=self._asking.is_busy)
+        if self._board.show_place():
+            self._reader.go_there()
+        self._approvals.ask_who_is_quiet()
+        return is_counting
+
+    @property
+    def _shown(self) -> texts.Shown:
+        transcript, composer, asking = self._transcript, self._composer, self._asking
+        turn = self._reader.turn
+        return texts.Shown(
+            is_writing=composer.has_line_focus,
+            is_asking=self._approvals.has_bar_focus,
+            is_finding=self._find_bar.is_finding,
+            is_following=transcript.follow,
+            has_selection=transcript.reader.has_selection,
+            is_editing=composer.is_editing,
+            is_sending=asking.is_sending,
+            is_stopping=asking.is_stopping,
+            has_text=bool(composer.line.text),
+            queued=len(composer.queue),
+            is_held=composer.is_held,
+            on_question=turn is not None and turn.role == "user",
+            has_versions=turn is not None and len(turn.versions) > 1,
+            can=self._reader.unanswered,
+        )
+
+    # --- the line and what is asked ----------------------------------------------------------------------
+
+    def on_composer_submitted(self, event: Composer.Submitted) -> None:
+        """Do the command that was written, or ask what was written."""
+        event.stop()
+        if not self._commands.does(event.text):
+            self._asking.submit(event.text)
+
+    def action_compose(self) -> None:
+        """Write a question."""
+        self._composer.open()
+
+    def action_edit(self) -> None:
+        """Let the question be changed; the old one stays as another version."""
+        if self._reader.may("edit") and (question := self._reader.question) is not None:
+            self._asking.edit(question)
+
+    def action_again(self) -> None:
+        """Have the question answered once more."""
+        if self._reader.may("again") and (question := self._reader.question) is not None:
+            self._asking.again(question)
+
+    def action_go_on(self) -> None:
+        """Resume the last answer, which was cut off."""
+        if self._reader.may("continue"):
+            self._asking.go_on()
+
+    def action_queue(self) -> None:
+        """Show what waits."""
+        if self._reader.may("queue"):
+            self._host.open(ChatQueueScreen(self._composer, ascii_only=self._host.ascii_only))
+
+    def action_settings(self) -> None:
+        """Change what holds for the chat."""
+        if self._reader.may("settings"):
+            self._commands.open_settings()
+
+    def action_editor(self) -> None:
+        """Write the question in the person's own editor."""
+        self._drafting.begin_editor()
+
+    def action_history(self) -> None:
+        """Search what was asked before, and write it again."""
+        self._drafting.search_past()
+
+    # --- the transcript ----------------------------------------------------------------------------------
+
+    def action_version(self, step: int) -> None:
+        """Show another version of the message, with what followed it."""
+        self._reader.show_version(step)
+
+    def action_open_step(self) -> None:
+        """Show all of the step that the reader is at."""
+        self._reader.open_step()
+
+    def action_fold(self) -> None:
+        """Fold or unfold the step that the reader is at."""
+        if not self._transcript.folds.toggle():
+            self._composer.open()
+
+    def action_fold_all(self, kind: str = "") -> None:
+        """Fold all steps, or those of one kind; unfold them if all are folded."""
+        self._chat.feed.fold_all(kind)
+
+    def on_transcript_fold_toggled(self, event: Transcript.FoldToggled) -> None:
+        """Keep it so."""
+        self._chat.feed.note_fold(event.key, is_folded=event.is_folded)
+
+    # --- moving ------------------------------------------------------------------------------------------
+
+    def action_step_on(self, step: int) -> None:
+        """Complete what is written, or go to the next part: the line, the question of a tool, the words."""
+        parts: list[Widget] = [self._composer.line, self._transcript]
+        if self._approvals.spot is not None:
+            parts.insert(1, self._approvals.bar)
+        here = self.focused if self.focused in parts else self._transcript
+        if here is self._composer.line and step > 0 and self._composer.line.complete():
+            return
+        there = parts[(parts.index(here) + step) % len(parts)]
+        if there is self._approvals.bar:
+            self._approvals.look()
+        elif there is self._composer.line:
+            self._composer.open()
+        else:
+            self._chat.focus_words()
+
+    async def action_back(self) -> None:
+        """Leave what was opened last: another wording, a selection, the find bar, the answer under way, the
+        line, the chat.
+        """
+        if self._composer.is_editing:
+            self._asking.end_editing()
+        elif self._transcript.reader.has_selection:
+            self._transcript.reader.clear_selection()
+        elif self._find_bar.asks:
+            self._find_bar.close()
+        elif self.state.open_turn is not None:
+            self._asking.stop()
+        elif self._composer.has_line_focus:
+            self._chat.focus_words()
+        else:
+            await self.run_action("app.leave_chat")

@@ -1,0 +1,72 @@
+"""What the parts of a live screen may do of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from textual.screen import Screen
+from textual.worker import Worker
+
+from agent_tui.model.errors import AgentTuiError
+from widgets.terminal.frame_clock import FrameClock
+
+R = TypeVar("R")
+
+
+class Host:
+    """Says something to the person, opens dialogs and runs work on behalf of the parts of one screen."""
+
+    def __init__(
+        self,
+        screen: Screen[Any],
+        clock: FrameClock,
+        show: Callable[[], None],
+        *,
+        ascii_only: bool,
+    ) -> None:
+        """``show`` updates headers and lines."""
+        self.clock = clock
+        self.ascii_only = ascii_only
+        self._screen = screen
+        self._show = show
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the screen still has its parts."""
+        return self._screen.is_attached
+
+    def show_soon(self) -> None:
+        """Have headers and lines updated with the next frame, however many events come until then."""
+        self.clock.mark(self)
+
+    def draw(self) -> bool:
+        """Update headers and lines: the frame clock calls this."""
+        self._show()
+        return False
+
+    def tell(self, line: str) -> None:
+        """Say a line that goes away by itself."""
+        self._screen.notify(line, markup=False)
+
+    def fail(self, error: AgentTuiError) -> None:
+        """Say what went wrong."""
+        self._screen.notify(str(error), severity="error", markup=False)
+
+    def allows(self, reason: str) -> bool:
+        """Say ``reason``, which is why something cannot be done; return whether there is none."""
+        if reason:
+            self.tell(reason)
+        return not reason
+
+    def open(self, dialog: Screen[R], done: Callable[[R | None], None] | None = None) -> None:
+        """Open a dialog; ``done`` gets its result."""
+        self._screen.app.push_screen(dialog, done)
+
+    def run(self, group: str, work: Coroutine[Any, Any, None], *, exclusive: bool = False) -> Worker[None]:
+        """Run ``work`` as long as the screen lives; an ``exclusive`` one ends the others of its group."""
+        return self._screen.run_worker(work, group=group, exclusive=exclusive)
+
+    def leave_program(self) -> None:
+        """End the program as one that did what it was asked to."""
+        self._screen.app.exit(0)

@@ -1,0 +1,124 @@
+"""What the screens of a room, a chat and a voice room have in common: their parts, and the keys of these."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.events import DescendantFocus, Resize
+from textual.reactive import Reactive
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widget import Widget
+
+from tui.live.host import Host
+from tui.screens.approvals import Approvals
+from tui.screens.find_bar import FIND_BINDINGS, FindBar
+from tui.screens.words import say
+from tui.screens.writing import Writing
+from widgets.terminal.frame_clock import FrameClock
+from widgets.transcript.transcript import Transcript
+
+LOOK_SECONDS: Final = 0.5  # how often rates, waiting times and countdowns are looked at while something runs
+CALM_LOOK_SECONDS: Final = 1.0  # the same with reduced motion
+GO_TO_BINDING: Final = Binding("g", "go_to", "Go to a message by its number", id="pane.go_to")
+
+
+class LiveScreen(Screen[None]):
+    """Has a line to write in, approvals and a find bar; what the lines say is told by ``_show_lines``."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*FIND_BINDINGS]
+    # Textual's own repaints the whole screen at every change of focus: half a second of a slow line. Whoever
+    # looks different with the focus repaints itself.
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    _approvals: Approvals
+    _composer: Writing
+    _find_bar: FindBar
+
+    def __init__(self, clock: FrameClock, *, ascii_only: bool) -> None:
+        super().__init__()
+        self.key_now: Callable[[str], str] = str  # what a default key is now; "" where it is none
+        self.now: Callable[[], float] = time.monotonic
+        self._host = Host(self, clock, self._show, ascii_only=ascii_only)
+        self._looking: Timer | None = None
+
+    def on_mount(self) -> None:
+        """Show what is known, then follow."""
+        seconds = CALM_LOOK_SECONDS if self._host.clock.is_calm else LOOK_SECONDS
+        self._looking = self.set_interval(seconds, self._show_soon, pause=True)
+        self._show()
+        self._begin()
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Begin to follow what happens."""
+
+    @property
+    def composer(self) -> Writing:
+        """Where a person writes."""
+        return self._composer
+
+    # --- what the lines say ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def _show_lines(self) -> bool:
+        """Say in headers and lines what is going on now; return whether that changes with time alone."""
+
+    @on(DescendantFocus)
+    @on(Transcript.FollowChanged)
+    @on(Transcript.SelectionChanged)
+    @on(FindBar.Changed)
+    def _show_soon(self) -> None:
+        self._host.show_soon()
+
+    def _show(self) -> None:
+        if self._looking is None or not self.is_attached:
+            return
+        is_counting = self._show_lines()
+        if is_counting or self._approvals.is_focus_due:
+            self._looking.resume()
+        else:
+            self._looking.pause()
+
+    def on_resize(self, event: Resize) -> None:
+        """Leave the words what they need."""
+        self._composer.fit(event.size.height)
+
+    # --- tools that ask --------------------------------------------------------------------------------
+
+    def on_transcript_resized(self, event: Transcript.Resized) -> None:
+        """What is asked stays readable."""
+        self._approvals.keep_readable(event.transcript)
+
+    def on_screen_resume(self) -> None:
+        """A dialog was closed: a key that is still down was meant for that."""
+        self._approvals.uncovered()
+
+    def action_answer_tool(self) -> None:
+        """Go to the question of a tool."""
+        if self._approvals.spot is None:
+            self._host.tell(say("help.why.nothing_asks"))
+        else:
+            self._approvals.look()
+
+    # --- finding ---------------------------------------------------------------------------------------
+
+    def action_find(self) -> None:
+        """Ask what to find in the transcript that has the focus."""
+        self._find_bar.ask_what_to_find()
+
+    def action_find_step(self, step: int) -> None:
+        """Go to the next match, or to the one before."""
+        self._find_bar.step(step)
+
+    def action_go_to(self) -> None:
+        """Ask for the number of a message."""
+        self._find_bar.ask_for_a_number()
+
+    def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
+        """Say how many there are."""
+        self._find_bar.take_found(event)

@@ -1,0 +1,160 @@
+"""What a person does with a room's agents and settings: stop, skip, retry, continue, change what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Literal
+
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.state.agents import Agent
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.turn import FINISHED_BY, Turn
+from tui.room.open_room import OpenRoom
+from tui.screens.queue import Change, QueueScreen
+from tui.screens.room_settings import SettingsScreen
+from tui.screens.words import say
+
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import RoomsClient
+
+Act = Literal["stop", "skip", "retry", "continue"]
+_CALL_OF: Final[Mapping[str, str]] = {"queue": "queue", "settings": "change", "say": "say"}
+
+
+class RoomActs:
+    """Acts on the agent in whose pane the reader is, and on the room."""
+
+    def __init__(self, room: OpenRoom) -> None:
+        self._room = room
+        self._missing: Mapping[str, str] = {}
+
+    # --- what can be done ------------------------------------------------------------------------------
+
+    def why_not(self, act: str) -> str:
+        """Return why ``act`` (stop, skip, retry, continue, say, queue, settings) cannot be done now, as a
+        sentence; ``""`` if it can.
+        """
+        state = self._room.state
+        if act == "continue" and state.link.status == "lost":
+            return ""
+        missing = self._missing.get(_CALL_OF.get(act, act), "")
+        if missing:
+            return missing
+        if not state.loaded:
+            return say("help.why.not_loaded")
+        reason = ""
+        if act in ("stop", "skip", "retry", "continue"):
+            reason = why_not(state, self._room.focused_agent, act)
+        elif act == "queue" and not state.queue:
+            reason = "nothing_waits"
+        return say(f"help.why.{reason}") if reason else ""
+
+    def note(self, event: ev.Event) -> None:
+        """Ask a server that is not ours what it lacks, once the room is loaded; ours has everything."""
+        if isinstance(event, ev.RoomLoaded) and not self._room.link.is_embedded:
+            self._room.host.run("missing", self._look_what_is_missing(), exclusive=True)
+
+    async def _look_what_is_missing(self) -> None:
+        try:
+            client = await self._room.client()
+            self._missing = await client.missing(self._room.id)
+        except AgentTuiError:
+            return  # then each call says so itself
+        if "say" in self._missing:
+            self._room.composer.line.placeholder = self._missing["say"]
+        self._room.host.show_soon()
+
+    # --- one agent -------------------------------------------------------------------------------------
+
+    def act(self, act: Act) -> None:
+        """Stop, skip, retry or continue the agent in whose pane the reader is."""
+        agent, reason, host = self._room.focused_agent, self.why_not(act), self._room.host
+        if agent is None or reason:
+            host.tell(reason or say("help.why.not_now"))
+        else:
+            host.run("act", self._act(act, agent.id))
+
+    async def _act(self, act: Act, agent_id: str) -> None:
+        async def call(client: RoomsClient) -> ev.RoomInfo:
+            calls = {
+                "stop": client.stop_agent,
+                "skip": client.skip_agent,
+                "retry": client.retry_agent,
+                "continue": client.continue_agent,
+            }
+            return await calls[act](self._room.id, agent_id)
+
+        await self._room.changed_by(call)
+
+    # --- what waits, and what the room is ----------------------------------------------------------------
+
+    def open_queue(self) -> None:
+        """Show what waits for the next turn."""
+        room, host = self._room, self._room.host
+        if host.allows(self.why_not("queue")):
+            host.open(QueueScreen(room.state, self._change_queue, ascii_only=host.ascii_only))
+
+    async def _change_queue(self, change: Change) -> str:
+        """Change or drop what waits; return what went wrong."""
+        room = self._room
+        try:
+            client = await room.client()
+            if change.content is None and change.to is None:
+                queue = await client.drop_queued(room.id, change.message_id)
+            else:
+                queue = await client.change_queued(
+                    room.id, change.message_id, content=change.content, to=change.to
+                )
+        except AgentTuiError as error:
+            return str(error)
+        room.state.take_queue(queue)  # what was said meanwhile does not wait any more
+        room.host.show_soon()
+        return ""
+
+    def open_settings(self) -> None:
+        """Change the room."""
+
+        async def take(info: ev.RoomInfo) -> None:
+            await room.take(ev.RoomChanged(info))
+
+        room, host = self._room, self._room.host
+        if host.allows(self.why_not("settings")):
+            host.open(SettingsScreen(room.state, room.link, take, ascii_only=host.ascii_only))
+
+
+def why_not(state: ConversationState, agent: Agent | None, act: str) -> str:
+    """Return the last part of the key of the sentence that says why an agent cannot be stopped, skipped,
+    asked again or continued; ``""`` if it can.
+    """
+    if agent is None:
+        return "no_agent"
+    if act == "stop":
+        return "" if agent.open_turn is not None else "not_speaking"
+    if act == "skip":
+        return "" if state.room.status != "completed" else "room_done"
+    if not agent.turns:
+        return "nothing_to_retry" if act == "retry" else "nothing_to_continue"
+    newest = agent.turns[-1]
+    if act == "continue":
+        return _why_not_on(state, newest)
+    for turn in reversed(state.turns.values()):
+        if turn is newest:
+            break
+        is_anothers = turn.role != "user" and turn.agent_id != agent.id
+        if is_anothers and (
+            state.room.execution_mode != "parallel" or turn.round_number > newest.round_number
+        ):
+            return "spoke_after"
+    return ""
+
+
+def _why_not_on(state: ConversationState, newest: Turn) -> str:
+    """Return the same of the rest of an agent's newest turn."""
+    if newest.status not in ("cut", "failed") or newest.superseded or newest.interrupted == "skip":
+        return "nothing_to_continue"
+    if not (newest.length or newest.steps):
+        return "nothing_to_continue"
+    if newest.status == "cut" and newest.interrupted not in FINISHED_BY:
+        return "goes_on_itself"
+    return "round_over" if newest.round_number < state.round - 1 else ""

@@ -1,0 +1,141 @@
+"""The room that a screen shows: its state, its server, and the panes that are fed with what happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from textual.widgets import Static
+
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.state.agents import Agent
+from agent_tui.state.conversation import ConversationState
+from tui.link import RoomLink
+from tui.live.following import Following
+from tui.live.host import Host
+from tui.screens.form_fields import own
+from tui.screens.live_texts import Spot
+from tui.screens.room_composer import RoomComposer
+from tui.screens.room_panes import RoomPanes
+from tui.screens.step_rows import step_key
+from tui.screens.words import say
+from widgets.transcript.transcript import Transcript
+
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import RoomsClient
+
+MOST_LOOKS: Final = 15  # until a message that was found is in sight
+LOOK_SECONDS: Final = 1 / 30  # between two of them
+
+
+class OpenRoom:
+    """Takes every event into the state and onto the panes. It knows whom its tools ask
+    (``approvals.Questions``).
+    """
+
+    def __init__(
+        self, link: RoomLink, room_id: str, host: Host, *, noted: Callable[[ev.Event], None]
+    ) -> None:
+        """``noted`` is called for every event that is more than words, once the panes show it."""
+        ascii_only = host.ascii_only
+        self.go_to = ""  # id of the message to show once the room is loaded
+        self.state = ConversationState(ev.RoomInfo(room_id))
+        self.link = link
+        self.host = host
+        self.composer = RoomComposer(room_id, ascii_only=ascii_only)
+        self.panes = RoomPanes(self.state, host.clock, ascii_only=ascii_only, id="panes", classes="-hidden")
+        self.place = Static(own(say("room.loading"), ascii_only=ascii_only), id="loading", markup=False)
+        self.following = Following(host, self.panes, self.take)
+        self._noted = noted
+        self._fitting = asyncio.Lock()  # events come from the room, and from answers to what was asked
+
+    @property
+    def id(self) -> str:
+        """The id of the room."""
+        return self.state.room.id
+
+    @property
+    def focused_agent(self) -> Agent | None:
+        """The agent that keys act on."""
+        return self.state.agents.get(self.panes.current)
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Follow what happens in the room."""
+        self.following.begin(self._events)
+
+    async def _events(self) -> AsyncGenerator[ev.Event, None]:
+        return await self.link.follow(self.id)
+
+    def begin_run(self) -> None:
+        """Run the room on a server that shows it only while it runs it."""
+        self.following.begin_run(self._run)
+
+    async def _run(self) -> AsyncGenerator[ev.Event, None]:
+        return await self.link.run(self.id)
+
+    async def take(self, event: ev.Event) -> None:
+        """Take an event into the state and onto the panes."""
+        self.state.apply(event)
+        panes = self.panes
+        if isinstance(event, ev.TextAdded | ev.StepAdded) and panes.fits:
+            panes.take()  # the hot path: no header, no line, only the words
+            return
+        self.following.note(event)
+        if not panes.fits:
+            async with self._fitting:
+                await panes.fit()
+            self.place.set_class(bool(self.state.agents), "-hidden")
+            panes.set_class(not self.state.agents, "-hidden")
+        panes.take()
+        if self.go_to and panes.fits:
+            self._go_there(self.go_to)
+        self._noted(event)
+
+    def _go_there(self, message_id: str, looks: int = MOST_LOOKS) -> None:
+        """Show a message, and look again whether it is in sight: its pane may still be laid out."""
+        turn = self.state.turn_of(message_id)
+        if turn is None:
+            return
+        self.go_to = ""
+        if not self.panes.go_to_turn(turn) and looks:
+            self.panes.set_timer(LOOK_SECONDS, partial(self._go_there, message_id, looks - 1))
+
+    # --- what is changed -------------------------------------------------------------------------------
+
+    async def client(self) -> RoomsClient:
+        """Return the client of the room's server."""
+        return await self.link.client()
+
+    async def changed_by(self, call: Callable[[RoomsClient], Awaitable[ev.RoomInfo]]) -> None:
+        """Take what a call answers into the state; say what went wrong."""
+        try:
+            room = await call(await self.client())
+        except AgentTuiError as error:
+            self.host.fail(error)
+        else:
+            await self.take(ev.RoomChanged(room))
+
+    # --- tools that ask --------------------------------------------------------------------------------
+
+    def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
+        """Return the agent's transcript, and the key of the row there; None where it cannot be seen."""
+        turn = self.state.turns.get(spot[0])
+        transcript = self.panes.transcript_of(turn.agent_id) if turn is not None else None
+        if transcript is None or not transcript.is_on_screen:
+            return None
+        return transcript, step_key(*spot)
+
+    def go_to_ask(self, spot: Spot) -> None:
+        """Have the pane shown whose agent asks."""
+        turn = self.state.turns.get(spot[0])
+        if turn is not None and self.panes.transcript_of(turn.agent_id) is not self.panes.active:
+            self.panes.go_to(turn.agent_id)
+
+    def focus_words(self) -> None:
+        """Give the focus to the current pane."""
+        self.panes.focus_current()

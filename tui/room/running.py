@@ -1,0 +1,125 @@
+"""Running a room: to start, pause, resume and leave it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final, Literal
+
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError, NotOffered
+from tui.room.open_room import OpenRoom
+from tui.screens import room_texts as texts
+from tui.screens.quit import Choice, QuitScreen
+from tui.screens.starting import resume_room, start_room
+from tui.screens.words import say
+
+ASK_AGAIN_SECONDS: Final = 2.0  # a second key press within this is the same wish
+
+Intent = Literal["pausing", "resuming", "starting"]
+
+
+class Running:
+    """Asks the server to run the room or to pause it. ``asked`` is what was asked and not yet heard of."""
+
+    def __init__(self, room: OpenRoom, *, changed: Callable[[], None], start: bool) -> None:
+        """``changed`` is called when something else is asked; ``start`` runs the room once it is loaded."""
+        self.asked = texts.Asked()
+        self._room = room
+        self._changed = changed
+        self._start = start
+        self._asked_at = 0.0
+
+    def note(self, event: ev.Event) -> None:
+        """Follow what became of what was asked."""
+        match event:
+            case ev.RunStarted():
+                self.asked = texts.Asked()
+            case ev.RunPaused() | ev.RunCompleted() | ev.RunFailed():
+                self.asked = texts.Asked(by_us=self.asked.by_us)
+            case ev.RoomLoaded():
+                self.asked = texts.Asked(by_us=self.asked.by_us)
+                if self._start:
+                    self._start = False
+                    self.pause_or_resume()
+            case _:
+                pass
+
+    def pause_or_resume(self) -> None:
+        """Pause a running room; let any other go on."""
+        state = self._room.state
+        if self.asked.intent and time.monotonic() - self._asked_at < ASK_AGAIN_SECONDS:
+            return  # asked already: the answer is on its way
+        if state.link.status in ("ended", "lost") and state.room.status != "running":
+            self.begin_here()
+            return
+        match state.room.status:
+            case "running":
+                self._begin("pausing")
+            case "paused" | "error":
+                self._begin("resuming")
+            case "completed":
+                self._room.host.tell(say("room.completed.hint"))
+            case _:
+                self._begin("starting")
+
+    def begin_here(self) -> None:
+        """Run the room on a server that shows it only while it runs it."""
+        self.asked = texts.Asked("starting")
+        self._room.state.apply(ev.LinkChanged("connecting"))
+        self._changed()
+        self._room.host.show_soon()
+        self._room.begin_run()
+
+    def _begin(self, intent: Intent) -> None:
+        self.asked = texts.Asked(intent, by_us=intent == "pausing")
+        self._asked_at = time.monotonic()
+        self._changed()
+        self._room.host.run("ask", self._ask(intent))
+
+    async def _ask(self, intent: Intent) -> None:
+        room = self._room
+        try:
+            client = await room.client()
+            match intent:
+                case "pausing":
+                    await client.pause(room.id)
+                case "resuming" if room.state.room.status == "paused":
+                    await resume_room(client, room.id)
+                case _:
+                    await start_room(client, room.id)
+        except AgentTuiError as error:
+            self.asked = texts.Asked()
+            room.host.fail(error)
+            self._changed()
+
+    # --- leaving ---------------------------------------------------------------------------------------
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether nobody has to be asked: no agent speaks."""
+        state = self._room.state
+        return state.room.status != "running" or state.link.status in ("lost", "refused")
+
+    def ask_to_leave(self) -> None:
+        """Ask what is to become of the agents that speak, then leave."""
+        self._room.host.open(QuitScreen(), self._chosen)
+
+    def _chosen(self, choice: Choice | None) -> None:
+        if choice in ("pause", "keep"):
+            self._room.host.run("leave", self._leave(choice), exclusive=True)
+
+    async def _leave(self, choice: Choice) -> None:
+        room = self._room
+        try:
+            client = await room.client()
+            if choice == "keep":
+                await client.change(room.id, keep_running=True)
+            else:
+                await client.pause(room.id)
+        except NotOffered:
+            pass  # a server without pause: leaving is all that can be done, and it was asked for
+        except AgentTuiError as error:
+            room.host.fail(error)
+            return
+        room.host.leave_program()

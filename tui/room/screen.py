@@ -1,0 +1,260 @@
+"""A room, live: one pane for each agent, one key to pause and resume it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.state.conversation import ConversationState
+from tui.link import RoomLink
+from tui.live.screen import GO_TO_BINDING, LiveScreen
+from tui.room.acts import Act, RoomActs
+from tui.room.board import RoomBoard
+from tui.room.open_room import OpenRoom
+from tui.room.running import Running
+from tui.room.speaking import Speaking
+from tui.screens import room_texts as texts
+from tui.screens.approvals import Approvals
+from tui.screens.find_bar import FindBar
+from tui.screens.quit import QuitScreen
+from tui.screens.room_composer import RoomComposer
+from tui.screens.room_panes import PANE_BINDINGS, RoomPanes
+from tui.screens.words import say
+from widgets.composer import Composer
+from widgets.terminal.frame_clock import FrameClock
+
+
+class RoomScreen(LiveScreen):
+    """One room. What is shown comes in by the loop of ``Following``."""
+
+    CSS_PATH = "room.tcss"
+    AUTO_FOCUS = ""  # the panes take the focus when they come; a closed bar must not
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *PANE_BINDINGS,
+        Binding("escape", "back", "Back, at last to the rooms", id="room.back"),
+        Binding("i,enter", "compose", "Write to the room", id="room.say"),
+        Binding("s", "act('stop')", "Stop the agent", id="agent.stop"),
+        Binding("x", "act('skip')", "Skip its turn, and undo it", id="agent.skip"),
+        Binding("r", "act('retry')", "Retry this turn", id="agent.retry"),
+        Binding("u", "queue", "Words that wait", id="room.queue"),
+        Binding("e", "settings", "Change the room", id="room.settings"),
+        Binding("p,space", "pause_or_resume", "Pause or resume the room", id="room.pause"),
+        Binding(
+            "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True
+        ),
+        Binding("c", "go_on", "Continue what was cut off", id="room.continue"),
+        Binding("exclamation_mark", "answer_tool", "Go to what needs approval", id="room.answer"),
+        Binding("f", "fold", "Fold or unfold a step", id="room.fold"),
+        Binding("F", "fold_all", "Fold or unfold all steps", id="room.fold_all"),
+        GO_TO_BINDING,
+    ]
+    _composer: RoomComposer
+
+    def __init__(
+        self, link: RoomLink, room_id: str, clock: FrameClock, *, start: bool, ascii_only: bool
+    ) -> None:
+        super().__init__(clock, ascii_only=ascii_only)
+        self._room = room = OpenRoom(link, room_id, self._host, noted=self._noted)
+        self._panes = room.panes
+        self._composer = room.composer
+        self._runs = Running(room, changed=self._show_status, start=start)
+        self._acts = RoomActs(room)
+        self._speaking = Speaking(room, self._acts)
+        self._approvals = Approvals(room, self._host.show_soon, clock, ascii_only=ascii_only)
+        self._find_bar = FindBar(self._panes, ascii_only=ascii_only)
+        self._board = RoomBoard(room, key_now=lambda key: self.key_now(key), ascii_only=ascii_only)
+
+    def compose(self) -> ComposeResult:
+        yield self._board.top
+        yield self._room.place
+        yield self._panes
+        yield self._approvals
+        yield self._composer
+        yield self._find_bar
+        yield self._board.bottom
+
+    def _begin(self) -> None:
+        self._room.begin()
+
+    # --- what is known of it ---------------------------------------------------------------------------
+
+    @property
+    def state(self) -> ConversationState:
+        """The room as it is known."""
+        return self._room.state
+
+    @property
+    def failure(self) -> AgentTuiError | None:
+        """Why nothing can be followed, for the exit code."""
+        return self._room.following.failure
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether nobody has to be asked: no agent speaks."""
+        return self._runs.may_leave
+
+    def ask_to_leave(self) -> None:
+        """Ask what is to become of the agents that speak, then leave."""
+        self._runs.ask_to_leave()
+
+    def why_not(self, act: str) -> str:
+        """Return why an act (stop, skip, retry, continue, say, queue, settings) cannot be done now, as a
+        sentence; ``""`` if it can.
+        """
+        return self._acts.why_not(act)
+
+    @property
+    def has_step(self) -> bool:
+        """Whether there is a step to fold where the reader is."""
+        return self._panes.active is not None and bool(self._panes.active.folds.step_at_reader())
+
+    def show_message(self, message_id: str) -> None:
+        """Go to a message once the room is loaded; "" stays at its end."""
+        self._room.go_to = message_id
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
+    def _noted(self, event: ev.Event) -> None:
+        """Tell the parts of an event that is more than words."""
+        self._runs.note(event)
+        self._acts.note(event)
+        if isinstance(event, ev.RunCompleted):
+            newest = next(reversed(self.state.turns.values()), None)
+            if newest is not None and newest.role == "user":
+                self._host.tell(say("composer.unanswered"))
+        self._approvals.ask()
+        self._show_soon()
+        if isinstance(self.app.screen, QuitScreen) and self.may_leave:
+            self._host.leave_program()  # the answer is no longer needed: nobody speaks
+
+    # --- what the lines and headers say ------------------------------------------------------------------
+
+    def _show_lines(self) -> bool:
+        self._panes.show_headers()
+        state, shown = self.state, self._shown
+        self._approvals.show_keys(self.key_now("tab") if shown.is_writing else self.key_now("!"))
+        self._approvals.ask_who_is_quiet()
+        self._board.show(shown, self._runs.asked)
+        labels = texts.labels_of(state)
+        names = {agent_id: label for label, agent_id in labels.items()}
+        self._composer.show_queue(state.queue, self.key_now("u"), names)
+        self._composer.show_names(list(labels))
+        return state.link.status == "waiting" or bool(state.members.speaking)
+
+    def _show_status(self) -> None:
+        """Say at once what was asked of the room."""
+        if self.is_attached:
+            self._board.show_status(self._panes.shown, self._runs.asked)
+
+    @property
+    def _shown(self) -> texts.Shown:
+        agent = self._room.focused_agent
+        return replace(
+            self._panes.shown,
+            is_finding=self._find_bar.is_finding,
+            is_writing=self._composer.has_line_focus,
+            when=self._composer.when,
+            can=frozenset(
+                act for act in ("say", "stop", "skip", "retry", "continue") if not self.why_not(act)
+            ),
+            is_skipped=agent is not None and agent.skip_next and agent.open_turn is None,
+        )
+
+    @on(RoomPanes.Changed)
+    @on(RoomComposer.WhenChanged)
+    def _look_there(self) -> None:
+        """Say which keys make sense there; go on looking for what was looked for."""
+        self._find_bar.search_there()
+        self._show_soon()
+
+    # --- running, speaking, agents -----------------------------------------------------------------------
+
+    def action_pause_or_resume(self) -> None:
+        """Pause a running room; let any other go on."""
+        self._runs.pause_or_resume()
+
+    def action_go_on(self) -> None:
+        """Continue: the run after a drop that could not be mended, else the turn that was cut off."""
+        if self.state.link.status == "lost":
+            self._runs.begin_here()
+        else:
+            self._acts.act("continue")
+
+    def action_act(self, act: Act) -> None:
+        """Stop, skip, retry or continue the agent in whose pane the reader is."""
+        self._acts.act(act)
+
+    def action_compose(self) -> None:
+        """Write to the room."""
+        self._composer.open()
+
+    def on_composer_submitted(self, event: Composer.Submitted) -> None:
+        """Send what was written."""
+        event.stop()
+        self._speaking.submit(event.text)
+
+    def action_queue(self) -> None:
+        """Show what waits for the next turn."""
+        self._acts.open_queue()
+
+    def action_settings(self) -> None:
+        """Change the room."""
+        self._acts.open_settings()
+
+    # --- panes -------------------------------------------------------------------------------------------
+
+    def action_fold(self) -> None:
+        """Fold or unfold the step that the reader is at."""
+        if self._panes.active is None or not self._panes.active.folds.toggle():
+            self._host.tell(say("chat.no_step"))
+
+    def action_fold_all(self) -> None:
+        """Fold all steps of the pane; unfold them if all are folded."""
+        self._panes.fold_all()
+
+    def action_pane(self, step: int) -> None:
+        """Move to another pane; behind the last one is where it is written to the room."""
+        if self._approvals.has_bar_focus:
+            self._panes.focus_current()
+        elif self._composer.has_line_focus:
+            if step > 0 and self._composer.line.complete():
+                return
+            if self._approvals.spot is not None:
+                self._approvals.look()
+            else:
+                self._panes.step_in(step)
+        elif self._panes.is_at_end(step) and not self._find_bar.asks:
+            self._composer.open()
+        else:
+            self._panes.step(step)
+
+    def action_agent(self, number: int) -> None:
+        """Go to the pane of one agent."""
+        self._panes.go_to_agent(number)
+
+    def action_zoom(self) -> None:
+        """Show the focused pane alone, or what was shown before."""
+        self._panes.zoom()
+
+    async def action_timeline(self) -> None:
+        """Show all turns in order, or the panes again."""
+        await self._panes.toggle_timeline()
+
+    async def action_back(self) -> None:
+        """Leave what was opened last: the composer, the selection, the bar, the timeline or a zoomed pane,
+        the room.
+        """
+        if self._composer.has_line_focus or self._approvals.has_bar_focus:
+            self._panes.focus_current()
+        elif self._panes.active is not None and self._panes.active.reader.has_selection:
+            self._panes.active.reader.clear_selection()
+        elif self._find_bar.asks:
+            self._find_bar.close()
+        elif not self._panes.leave():
+            await self.run_action("app.leave_room")

@@ -1,0 +1,96 @@
+"""Speaking into a room: one message at a time, the same one when it has to be sent again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import uuid4
+
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError
+from tui.room.acts import RoomActs
+from tui.room.open_room import OpenRoom
+from tui.screens.question import QuestionScreen
+from tui.screens.room_texts import labels_of
+from tui.screens.words import say
+from widgets.composer import whispered
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """One message on its way: ``key`` makes it one, however often it is sent."""
+
+    text: str  # as it was written
+    content: str
+    to: str
+    when: str
+    key: str
+
+
+class Speaking:
+    """Sends what was written; a text that could not be sent goes again as the same message."""
+
+    def __init__(self, room: OpenRoom, acts: RoomActs) -> None:
+        self._room = room
+        self._acts = acts
+        self._sending: Sending | None = None  # not yet acknowledged
+        self._is_sending = self._is_asking = False
+        self._is_more = False  # something else is to be sent behind what is on its way
+
+    def submit(self, text: str) -> None:
+        """Send ``text``; into a room that is done only with another round."""
+        room, composer = self._room, self._room.composer
+        if self._is_sending or self._is_asking:  # enter was pressed twice
+            self._is_more = self._is_sending and self._sending is not None and text != self._sending.text
+            return
+        if reason := self._acts.why_not("say"):
+            composer.tell(reason)
+            return
+        labels = labels_of(room.state)
+        name, content = whispered(text, list(labels))
+        to, when = labels.get(name, ""), composer.when
+        known = self._sending
+        if known is None or (known.text, known.to, known.when) != (text, to, when):
+            known = Sending(text, content, to, when, uuid4().hex)
+        if not content:
+            composer.tell(say("composer.nothing"))
+            return
+        self._sending = known
+        if room.state.room.status == "completed":
+            self._is_asking = True
+            question = QuestionScreen(say("composer.round"), ascii_only=room.host.ascii_only)
+            room.host.open(question, self._add_a_round)
+        else:
+            self._begin(known, add_a_round=False)
+
+    def _add_a_round(self, is_wanted: bool | None) -> None:
+        self._is_asking = False
+        if is_wanted and self._sending is not None:
+            self._begin(self._sending, add_a_round=True)
+
+    def _begin(self, sending: Sending, *, add_a_round: bool) -> None:
+        self._is_sending = True  # before the worker begins: more may be submitted until then
+        self._room.host.run("say", self._send(sending, add_a_round=add_a_round))
+
+    async def _send(self, sending: Sending, *, add_a_round: bool) -> None:
+        room, composer = self._room, self._room.composer
+        try:
+            client = await room.client()
+            if add_a_round:
+                info = await client.change(room.id, max_rounds=room.state.room.max_rounds + 1)
+                await room.take(ev.RoomChanged(info))
+            said = await client.say(
+                room.id, sending.content, when=sending.when, to=sending.to, client_key=sending.key
+            )
+            self._sending = None
+            composer.sent(sending.text)
+            room.state.take_queue(said.queue)
+            if add_a_round:
+                await client.resume(room.id)
+        except AgentTuiError as error:
+            composer.tell(say("composer.failed", reason=str(error)))
+        finally:
+            self._is_sending = False
+        room.host.show_soon()
+        if self._is_more and self._sending is None:
+            composer.line.action_send()
+        self._is_more = False
