@@ -216,7 +216,7 @@ class Places:
             return
         await screen.leave()
         if self._request.voice is not None:
-            self._app.exit(screen.exit_code)
+            self._app.exit(screen.run.exit_code)
         elif self._app.screen is screen:
             self._app.pop_screen()
             self._app.garbage.screen_gone()
@@ -273,7 +273,7 @@ class Places:
         room, chat = self.room, self.chat
         voice = self._open_one(VoiceScreen)
         if voice is not None and self._request.voice is not None:
-            self._run("leave", self._leave(voice.exit_code))
+            self._run("leave", self._leave(voice.run.exit_code))
         elif chat is not None and not chat.may_leave:
             self._ask_to_leave_chat()
         elif room is None or room.may_leave:

@@ -17,7 +17,8 @@ from tests.tui.looks import SIZES, colours, same, signs, stand_still
 from tests.tui.rooms_listed import Listed, listed, room
 from tests.tui.screen_text import ScreenFile
 from tests.tui.test_snapshots import STILL_SECONDS, views
-from tui.screens import live_screen, room_panes
+from tui.live import following
+from tui.screens import room_panes
 from tui.screens.list_texts import tokens_text
 from tui.screens.setup import SetupScreen
 
@@ -32,7 +33,7 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 @pytest.fixture(autouse=True)
 def _still(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stand_still(monkeypatch, tmp_path)
-    for module in (live_screen, room_panes):
+    for module in (following, room_panes):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: STILL_SECONDS))
 
 

@@ -1,4 +1,4 @@
-"""How ``widgets`` is put together: parts instead of towers, Textual's private parts behind one folder."""
+"""How ``widgets`` and ``tui`` are put together: of parts, with Textual's private parts behind one folder."""
 
 from __future__ import annotations
 
@@ -19,23 +19,52 @@ MOST_METHODS = 40
 MOST_MODULES = 20  # of a folder
 
 
+OURS = ("tui.", "widgets.")
+# Forms and lists that are still to be composed: classes of ours they are made of, methods. Only ever less.
+NOT_YET = {
+    "AgentFormScreen": (4, 40),
+    "ChatQueueScreen": (3, 40),
+    "ChooseScreen": (3, 40),
+    "ConversationForm": (4, 40),
+    "ConversationsScreen": (2, 44),
+    "ModelForm": (3, 40),
+    "NewRoomScreen": (4, 40),
+    "Places": (1, 41),
+    "QueueScreen": (3, 40),
+    "RoomsScreen": (2, 46),
+    "SearchScreen": (3, 40),
+    "SettingsScreen": (3, 40),
+    "SetupScreen": (3, 48),
+    "ToolFormScreen": (3, 40),
+}
+
+
 def classes_of_ours() -> list[type]:
-    modules = [import_module(module.name) for module in walk_packages(widgets.__path__, "widgets.")]
+    names = [
+        module.name
+        for root in (tui, widgets)
+        for module in walk_packages(root.__path__, f"{root.__name__}.")
+        if not module.name.endswith("__main__")
+    ]
     return [
         found
-        for module in modules
+        for module in map(import_module, names)
         for found in vars(module).values()
         if inspect.isclass(found) and found.__module__ == module.__name__
     ]
 
 
+def chain_of(class_: type) -> list[type]:
+    """Return a class and those of ours it inherits from."""
+    return [one for one in class_.__mro__ if one.__module__.startswith(OURS)]
+
+
 def methods_of(class_: type) -> set[str]:
     """Return the names of functions and properties of a class and of those of ours it inherits from."""
-    ours = [one for one in class_.__mro__ if one.__module__.startswith("widgets.")]
     kinds = (property, classmethod, staticmethod)
     return {
         name
-        for one in ours
+        for one in chain_of(class_)
         for name, value in vars(one).items()
         if (inspect.isfunction(value) or isinstance(value, kinds)) and name not in dir(object)
     }
@@ -43,8 +72,9 @@ def methods_of(class_: type) -> set[str]:
 
 @pytest.mark.parametrize("class_", classes_of_ours())
 def test_a_class_inherits_at_most_once_and_has_at_most_forty_methods_in_all(class_: type) -> None:
-    assert len([one for one in class_.__mro__ if one.__module__.startswith("widgets.")]) <= 2
-    assert len(methods_of(class_)) <= MOST_METHODS, sorted(methods_of(class_))
+    most_classes, most_methods = NOT_YET.get(class_.__name__, (2, MOST_METHODS))
+    assert len(chain_of(class_)) <= most_classes
+    assert len(methods_of(class_)) <= most_methods, sorted(methods_of(class_))
 
 
 @pytest.mark.parametrize("folder", ["", "markdown", "terminal", "transcript"])

@@ -11,7 +11,9 @@ from typing import Final
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.voice import LinkMoved, SoundChanged, VoiceEvent
 from agent_tui.state.voice import VoiceState
+from tui.cli import exits
 from tui.screens.words import say
+from tui.voice.endings import ending_of
 from tui.voice.request import VoiceRequest
 from tui.voice.session import NotSetUp, VoiceSession, VoiceSource
 
@@ -52,6 +54,14 @@ class VoiceRun:
     def is_joined(self) -> bool:
         """Whether there is a session that goes on."""
         return self.session is not None and not self.state.is_over
+
+    @property
+    def exit_code(self) -> int:
+        """How the program ends that is left now."""
+        if self.problem is not None:
+            return exits.exit_code(self.problem)
+        ending = ending_of(self.state.link) if self.state.phase == "failed" else None
+        return ending.code if ending is not None else exits.DONE
 
     def take(self, event: VoiceEvent) -> None:
         """Take an event into the state, and tell."""

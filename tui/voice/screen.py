@@ -21,7 +21,6 @@ from textual.worker import Worker, WorkerCancelled, WorkerFailed
 from agent_tui.model.inert import inert_line
 from agent_tui.model.voice import LinkMoved, VoiceEvent, WordsSpoken
 from agent_tui.state.voice import VoiceState
-from tui.cli import exits
 from tui.link import ChatLink
 from tui.live.screen import CALM_LOOK_SECONDS, LiveScreen
 from tui.screens.approvals import Approvals
@@ -33,7 +32,6 @@ from tui.voice.asks import VoiceAsks
 from tui.voice.board import Board, Focus
 from tui.voice.choosing import device_screen, file_screen, path_of, take_device
 from tui.voice.composer import VoiceComposer
-from tui.voice.endings import ending_of
 from tui.voice.feed import VoiceFeed
 from tui.voice.request import VoiceRequest
 from tui.voice.run import VoiceRun
@@ -128,15 +126,15 @@ class VoiceScreen(LiveScreen):
         yield self._find_bar
         yield board.bottom
 
-    def _begin(self) -> None:
+    def on_mount(self) -> None:
+        """Show how loud it is; have the key for push to talk."""
         seconds = CALM_LOOK_SECONDS if self._host.clock.is_calm else METER_SECONDS
         self.set_interval(seconds, self._show_levels)
         app = self.app
         assert isinstance(app, KeysInOrder)
         self._talk_key = TalkKey(app.presses, self.set_timer, self.run.start_talking, self.run.stop_talking)
-        self._join()
 
-    def _join(self) -> None:
+    def _begin(self) -> None:
         self._following = self.run_worker(self.run.follow(), group="follow", exclusive=True)
 
     async def leave(self) -> None:
@@ -145,14 +143,6 @@ class VoiceScreen(LiveScreen):
             self._following.cancel()
             with suppress(WorkerFailed, WorkerCancelled):
                 await self._following.wait()
-
-    @property
-    def exit_code(self) -> int:
-        """How the program ends that is left now."""
-        if self.run.problem is not None:
-            return exits.exit_code(self.run.problem)
-        ending = ending_of(self.state.link) if self.state.phase == "failed" else None
-        return ending.code if ending is not None else exits.DONE
 
     def why_not(self, binding_id: str) -> str:
         """Say why an action cannot be done now; "" if it can."""
@@ -314,7 +304,7 @@ class VoiceScreen(LiveScreen):
     async def action_retry(self) -> None:
         """Connect again, or wait for the agent once more."""
         if self.run.session is None:
-            self._join()
+            self._begin()
         elif self.state.phase in ("waiting_agent", "initializing") or "reconnecting" in self.state.overlays:
             await self.run.do(lambda session: session.client.retry())
         else:
@@ -323,7 +313,7 @@ class VoiceScreen(LiveScreen):
     def action_local(self) -> None:
         """Leave this room for one of this machine, with our agent."""
         self.run.use_local_agent()
-        self._join()
+        self._begin()
 
     async def action_listen(self) -> None:
         """Ask the agent to listen to this terminal."""

@@ -33,6 +33,7 @@ class OneVoice(KeysInOrder[int]):
         self.register_theme(themes.load("dark"))
         self.theme = "dark"
         self.clock = FrameClock.for_app(self)
+        self.ascii_only = ascii_only
         self.left = self.rung = 0
         self.copied: list[str] = []
         self.talk_log = FakeChatLink()
@@ -43,7 +44,7 @@ class OneVoice(KeysInOrder[int]):
         self.voice.wall_clock = lambda: NOON
 
     def on_mount(self) -> None:
-        self.set_class(self.voice._ascii_only, "-ascii")
+        self.set_class(self.ascii_only, "-ascii")
         self.push_screen(self.voice)
 
     def on_transcript_copy_requested(self, event: Transcript.CopyRequested) -> None:

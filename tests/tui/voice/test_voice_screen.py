@@ -244,12 +244,12 @@ async def test_how_it_ended_is_the_exit_code() -> None:
         source.refuse = refuse
         async with opened(source=source) as seen:
             assert str(refuse.title) in await seen.text()
-            assert seen.app.voice.exit_code == code
+            assert seen.app.voice.run.exit_code == code
     failed = vo.LinkMoved("failed", "The server refused the token.", "token_refused")
     async with opened(*THERE, failed) as seen:
-        assert seen.app.voice.exit_code == exits.REFUSED
+        assert seen.app.voice.run.exit_code == exits.REFUSED
     async with opened(*THERE) as seen:
-        assert seen.app.voice.exit_code == exits.DONE
+        assert seen.app.voice.run.exit_code == exits.DONE
 
 
 async def test_a_microphone_that_is_lost_and_comes_back_is_told() -> None:
