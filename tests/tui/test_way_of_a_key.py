@@ -1,4 +1,4 @@
-"""How many calls of ours a key takes to what it shows: "p" in a running room to "pausing…" in its top line."""
+"""How many calls of ours a key takes to what it shows: "p" in a running room to "pausing…" above it."""
 
 from __future__ import annotations
 
