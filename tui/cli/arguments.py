@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from agent_tui.model.errors import ConfigError
@@ -84,6 +83,8 @@ def hide_token(token: str) -> None:
     """Overwrite ``--token`` in the command line that other programs see of this process, where that can be
     done (Linux); for the moment before, others can still have read it.
     """
+    from pathlib import Path  # lazy: a help page begins sooner without it
+
     with suppress(OSError, ValueError, IndexError):
         fields = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()
         begin, end = int(fields[45]), int(fields[46])  # proc_pid_stat(5): arg_start, arg_end

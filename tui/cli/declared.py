@@ -7,7 +7,6 @@ completes are all made of this. Plain data, because ``--help`` and the first fra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 STRICT_VARIABLE: Final = "AGENT_TUI_STRICT"  # for scripts: every command is given --strict
@@ -21,7 +20,7 @@ class Option(NamedTuple):
     all that it takes, unless ``choices`` are. ``text`` is for the help page: its lines begin lines there.
 
     It is handed on as ``field``, by default its name. ``setting``: type and limits are those of the setting
-    of a room that has this option.
+    of a room that has this option; "path" is a type, too.
     """
 
     name: str
@@ -117,7 +116,7 @@ CONVERSATION: Final = Argument("CONVERSATION", text=_CHAT_TEXT, completes="conve
 RULE: Final = Argument("RULE", text=_RULE_TEXT)
 OUTPUT: Final = Option("--output", "text|json", default="text", field="output_format")
 YES: Final = Option("--yes", "", "do not ask", short="-y")
-OUT: Final = Option("--out", "FILE", "write here instead of stdout", type=Path)
+OUT: Final = Option("--out", "FILE", "write here instead of stdout", type="path")
 STRICT: Final = Option("--strict", variable=STRICT_VARIABLE)
 _NO_DEMO: Final = "without having been named (AGENT_TUI_STRICT=1 says so, too)"
 
@@ -126,7 +125,7 @@ _NO_DEMO: Final = "without having been named (AGENT_TUI_STRICT=1 says so, too)"
 
 # The options of a new room; where they are settings, records.py has their types and limits.
 NEW_ROOM: Final = (
-    Option("--from", "FILE", "a room file; the options below are stronger", type=Path, field="from_file"),
+    Option("--from", "FILE", "a room file; the options below are stronger", type="path", field="from_file"),
     Option("--task", "TEXT", "what the room is about", setting=True),
     Option("--name", "TEXT", "its name (default: the beginning of the task)", setting=True),
     Option("--agent", "NAME[=MODEL]", "one agent; may be given again (default: three with different "
@@ -270,7 +269,7 @@ CHAT_COMMANDS: Final = (
         "ends; a second Ctrl-C leaves at once.", f"{_CALLS}:ask",
         (Argument("TEXT", optional=True, many=True, field="text"),),
         (
-            Option("--file", "FILE", "attach a text file; may be given again", type=Path, short="-f",
+            Option("--file", "FILE", "attach a text file; may be given again", type="path", short="-f",
                 many=True, field="files"),
             Option("--conversation", "ID", "go on with this conversation: its id, its title, or the "
                 "beginning of either; of a backend of kind tasks the id of a session (default: a new one, "
@@ -279,7 +278,7 @@ CHAT_COMMANDS: Final = (
             Option("--provider", "ID", "its provider (agent-tui models lists them)", completes="providers"),
             Option("--workspace", "DIR", "the folder that its tools work in (default: on your own "
                 "backend the one where the command is given); these three also change a conversation that "
-                "is there", type=Path),
+                "is there", type="path"),
             Option("--tools", "NAMES", "the tools it may use, with commas between them, or none "
                 "(default: what the conversation has)"),
             Option("--allow", "PATTERN", "let calls run that would ask, like 'run_command(make test)' "
@@ -396,10 +395,10 @@ VOICE_COMMANDS: Final = (
                 default="", field="input_name"),
             Option("--output-device", "NAME", "the speaker", default="", field="output_name"),
             Option("--wav", "FILE", "say this WAV file, wait for the answer, and end; - is stdin",
-                type=Path),
-            Option("--record", "FILE", "write what is heard from the agent to a WAV file", type=Path),
+                type="path"),
+            Option("--record", "FILE", "write what is heard from the agent to a WAV file", type="path"),
             Option("--transcript", "FILE", "write what both sides said to a text file at the end",
-                type=Path),
+                type="path"),
             Option("--output", "FORMAT",
                 "text (default): both sides' lines as they are final\n"
                 "json: one object at the end\n"

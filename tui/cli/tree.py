@@ -172,7 +172,7 @@ def _argument(argument: Argument) -> Parameter:
 
 def _option(option: Option) -> Parameter:
     choices, default = option.offered, option.default
-    type_: Any = option.type
+    type_: Any = Path if option.type == "path" else option.type  # which --help has no need to import
     least: float | None = option.least
     if option.setting:
         setting = _SETTINGS[option.name]

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from agent_tui.model.records import RoomInfo
+from agent_tui.model.settings import settings_of
 from tui.cli.arguments import CONNECTION_OPTIONS, take_connection
-from tui.cli.declared import COMMANDS, ROOT
+from tui.cli.declared import COMMANDS, NEW_ROOM, ROOT
 from tui.cli.pages import help_page, readme_table
 from tui.cli.tree import OPEN_ROOM, app
 
@@ -56,6 +58,11 @@ def test_the_quick_look_knows_which_options_take_a_value() -> None:
         connection, rest = take_connection([*path.split(), option, "--url", "http://127.0.0.1:1"])
         assert (connection.url is None) == has_value, (path, option)
         assert (rest[-1] == "http://127.0.0.1:1") == has_value, (path, option)
+
+
+def test_every_setting_of_a_room_that_has_an_option_is_declared_among_those_of_a_new_room() -> None:
+    declared = {option.name for option in NEW_ROOM if option.setting}
+    assert declared == {setting.option for setting in settings_of(RoomInfo).values()} - {""}
 
 
 @pytest.mark.parametrize("path", sorted(HELP))
