@@ -18,8 +18,8 @@ from tests.fakes.room_link import FakeLink
 from tests.tui.rooms_client import ListedClient
 from tui.app import AgentTuiApp
 from tui.link import RoomLink
+from tui.lists.row_list import RowList
 from tui.request import ScreenRequest, Server
-from tui.screens.row_list import RowList
 
 ROOMS: Final = 1_000
 RUNNING: Final = 10

@@ -11,12 +11,12 @@ from textual.widgets import OptionList
 from agent_tui.state.conversation import ConversationState
 from tests.fakes.model_server import FakeModelServer, lists
 from tui.chat.screen import ChatScreen
+from tui.forms.fields import Line
+from tui.forms.new_room import NewRoomScreen
+from tui.forms.setup import SetupScreen
+from tui.lists.chats import ConversationsScreen
+from tui.lists.row_list import RowList
 from tui.room.screen import RoomScreen
-from tui.screens.conversations import ConversationsScreen
-from tui.screens.form_fields import Line
-from tui.screens.new_room import NewRoomScreen
-from tui.screens.row_list import RowList
-from tui.screens.setup import SetupScreen
 
 Scene = Callable[[Pilot[int]], Awaitable[None]]
 LOOK_SECONDS = 0.05

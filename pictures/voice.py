@@ -19,7 +19,7 @@ from agent_tui.voice_parts import missing_parts
 from pictures.scenes import HEADER_SECONDS, LOOK_SECONDS, press, write
 from tests.fakes.pulse import COMMANDS, Pulse
 from tests.voice_agent.console_peer import RATE, spoken, usual_voice
-from tui.screens.chat_ask import AskBar
+from tui.live.ask_bar import AskBar
 from tui.voice.screen import VoiceScreen
 
 SOUND: Final = "sound"  # the folder, below the home folder, of the PulseAudio

@@ -31,9 +31,9 @@ from agent_tui.model.errors import AgentTuiError, TransportError
 from agent_tui.model.inert import inert_line
 from tui import clipboard, themes
 from tui.cli.exits import DONE, PAUSED, exit_code
+from tui.live.signs import wants_ascii
 from tui.motion import wants_calm
 from tui.request import ScreenRequest, Server
-from tui.screens.signs import wants_ascii
 from tui.screens.words import say
 from tui.terminal import ended_by
 from widgets.palettes import Backdrop
@@ -46,10 +46,10 @@ from widgets.terminal.private import end_without_traceback, error_of, forget_not
 if TYPE_CHECKING:
     from tui.chat.screen import ChatScreen
     from tui.link import ChatLink, RoomLink
+    from tui.lists.chats import ConversationsScreen
+    from tui.lists.rooms import RoomsScreen
+    from tui.lists.screen import ListScreen
     from tui.places import Places
-    from tui.screens.conversations import ConversationsScreen
-    from tui.screens.list_screen import ListScreen
-    from tui.screens.rooms import RoomsScreen
     from widgets.transcript.transcript import Transcript
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from agent_tui.config.file import data_path
 from agent_tui.model.events import Attachment
-from tui.screens.room_drafts import DRAFTS, read_kept, write_kept
+from tui.live.drafts import DRAFTS, read_kept, write_kept
 
 MAX_FILE_BYTES: Final = 64_000_000
 MAX_QUEUED: Final = 50

@@ -26,22 +26,22 @@ from tui.chat.screen import ChatScreen
 from tui.cli.exits import DONE, UNREACHABLE, exit_code
 from tui.first_chat import NEW, NewChat, fields_here, first_chat
 from tui.first_room import Found, first_room
+from tui.forms.model_form import ModelForm
+from tui.forms.setup import SetupScreen
 from tui.keys.actions import Offer, offers, sections
 from tui.keys.keymap import resolve
 from tui.keys.names import shown_all
 from tui.link import ChatLink, RoomLink
+from tui.lists.chats import ConversationsScreen
+from tui.lists.rooms import RoomsScreen
+from tui.lists.screen import ListScreen
+from tui.lists.search import SearchScreen
 from tui.presence import Presence
 from tui.request import ScreenRequest
 from tui.room.screen import RoomScreen
-from tui.screens.conversations import ConversationsScreen
-from tui.screens.conversations_search import SearchScreen
 from tui.screens.help import HelpScreen
-from tui.screens.list_screen import ListScreen
-from tui.screens.model_form import ModelForm
 from tui.screens.question import QuestionScreen
 from tui.screens.quit import QuitScreen
-from tui.screens.rooms import RoomsScreen
-from tui.screens.setup import SetupScreen
 from tui.screens.theme_picker import ThemeScreen, wear
 from tui.screens.words import count, say
 from tui.voice.opening import VoiceOpening

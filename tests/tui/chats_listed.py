@@ -23,9 +23,9 @@ from tests.fakes.scripted_tools import ScriptedTool
 from tests.tui.watched import Watched
 from tui.app import AgentTuiApp
 from tui.link import ChatLink
+from tui.lists.chats import ConversationsScreen
+from tui.lists.row_list import RowList
 from tui.request import ScreenRequest, Server
-from tui.screens.conversations import ConversationsScreen
-from tui.screens.row_list import RowList
 
 Size = tuple[int, int]
 

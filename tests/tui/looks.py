@@ -18,8 +18,8 @@ from textual.app import App
 from tests.settling import settle
 from tests.tui.screen_text import screen_as_text
 from tests.tui.watched import Watched
+from tui.lists import row_list
 from tui.live.screen import CALM_LOOK_SECONDS
-from tui.screens import row_list
 
 NOON = 1_795_176_000.0  # 2026-11-20T12:00:00+00:00
 SIZES = ((120, 40), (80, 24), (50, 20))  # one after another, as a person resizes

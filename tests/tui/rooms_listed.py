@@ -16,10 +16,10 @@ from tests.tui.rooms_client import ListedClient
 from tests.tui.watched import Watched
 from tui.app import AgentTuiApp
 from tui.link import RoomLink
+from tui.lists.rooms import RoomsScreen
+from tui.lists.row_list import RowList
 from tui.request import ScreenRequest, Server
 from tui.room.screen import RoomScreen
-from tui.screens.rooms import RoomsScreen
-from tui.screens.row_list import RowList
 
 
 def room(number: int, **fields: Any) -> RoomInfo:

@@ -11,12 +11,12 @@ from agent_tui.clients.records import ProviderInfo
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConnectFailed, NotOffered
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened
+from tui.forms.agent_form import AgentFormScreen
+from tui.forms.fields import Choice, Line
 from tui.room.screen import RoomScreen
-from tui.screens.agent_form import AgentFormScreen
+from tui.room.settings import SettingsScreen
 from tui.screens.choose import MOST_SHOWN, ChooseScreen
-from tui.screens.form_fields import Choice, Line
 from tui.screens.question import QuestionScreen
-from tui.screens.room_settings import SettingsScreen
 from widgets.color import PALETTE
 from widgets.composer import Composer
 

@@ -14,7 +14,7 @@ from agent_tui.model import events as ev
 from tests.tui.chat_views import Shown, asks, ends, in_a_chat, live, talk
 from tests.tui.looks import NOON, SIZES, colours, same, signs, stand_still
 from tests.tui.screen_text import ScreenFile
-from tui.screens import conversations_search
+from tui.lists import search as conversations_search
 
 LIST = ("escape", "escape")  # from the line of a chat to the list
 

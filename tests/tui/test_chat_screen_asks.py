@@ -15,7 +15,7 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import ConnectFailed, Refused
 from tests.state.chat_events import call, loaded, message, result, started, status
 from tests.tui.one_chat import LIVE, Chat, opened
-from tui.screens.chat_ask import AskBar, AskScreen, KeepScreen
+from tui.live.ask_bar import AskBar, AskScreen, KeepScreen
 from tui.screens.question import QuestionScreen
 
 ASK = ev.ToolAsk(

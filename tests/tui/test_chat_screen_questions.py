@@ -11,7 +11,7 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentBusy, ConnectFailed, StreamLost
 from tests.state.chat_events import call, loaded, message, started, words
 from tests.tui.one_chat import LIVE, Chat, opened, said
-from tui.screens.chat_queue import ChatQueueScreen
+from tui.chat.queue import ChatQueueScreen
 
 WHOLE = (ev.TurnEnded("a9", "", 1, seconds=1.0), ev.TurnDone("a9", "a9"))
 

@@ -14,12 +14,12 @@ from tests.backend.engine.chat_house import speaks
 from tests.fakes.scripted_tools import writer
 from tests.tui.chats_listed import Fake, chat, fake_list, real_list
 from tui.chat.screen import ChatScreen
+from tui.forms.chat import SETTINGS, ConversationForm
+from tui.forms.fields import Choice, Line
+from tui.forms.tool_list import ToolList
+from tui.forms.values import folder_of, read_value
+from tui.lists.chats import ConversationsScreen
 from tui.screens.choose import ChooseScreen
-from tui.screens.conversation_settings import SETTINGS, ConversationForm
-from tui.screens.conversations import ConversationsScreen
-from tui.screens.form_fields import Choice, Line
-from tui.screens.form_values import folder_of, read_value
-from tui.screens.tool_list import ToolList
 from widgets.composer import Composer
 
 SIZE = (100, 36)

@@ -18,13 +18,13 @@ from tests.backend.engine.chat_house import call, speaks
 from tests.fakes.scripted_tools import writer
 from tests.tui.chats_listed import chat, fake_list, real_list
 from tui.chat.screen import ChatScreen
-from tui.screens import conversations_feed
-from tui.screens import conversations_texts as texts
-from tui.screens.conversations import ConversationsScreen
-from tui.screens.conversations_search import SearchScreen, snippet_of
-from tui.screens.list_texts import Mark, form_of
-from tui.screens.rooms import RoomsScreen
-from tui.screens.row_list import RowList
+from tui.lists import chats_feed as conversations_feed
+from tui.lists import chats_texts as texts
+from tui.lists.chats import ConversationsScreen
+from tui.lists.rooms import RoomsScreen
+from tui.lists.row_list import RowList
+from tui.lists.search import SearchScreen, snippet_of
+from tui.lists.texts import Mark, form_of
 
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] 老王\n\ttwo"
 

@@ -7,7 +7,7 @@ from textual import events
 
 from agent_tui.model import events as ev
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
-from tui.screens.find_bar import MAX_ASKED_CHARACTERS, found_text
+from tui.live.find import MAX_ASKED_CHARACTERS, found_text
 from widgets.transcript.finding import Found
 
 MIKA, ADA, WANG = AGENTS

@@ -10,15 +10,15 @@ from textual.widgets import OptionList, Static
 from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, home_at
 from tests.tui.whole_app import Seen, opened_app
+from tui.forms.fields import Choice, Line
+from tui.forms.new_room import NewRoomScreen
 from tui.keys.actions import offers
+from tui.live.key_hints import Hints, key_of, keys_of, with_keys
+from tui.room.settings import SettingsScreen
 from tui.screens.dialog import Dialog
-from tui.screens.form_fields import Choice, Line
 from tui.screens.help import HelpScreen
-from tui.screens.key_hints import Hints, key_of, keys_of, with_keys
-from tui.screens.new_room import NewRoomScreen
 from tui.screens.question import QuestionScreen
 from tui.screens.quit import QuitScreen
-from tui.screens.room_settings import SettingsScreen
 from tui.screens.theme_picker import ThemeScreen
 
 F2, F4 = "\x1bOQ", "\x1bOS"

@@ -16,10 +16,10 @@ from agent_tui.config.agent_templates import templates
 from agent_tui.model.errors import NotOffered, Refused
 from tests.thorough import of_many
 from tests.tui.rooms_listed import Listed, listed, room
+from tui.forms.new_room import NewRoomScreen
+from tui.forms.tool_list import ToolList
+from tui.lists.rooms import RoomsScreen
 from tui.room.screen import RoomScreen
-from tui.screens.new_room import NewRoomScreen
-from tui.screens.rooms import RoomsScreen
-from tui.screens.tool_list import ToolList
 
 TASK = "Should sessions live in Redis?"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.screens.pane_grid import (
+from tui.room.pane_grid import (
     LEAST_PANE_CELLS,
     LEAST_PANE_ROWS,
     Arrangement,

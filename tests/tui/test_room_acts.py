@@ -11,11 +11,11 @@ from agent_tui.model.errors import Refused
 from agent_tui.model.settings import settings_of
 from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
-from tui.screens.agent_form import AgentFormScreen
-from tui.screens.form_fields import Choice, Line
-from tui.screens.form_values import read_value
-from tui.screens.room_settings import SettingsScreen, estimate
-from tui.screens.room_texts import labels_of, used
+from tui.forms.agent_form import AgentFormScreen
+from tui.forms.fields import Choice, Line
+from tui.forms.values import read_value
+from tui.room.settings import SettingsScreen, estimate
+from tui.room.texts import labels_of, used
 from widgets.composer import Composer
 
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] <b>"

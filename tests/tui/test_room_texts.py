@@ -12,10 +12,10 @@ import pytest
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
-from tui.screens import chat_texts
-from tui.screens import room_texts as texts
-from tui.screens.signs import wants_ascii
-from tui.screens.speed import Speed
+from tui.chat import texts as chat_texts
+from tui.live.signs import wants_ascii
+from tui.room import texts
+from tui.room.speed import Speed
 from tui.screens.words import ENGLISH, ordinal_try
 
 AGENTS = (

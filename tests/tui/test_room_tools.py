@@ -13,8 +13,8 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import NotOffered, Refused
 from agent_tui.model.tool_forms import FormField, ToolForm
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
-from tui.screens.form_fields import Line
-from tui.screens.tool_list import ToolList
+from tui.forms.fields import Line
+from tui.forms.tool_list import ToolList
 
 MIKA, ADA, LAO = AGENTS
 CALL = ev.Step("step-1", 1, "tool_call", name="read_file", arguments='{"path":"notes.txt"}', id_ref="c1")

@@ -13,10 +13,10 @@ from tests.fakes.room_link import FakeLink
 from tests.tui.rooms_client import ListedClient
 from tests.tui.rooms_listed import listed, room
 from tui.link import RoomLink
-from tui.screens import rooms_feed
-from tui.screens.list_feed import ListSeen
-from tui.screens.list_offer import SetupOffer
-from tui.screens.rooms import RoomsScreen
+from tui.lists import rooms_feed
+from tui.lists.feed import ListSeen
+from tui.lists.offer import SetupOffer
+from tui.lists.rooms import RoomsScreen
 
 
 async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> None:

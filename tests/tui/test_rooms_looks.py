@@ -17,10 +17,10 @@ from tests.tui.looks import SIZES, colours, same, signs, stand_still
 from tests.tui.rooms_listed import Listed, listed, room
 from tests.tui.screen_text import ScreenFile
 from tests.tui.test_snapshots import STILL_SECONDS, views
+from tui.forms.setup import SetupScreen
+from tui.lists.texts import tokens_text
 from tui.live import following
-from tui.screens import room_panes
-from tui.screens.list_texts import tokens_text
-from tui.screens.setup import SetupScreen
+from tui.room import panes as room_panes
 
 CAST = agents(3)
 

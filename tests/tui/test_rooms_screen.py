@@ -11,9 +11,10 @@ from rich.cells import cell_len
 from agent_tui.model.errors import ConnectFailed, Refused
 from agent_tui.model.events import AgentInfo
 from tests.tui.rooms_listed import agents, listed, room
+from tui.lists import deleting, rooms_feed
+from tui.lists import feed as list_feed
+from tui.lists.rooms import RoomsScreen
 from tui.room.screen import RoomScreen
-from tui.screens import deleting, list_feed, rooms_feed
-from tui.screens.rooms import RoomsScreen
 
 
 @pytest.fixture(autouse=True)

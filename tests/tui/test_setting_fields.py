@@ -13,9 +13,9 @@ from tests.fakes.settings import another
 from tests.tui.chats_listed import chat, fake_list
 from tests.tui.one_room import LIVE, loaded, opened
 from tests.tui.rooms_listed import listed, room
-from tui.screens.form import Form
-from tui.screens.form_fields import Choice, Field, Line
-from tui.screens.form_values import FLAGS
+from tui.forms.fields import Choice, Field, Line
+from tui.forms.form import Form
+from tui.forms.values import FLAGS
 from widgets.composer import Composer
 
 OF_MODELS = ("provider_id", "model")  # chosen from what the server has

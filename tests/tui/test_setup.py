@@ -27,9 +27,9 @@ from tests.backend.served import served
 from tests.fakes.agent_sessions import KeptSessions
 from tests.fakes.file_keyring import FileKeyring
 from tests.fakes.model_server import Answer, FakeModelServer, fails
-from tui.screens.form_fields import Choice, Line
+from tui.forms.fields import Choice, Line
+from tui.forms.setup import SetupScreen
 from tui.screens.question import QuestionScreen
-from tui.screens.setup import SetupScreen
 
 
 @asynccontextmanager

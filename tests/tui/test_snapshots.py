@@ -20,7 +20,7 @@ from tests.tui.looks import same
 from tests.tui.screen_text import ScreenFile
 from tests.tui.whole_app import Seen, opened_app
 from tui.live import following
-from tui.screens import room_panes
+from tui.room import panes as room_panes
 
 SIZES = ((200, 60), (120, 40), (80, 24))  # one after another, as a person resizes
 STILL_SECONDS = 100.0

@@ -67,8 +67,8 @@ NOT_IN_FIRST_FRAME = (
         "tui.keys.actions",
         "tui.keys.keymap",
         "tui.link",
-        "tui.screens.list_screen",
-        "tui.screens.form_fields",
+        "tui.lists.screen",
+        "tui.forms.fields",
     ),
     *(
         "widgets.composer",

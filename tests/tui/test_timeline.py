@@ -6,7 +6,7 @@ from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, loaded, opened, speaking, start
 from tests.widgets.apps import Hand, running
-from tui.screens.timeline import TimelineFeed
+from tui.room.timeline import TimelineFeed
 from widgets.transcript.transcript import Transcript
 
 MIKA, ADA, WANG = AGENTS

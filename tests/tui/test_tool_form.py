@@ -12,7 +12,7 @@ from agent_tui.model.errors import ConnectFailed
 from agent_tui.model.tool_forms import FormField, FormOption, ToolForm
 from tests.state.chat_events import call, message, started, status
 from tests.tui.one_chat import Chat, opened
-from tui.screens.tool_form import ToolFormScreen
+from tui.live.tool_form import ToolFormScreen
 
 FRIENDS = tuple(FormOption(name.lower(), name) for name in ("Monica", "Joey"))
 FORM = ToolForm(

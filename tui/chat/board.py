@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from textual.widgets import Static
 
+from tui.chat import texts
 from tui.chat.open_chat import OpenChat
-from tui.screens import chat_texts as texts
-from tui.screens.form_fields import own
-from tui.screens.live_texts import Hint, connected, oddities
+from tui.forms.fields import own
+from tui.live.texts import Hint, connected, oddities
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 from widgets.units import elapsed

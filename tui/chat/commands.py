@@ -15,12 +15,12 @@ from tui.chat.asking import Asking
 from tui.chat.open_chat import OpenChat
 from tui.chat_commands import COMMANDS, typed
 from tui.first_chat import NEW
-from tui.screens.chat_pager import PagerScreen
+from tui.forms.chat import SETTINGS, ConversationForm
+from tui.forms.suspended_rules import suspended_in
+from tui.forms.values import FLAGS, read_value, shown
+from tui.live.pager import PagerScreen
+from tui.live.texts import told_server
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
-from tui.screens.conversation_settings import SETTINGS, ConversationForm
-from tui.screens.form_values import FLAGS, read_value, shown
-from tui.screens.live_texts import told_server
-from tui.screens.suspended_rules import suspended_in
 from tui.screens.words import say
 
 NOTHING: Final = "-"

@@ -14,8 +14,8 @@ from typing import Final
 from textual.app import SuspendNotSupported
 
 from agent_tui.model.inert import inert, inert_line
+from tui.chat.composer import ChatComposer
 from tui.live.host import Host
-from tui.screens.chat_composer import ChatComposer
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.words import say
 

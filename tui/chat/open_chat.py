@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
+from tui.chat.composer import ChatComposer
+from tui.chat.feed import ChatFeed, key_of
 from tui.first_chat import NEW, NewChat
 from tui.link import ChatLink
 from tui.live.following import Following
 from tui.live.host import Host
-from tui.screens.chat_composer import ChatComposer
-from tui.screens.chat_feed import ChatFeed, key_of
-from tui.screens.live_texts import Spot
+from tui.live.texts import Spot
 from widgets.transcript.transcript import Transcript
 
 if TYPE_CHECKING:

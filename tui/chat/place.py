@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_tui.state.turn import Turn
 from tui.chat.asking import Asking
 from tui.chat.open_chat import OpenChat
-from tui.screens.chat_pager import PagerScreen
+from tui.live.pager import PagerScreen
 from tui.screens.words import say
 
 

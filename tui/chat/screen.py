@@ -13,21 +13,21 @@ from textual.widget import Widget
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
+from tui.chat import texts
 from tui.chat.asking import Asking
 from tui.chat.board import ChatBoard
 from tui.chat.commands import ChatCommands
+from tui.chat.composer import ChatComposer
 from tui.chat.drafting import Drafting
 from tui.chat.open_chat import OpenChat
 from tui.chat.place import ReaderPlace
+from tui.chat.queue import ChatQueueScreen
 from tui.chat_files import Files
 from tui.first_chat import NewChat
 from tui.link import ChatLink
+from tui.live.approvals import Approvals
+from tui.live.find import FindBar, OneTranscript
 from tui.live.screen import GO_TO_BINDING, LiveScreen
-from tui.screens import chat_texts as texts
-from tui.screens.approvals import Approvals
-from tui.screens.chat_composer import ChatComposer
-from tui.screens.chat_queue import ChatQueueScreen
-from tui.screens.find_bar import FindBar, OneTranscript
 from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock
 from widgets.transcript.transcript import Transcript

@@ -14,11 +14,11 @@ from textual.widget import Widget
 from tui.chat.screen import ChatScreen
 from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Entry, Keymap, catalogue, shared
 from tui.keys.names import shown_all
+from tui.lists.screen import ListScreen
+from tui.live.find import FindBar
 from tui.room.screen import RoomScreen
 from tui.screens.dialog import Dialog
-from tui.screens.find_bar import FindBar
 from tui.screens.help import Row, Section
-from tui.screens.list_screen import ListScreen
 from tui.screens.words import say
 from tui.voice.screen import VoiceScreen
 from widgets.transcript.transcript import Transcript

@@ -17,32 +17,32 @@ from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 
 from tui.app import AgentTuiApp
+from tui.chat.queue import ChatQueueScreen
 from tui.chat.screen import ChatScreen
+from tui.forms.agent_form import AgentFormScreen
+from tui.forms.chat import ConversationForm
+from tui.forms.fields import Choice, Marking, Picking
+from tui.forms.new_room import NewRoomScreen
+from tui.forms.setup import SetupScreen
+from tui.forms.suspended_rules import SuspendedRules
 from tui.keys.names import character_of, parse, shown, shown_all
+from tui.lists.chats import ConversationsScreen
+from tui.lists.rooms import RoomsScreen
+from tui.lists.search import SearchScreen
+from tui.live.ask_bar import AskBar, AskScreen, KeepScreen, ReasonScreen
+from tui.live.find import FindBar
+from tui.live.pager import PagerScreen
+from tui.live.tool_form import ToolFormScreen
+from tui.room.composer import RoomComposer
+from tui.room.queue import QueueScreen
 from tui.room.screen import RoomScreen
-from tui.screens.agent_form import AgentFormScreen
-from tui.screens.chat_ask import AskBar, AskScreen, KeepScreen, ReasonScreen
-from tui.screens.chat_pager import PagerScreen
-from tui.screens.chat_queue import ChatQueueScreen
+from tui.room.settings import SettingsScreen
 from tui.screens.choose import ChooseScreen
-from tui.screens.conversation_settings import ConversationForm
-from tui.screens.conversations import ConversationsScreen
-from tui.screens.conversations_search import SearchScreen
-from tui.screens.find_bar import FindBar
-from tui.screens.form_fields import Choice, Marking, Picking
 from tui.screens.help import HelpScreen
-from tui.screens.new_room import NewRoomScreen
 from tui.screens.question import QuestionScreen
-from tui.screens.queue import QueueScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.rename import RenameScreen
-from tui.screens.room_composer import RoomComposer
-from tui.screens.room_settings import SettingsScreen
-from tui.screens.rooms import RoomsScreen
-from tui.screens.setup import SetupScreen
-from tui.screens.suspended_rules import SuspendedRules
 from tui.screens.theme_picker import ThemeScreen
-from tui.screens.tool_form import ToolFormScreen
 from tui.voice.screen import VoiceScreen
 from widgets.composer import Composer
 from widgets.transcript.transcript import Transcript

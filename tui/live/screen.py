@@ -15,11 +15,11 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from tui.live.approvals import Approvals
+from tui.live.composer import Writing
+from tui.live.find import FIND_BINDINGS, FindBar
 from tui.live.host import Host
-from tui.screens.approvals import Approvals
-from tui.screens.find_bar import FIND_BINDINGS, FindBar
 from tui.screens.words import say
-from tui.screens.writing import Writing
 from widgets.terminal.frame_clock import FrameClock
 from widgets.transcript.transcript import Transcript
 

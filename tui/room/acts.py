@@ -11,8 +11,8 @@ from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import FINISHED_BY, Turn
 from tui.room.open_room import OpenRoom
-from tui.screens.queue import Change, QueueScreen
-from tui.screens.room_settings import SettingsScreen
+from tui.room.queue import Change, QueueScreen
+from tui.room.settings import SettingsScreen
 from tui.screens.words import say
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tui.live.texts import connected, oddities
+from tui.room import texts
 from tui.room.open_room import OpenRoom
-from tui.screens import room_texts as texts
-from tui.screens.live_texts import connected, oddities
 from widgets.status_line import Part, StatusLine
 
 

@@ -13,14 +13,14 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
+from tui.forms.fields import own
 from tui.link import RoomLink
 from tui.live.following import Following
 from tui.live.host import Host
-from tui.screens.form_fields import own
-from tui.screens.live_texts import Spot
-from tui.screens.room_composer import RoomComposer
-from tui.screens.room_panes import RoomPanes
-from tui.screens.step_rows import step_key
+from tui.live.step_rows import step_key
+from tui.live.texts import Spot
+from tui.room.composer import RoomComposer
+from tui.room.panes import RoomPanes
 from tui.screens.words import say
 from widgets.transcript.transcript import Transcript
 

@@ -8,10 +8,10 @@ from typing import Final, Literal
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotOffered
+from tui.room import texts
 from tui.room.open_room import OpenRoom
-from tui.screens import room_texts as texts
+from tui.room.starting import resume_room, start_room
 from tui.screens.quit import Choice, QuitScreen
-from tui.screens.starting import resume_room, start_room
 from tui.screens.words import say
 
 ASK_AGAIN_SECONDS: Final = 2.0  # a second key press within this is the same wish

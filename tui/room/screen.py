@@ -13,18 +13,18 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
 from tui.link import RoomLink
+from tui.live.approvals import Approvals
+from tui.live.find import FindBar
 from tui.live.screen import GO_TO_BINDING, LiveScreen
+from tui.room import texts
 from tui.room.acts import Act, RoomActs
 from tui.room.board import RoomBoard
+from tui.room.composer import RoomComposer
 from tui.room.open_room import OpenRoom
+from tui.room.panes import PANE_BINDINGS, RoomPanes
 from tui.room.running import Running
 from tui.room.speaking import Speaking
-from tui.screens import room_texts as texts
-from tui.screens.approvals import Approvals
-from tui.screens.find_bar import FindBar
 from tui.screens.quit import QuitScreen
-from tui.screens.room_composer import RoomComposer
-from tui.screens.room_panes import PANE_BINDINGS, RoomPanes
 from tui.screens.words import say
 from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock

@@ -9,8 +9,8 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from tui.room.acts import RoomActs
 from tui.room.open_room import OpenRoom
+from tui.room.texts import labels_of
 from tui.screens.question import QuestionScreen
-from tui.screens.room_texts import labels_of
 from tui.screens.words import say
 from widgets.composer import whispered
 

@@ -15,8 +15,8 @@ from textual.widgets import Input, Static
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
-from tui.screens.form_fields import MAX_LINE_CHARACTERS, Line, swatch, wrong
-from tui.screens.key_hints import Hints
+from tui.forms.fields import MAX_LINE_CHARACTERS, Line, swatch, wrong
+from tui.live.key_hints import Hints
 from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.words import count, say
 

@@ -8,7 +8,7 @@ from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, ScreenResultType
 
-from tui.screens.key_hints import Hints
+from tui.live.key_hints import Hints
 
 
 class Dialog(ModalScreen[ScreenResultType]):

@@ -17,7 +17,7 @@ from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from tui.screens.key_hints import Hints
+from tui.live.key_hints import Hints
 from tui.screens.words import say
 from widgets.signs import twin
 

@@ -12,8 +12,8 @@ from textual.screen import ScreenResultType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui.forms.fields import Line, own
 from tui.screens.dialog import Dialog
-from tui.screens.form_fields import Line, own
 from tui.screens.words import say
 
 PAGE: Final = 8  # rows a page key goes on

@@ -9,8 +9,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Static
 
+from tui.live.key_hints import Hints
 from tui.screens.dialog import Dialog
-from tui.screens.key_hints import Hints
 from tui.screens.words import say
 
 Choice = Literal["pause", "keep", "stay"]

@@ -11,9 +11,9 @@ from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 from agent_tui.model.inert import inert_line
+from tui.forms.fields import Line
+from tui.live.key_hints import Hints
 from tui.screens.dialog import Dialog
-from tui.screens.form_fields import Line
-from tui.screens.key_hints import Hints
 from tui.screens.words import say
 
 MAX_NAME_CHARACTERS: Final = 200
@@ -22,7 +22,7 @@ MAX_NAME_CHARACTERS: Final = 200
 class RenameScreen(Dialog[str]):
     """The result is the new name, "" where the old one stays."""
 
-    CSS_PATH = ["dialog.tcss", "list.tcss"]  # noqa: RUF012 - as Textual wants it
+    CSS_PATH = ["dialog.tcss", "../lists/list.tcss"]  # noqa: RUF012 - as Textual wants it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Keep the old name", id="rename.back"),
     ]

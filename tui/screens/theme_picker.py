@@ -23,10 +23,10 @@ from textual.widgets.option_list import Option
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from tui import themes
-from tui.screens import signs
+from tui.forms.fields import wrong
+from tui.live import signs
+from tui.live.key_hints import Hints
 from tui.screens.dialog import Dialog
-from tui.screens.form_fields import wrong
-from tui.screens.key_hints import Hints
 from tui.screens.words import say
 from tui.setting import keep_setting
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, ground_of, readable

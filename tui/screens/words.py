@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tui.screens.chat_words import CHAT
-from tui.screens.conversations_words import CONVERSATIONS
+from tui.chat.words import CHAT
+from tui.lists.chats_words import CONVERSATIONS
 from tui.voice.words import VOICE
 
 ENGLISH: Final[dict[str, str]] = {

@@ -16,8 +16,8 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
 from tui.cli.commands.asking import note_line
 from tui.link import ChatLink
-from tui.screens.live_texts import Spot
-from tui.screens.writing import Writing
+from tui.live.composer import Writing
+from tui.live.texts import Spot
 from tui.voice.feed import VoiceFeed
 from tui.voice.session import VoiceSession
 from widgets.transcript.transcript import Transcript

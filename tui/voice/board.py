@@ -7,7 +7,7 @@ from typing import Literal
 
 from textual.widgets import Static
 
-from tui.screens.form_fields import own
+from tui.forms.fields import own
 from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.panel import MicPanel

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tui.screens.form_fields import own
+from tui.forms.fields import own
+from tui.live.composer import Writing
 from tui.screens.words import say
-from tui.screens.writing import Writing
 from widgets.composer import Composer
 
 

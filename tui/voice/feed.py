@@ -10,9 +10,9 @@ from typing import Final
 from agent_tui.model.inert import inert_line
 from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
-from tui.screens import signs
-from tui.screens.chat_feed import key_of
-from tui.screens.step_rows import StepRows, as_typed
+from tui.chat.feed import key_of
+from tui.live import signs
+from tui.live.step_rows import StepRows, as_typed
 from tui.screens.words import say
 from tui.voice.texts import latency
 from widgets.painter import PEOPLE

@@ -22,10 +22,10 @@ from agent_tui.model.inert import inert_line
 from agent_tui.model.voice import LinkMoved, VoiceEvent, WordsSpoken
 from agent_tui.state.voice import VoiceState
 from tui.link import ChatLink
+from tui.live.approvals import Approvals
+from tui.live.find import FindBar, OneTranscript
+from tui.live.key_hints import keys_of
 from tui.live.screen import CALM_LOOK_SECONDS, LiveScreen
-from tui.screens.approvals import Approvals
-from tui.screens.find_bar import FindBar, OneTranscript
-from tui.screens.key_hints import keys_of
 from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.asks import VoiceAsks

@@ -9,7 +9,7 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert, inert_line
 from agent_tui.model.voice import TurnTimes
 from agent_tui.state.voice import VoiceState
-from tui.screens import signs
+from tui.live import signs
 from tui.screens.words import ordinal_try, say
 from tui.voice.endings import ABSENT
 

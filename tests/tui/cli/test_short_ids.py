@@ -18,9 +18,9 @@ from tests.tui.programs import PROGRAM, Home, own_environ, reap
 from tui.cli.commands.asking import SHORT_ID_CHARACTERS, short_ids
 from tui.cli.commands.pick import find_room
 from tui.cli.output import table
-from tui.screens.conversations_texts import CHATS
-from tui.screens.listing import Listing
-from tui.screens.rooms_texts import ROOMS
+from tui.lists.chats_texts import CHATS
+from tui.lists.listing import Listing
+from tui.lists.rooms_texts import ROOMS
 
 LONG_TITLE = "A title that is much longer than any column of a terminal has room for, and longer"
 

@@ -16,7 +16,7 @@ from tests.state.chat_events import loaded, started
 from tests.state.voice_talk import JOINED, turn
 from tests.tui.voice.one_voice import Voice, opened
 from tui.cli import exits
-from tui.screens.chat_ask import GUARD_SECONDS
+from tui.live.ask_bar import GUARD_SECONDS
 from tui.voice.asks import call_id
 from tui.voice.request import VoiceRequest
 from tui.voice.session import NotSetUp

@@ -24,8 +24,8 @@ from agent_tui.model.events import RoomInfo
 from agent_tui.model.inert import inert_line
 from tui.cli import exits, output
 from tui.cli.output import OutputFormat
+from tui.live.texts import dollars, left_out, why_paused
 from tui.request import Server, Source, reach
-from tui.screens.live_texts import dollars, left_out, why_paused
 from tui.screens.words import say
 
 

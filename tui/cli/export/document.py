@@ -22,9 +22,9 @@ from agent_tui.wire.rooms_encode import room_fields
 from tui.cli import exits, output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import asked, model_named, note_line, spent, status_of
+from tui.live.texts import dollars, why_cut
 from tui.request import Source
-from tui.screens.live_texts import dollars, why_cut
-from tui.screens.room_texts import NAMELESS
+from tui.room.texts import NAMELESS
 from tui.screens.words import say
 from widgets.units import counted, duration
 

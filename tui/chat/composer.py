@@ -1,0 +1,249 @@
+"""Where a question is written: what waits, what is attached, and the lines themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from textual import work
+
+from agent_tui.model.events import Attachment
+from agent_tui.model.inert import inert, inert_line
+from tui import chat_commands
+from tui.chat.line import ChatLine, Completion
+from tui.chat_drafts import ChatDrafts, Kept, Waiting
+from tui.chat_files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_paths, read, written
+from tui.forms.fields import own
+from tui.live.composer import Writing
+from tui.screens.words import count, say
+from widgets.status_line import Part
+from widgets.units import size
+
+BETWEEN: Final = " · "
+MOST_CANDIDATES: Final = 6
+MAX_SHOWN_CHARACTERS: Final = 120
+
+
+class ChatComposer(Writing):
+    """Keeps the draft of one chat, its attachments and its queue. It sends nothing itself."""
+
+    SMALL_ROWS = 2
+
+    def __init__(self, conversation_id: str, *, ascii_only: bool = False) -> None:
+        line = ChatLine(self._complete, self._takes_paste)
+        super().__init__(conversation_id, line, ascii_only=ascii_only)
+        self.line: ChatLine = line
+        self._kept = ChatDrafts(conversation_id)
+        self._edited: tuple[str, tuple[Attachment, ...]] | None = None  # the draft, while another is changed
+        self._pastes = 0
+        self.files = Files(Path.cwd())
+        self.tools: Sequence[str] = ()  # names that /tools completes
+        self.attachments: tuple[Attachment, ...] = ()
+        self.queue: tuple[Waiting, ...] = ()
+        self.is_held = False  # what waits is sent only when the person says so
+        self._queue_key = "u"
+        self._is_busy = False  # an answer is under way
+        line.placeholder = self._own("chat.placeholder")
+
+    def on_mount(self) -> None:
+        """What waited before is sent only when the person says so."""
+        kept = self._kept.load()
+        self.attachments, self.queue, self.is_held = kept.attachments, kept.queue, bool(kept.queue)
+
+    def _own(self, key: str) -> str:
+        return own(say(key), ascii_only=self._ascii_only)
+
+    def belongs_to(self, conversation_id: str) -> None:
+        """Keep everything under another id: a new chat was stored."""
+        self._drafts.keep(self._kept_as, "")
+        self._kept.keep(Kept())
+        self._kept_as, self._kept = conversation_id, ChatDrafts(conversation_id)
+        self._keep()
+        self.keep_text()
+
+    # --- what is shown ---------------------------------------------------------------------------------
+
+    @property
+    def is_editing(self) -> bool:
+        """Whether a question is asked another way."""
+        return self._edited is not None
+
+    def _show_note(self) -> None:
+        self.show()
+
+    def show(self, key: str | None = None, *, is_busy: bool | None = None) -> None:
+        """Say what waits, what is attached, and what may be completed; ``key`` shows what waits. What is not
+        told is as it was.
+        """
+        self._queue_key = self._queue_key if key is None else key
+        self._is_busy = self._is_busy if is_busy is None else is_busy
+        if not self.is_mounted:
+            return
+        parts: list[Part | str] = []
+        if self.queue:
+            first = self.queue[0]
+            words = inert_line(first.text, MAX_SHOWN_CHARACTERS) or _names(first.attachments)
+            text = say("chat.queued.held" if self.is_held else "chat.queued", words=words)
+            parts = [Part(f"{text} ({count(len(self.queue))})")]
+        self._queued.show(
+            parts, right=[Part(say("hint.queue"), 1, self._queue_key)] if parts and self._queue_key else []
+        )
+        self._queued.set_class(not parts, "-empty")
+        note, right = self._about_line()
+        self._note.show([note] if note else [], right=[right] if right else [])
+        self._note.set_class(not note, "-empty")
+        name = "editing" if self.is_editing else "queue" if self._is_busy else ""
+        placeholder = self._own(f"chat.placeholder.{name}" if name else "chat.placeholder")
+        if placeholder != self.line.placeholder:
+            self.line.placeholder = placeholder
+
+    def _about_line(self) -> tuple[str, str]:
+        if self._told:
+            return self._told, ""
+        candidates = self.line.candidates
+        if candidates:
+            names = BETWEEN.join(inert_line(name, 60) for name in candidates[:MOST_CANDIDATES])
+            return say("chat.candidates", names=names), ""
+        attached = say("chat.attaching", names=_names(self.attachments)) if self.attachments else ""
+        if self.is_editing:
+            return say("chat.editing"), attached
+        return attached, say("chat.attach.drop") if attached and not self.line.text else ""
+
+    # --- completion ------------------------------------------------------------------------------------
+
+    def _complete(self, text: str) -> Completion:
+        before, words = chat_commands.fitting(text, self.tools)
+        if words:
+            begun = text[len(before) :]
+            is_command = before == "/"
+            return Completion(len(begun), tuple(words), is_command and begun not in words)
+        path = begun_in(text)
+        if path is None:
+            return Completion()
+        if not self.files.is_listed:
+            self._look_for_files()
+        found = tuple(self.files.fitting(path, MOST_CANDIDATES))
+        if found[:1] == (path,) and len(found) == 1:
+            return Completion()
+        quoted = text.endswith(f'@"{path}')
+        return Completion(len(path) + 1 + quoted, tuple(written(name) for name in found))
+
+    @work(group="files", exclusive=True)
+    async def _look_for_files(self) -> None:
+        await asyncio.to_thread(self.files.look)
+        self.show()
+
+    # --- what is put in --------------------------------------------------------------------------------
+
+    def _takes_paste(self, text: str) -> bool:
+        """Attach files whose paths were pasted, or a long text."""
+        pasted = pasted_paths(text, self.files)
+        try:
+            if pasted:
+                self._attach_all(pasted)
+                return True
+            if is_long(text):
+                self._pastes = max(self._pastes, sum("pasted" in file.name for file in self.attachments)) + 1
+                name = say("chat.attach.pasted", number=self._pastes)
+                if len(text.encode(errors="replace")) > self._room():
+                    size_of = size(len(text.encode(errors="replace")))
+                    room = size(self._room())
+                    raise Unfit(say("chat.attach.large", name=name, size=size_of, most=room))
+                self.attach(Attachment(name, inert(text)))
+                return True
+        except Unfit as error:
+            self.call_later(self.tell, str(error))  # once the words are there that it tells of
+            return not pasted  # a path is still a word
+        return False
+
+    def _room(self) -> int:
+        return max(
+            0, MAX_BYTES - sum(len(file.content.encode(errors="replace")) for file in self.attachments)
+        )
+
+    def _attach_all(self, paths: Sequence[tuple[str, Path]]) -> None:
+        """Attach these files, or none of them."""
+        room, files = self._room(), []
+        for name, path in paths:
+            files.append(read(name, path, room=max(0, room)))
+            room -= len(files[-1].content.encode())
+        self.attach(*files)
+
+    def attach(self, *files: Attachment) -> None:
+        """Attach files to what is written, in place of those of the same names; raises ``Unfit``."""
+        named = {file.name: file for file in (*self.attachments, *files)}
+        if len(named) > MOST:
+            raise Unfit(say("chat.attach.many", most=count(MOST)))
+        self._set_attachments(tuple(named.values()))
+
+    def on_chat_line_drop_last(self, event: ChatLine.DropLast) -> None:
+        """Attach one less."""
+        event.stop()
+        if self.attachments:
+            self._set_attachments(self.attachments[:-1])
+
+    def _set_attachments(self, attachments: tuple[Attachment, ...]) -> None:
+        self.attachments = attachments
+        self._told = ""
+        self._keep()
+        self.show()
+
+    # --- what is sent, and what waits ------------------------------------------------------------------
+
+    def sent(self, text: str) -> None:
+        """Take away what was sent or put in the queue, and remember it."""
+        if self.is_editing:
+            self.end_editing()
+        else:
+            self.line.take_away(text)
+            self._set_attachments(())
+        if text.strip():
+            self.line.past = self._drafts.sent(text)
+        self.tell("")
+        self.keep_text()
+
+    def set_queue(self, queue: tuple[Waiting, ...], *, is_held: bool | None = None) -> None:
+        """Let these wait."""
+        self.queue = queue
+        if is_held is not None or not queue:
+            self.is_held = bool(is_held) and bool(queue)
+        self._keep()
+        self.show()
+
+    def hold(self) -> None:
+        """Send what waits only when the person says so."""
+        self.set_queue(self.queue, is_held=True)
+
+    def edit(self, text: str, attachments: tuple[Attachment, ...]) -> None:
+        """Let another text be changed; the draft waits."""
+        if self._edited is None:
+            self._edited = self.line.text, self.attachments
+        self.line.put(text)
+        self.attachments = attachments
+        self.show()
+        self.open()
+
+    def end_editing(self) -> None:
+        """Go on with the draft."""
+        if self._edited is not None:
+            (text, self.attachments), self._edited = self._edited, None
+            self.line.put(text)
+            self.show()
+
+    @property
+    def _draft(self) -> str:
+        return self._edited[0] if self._edited is not None else self.line.text
+
+    def _keep(self) -> None:
+        attachments = self._edited[1] if self._edited is not None else self.attachments
+        if not self._kept.keep(Kept(attachments, self.queue)) and self.is_mounted:
+            self.notify(say("chat.queue.not_kept"), severity="warning", markup=False)
+
+
+def _names(attachments: Sequence[Attachment]) -> str:
+    return BETWEEN.join(
+        f"{inert_line(file.name, 40)} {size(len(file.content.encode(errors='replace')))}"
+        for file in attachments
+    )

@@ -1,0 +1,214 @@
+"""Carries a chat from its state into a transcript: each word once, each step as a row that folds."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import islice
+
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.turn import Turn
+from tui.chat import texts
+from tui.live.step_rows import StepRows, as_typed
+from tui.live.texts import Spot
+from tui.screens.words import say
+from widgets.markdown.step_row import APART
+from widgets.painter import PEOPLE
+from widgets.terminal.garbage import uncollected
+from widgets.transcript.step_body import text_body
+from widgets.transcript.transcript import Transcript
+from widgets.units import size
+
+
+class ChatFeed:
+    """Remembers what the transcript was given. ``take`` costs what is new, not what was said before.
+
+    What the reader folded or unfolded is kept under turn and step for as long as this lives.
+    """
+
+    def __init__(self, transcript: Transcript, state: ConversationState) -> None:
+        self.transcript = transcript
+        self._state = state
+        self._generation = -1
+        self._folds: dict[str, bool] = {}
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._turns: dict[str, _Turn] = {}
+        self._spots: list[Spot] = []  # of each message of the transcript
+        self._numbers: dict[Spot, int] = {}
+        self._keys: dict[str, Spot] = {}
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
+    def take(self) -> None:
+        """Give the transcript what is new in the state."""
+        state = self._state
+        if self._generation != state.generation:
+            self._generation = state.generation
+            self.transcript.clear()
+            self._start_over()
+            for turn in state.turns.values():  # what was shown before is shown again
+                turn.steps.changed.update(turn.steps.all)
+        for turn_id in state.changed:
+            if (known := self._turns.get(turn_id)) is not None:
+                known.take()
+        if len(self._turns) < len(state.turns):
+            with uncollected():
+                for turn in list(islice(state.turns.values(), len(self._turns), None)):
+                    self._turns[turn.id] = _Turn(self, turn)
+                    self._turns[turn.id].take()
+        state.changed.clear()
+
+    # --- what the reader does --------------------------------------------------------------------------
+
+    def note_fold(self, key: str, *, is_folded: bool) -> None:
+        """The reader folded or unfolded a step: it stays so, whatever comes."""
+        self._folds[key] = is_folded
+
+    def fold_all(self, kind: str = "") -> None:
+        """Fold all steps for the reader, or those of one kind; unfold them if all are folded."""
+        keys = [
+            key_of(turn.turn.id, step_id)
+            for turn in self._turns.values()
+            for step_id in turn.rows
+            if not kind or turn.turn.steps.all[step_id].type == kind
+        ]
+        is_folded = any(not self.transcript.folds.is_folded(key) for key in keys)
+        self._folds.update(self.transcript.folds.fold_all(keys, is_folded=is_folded))
+
+    def fold(self, key: str, *, is_folded: bool) -> None:
+        """Fold or unfold a step, unless the reader did."""
+        if key not in self._folds:
+            self.transcript.folds.fold(key, is_folded)
+
+    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
+        """Say whether a step begins folded."""
+        return self._folds.get(key, is_folded)
+
+    # --- where things are ------------------------------------------------------------------------------
+
+    def placed(self, spot: Spot) -> None:
+        """Note that the next message of the transcript shows ``spot``."""
+        self._spots.append(spot)
+        self._numbers.setdefault(spot, len(self._spots))
+        self._keys[key_of(*spot)] = spot
+
+    def spot(self, number: int) -> Spot:
+        """Return what message ``number`` of the transcript, from 1, shows; ("", "") for none."""
+        return self._spots[number - 1] if 0 < number <= len(self._spots) else ("", "")
+
+    def spot_of(self, key: str) -> Spot:
+        """Return what the message ``key`` of the transcript shows; ("", "") for none."""
+        return self._keys.get(key, ("", ""))
+
+    def whole(self, turn_id: str, step_id: str) -> tuple[str, str] | None:
+        """Return what a step or an attached file is called, and all of its body; None where there is none."""
+        turn = self._state.turns.get(turn_id)
+        if turn is None:
+            return None
+        step = turn.steps.all.get(step_id)
+        if step is not None:
+            if step.type == "text":
+                return None
+            title = texts.step_head(step)[0].replace(APART, " · ", 1)
+            return title, texts.step_body_of(step, shows_all=True)
+        for number, file in enumerate(turn.attachments):
+            if step_id == f"file {number}":
+                return file.name, text_body(file.content, None)
+        return None
+
+    def model_of(self, turn: Turn) -> str:
+        """Return the model that is asked, where the server does not say who speaks; "" for what it keeps."""
+        return self._state.conversation.model if turn.is_local else ""
+
+    def number(self, turn_id: str, step_id: str = "") -> int:
+        """Return which message of the transcript shows that; 0 for none."""
+        return self._numbers.get((turn_id, step_id), 0)
+
+
+class _Turn(StepRows):
+    """One turn in the transcript."""
+
+    __slots__ = ("_ending", "_feed", "_files", "_text", "_title", "turn")
+
+    def __init__(self, feed: ChatFeed, turn: Turn) -> None:
+        super().__init__(feed.transcript)
+        self.turn = turn
+        self._feed = feed
+        self._files: set[str] = set()  # keys of files that have a row
+        self._text: str | None = None  # of a person, as it was given
+        self._title = ""
+        self._ending: str | None = None  # as it was told
+
+    def take(self) -> None:
+        turn = self.turn
+        self._head()
+        if turn.role == "user":
+            self._take_person()
+            return
+        if turn.status == "speaking" and self._ending is not None:  # it is continued
+            self._ending = None
+            self.go_on()
+        self.take_steps(turn.steps)
+        turn.steps.changed.clear()
+        ending = texts.ending(turn)
+        if turn.status != "speaking" and ending != self._ending:
+            self._ending = ending
+            self.end(ending)
+
+    def _head(self) -> None:
+        """Say who speaks; once it is over, how long it took and what it used."""
+        title = texts.turn_title(self.turn, self._feed.model_of(self.turn))
+        if not self._last:
+            self._last = key_of(self.turn.id)
+            self._feed.placed((self.turn.id, ""))
+            self._transcript.turn_opened(self._last, title, color=PEOPLE if self.turn.role == "user" else "")
+        elif title != self._title:
+            self._transcript.turn_titled(key_of(self.turn.id), title)
+        self._title = title
+
+    def _take_person(self) -> None:
+        turn = self.turn
+        key = key_of(turn.id)
+        if turn.text != self._text:
+            self._text = turn.text
+            self._transcript.text_replaced(key, as_typed(turn.text))
+            self._transcript.turn_closed(key)
+        for number, file in enumerate(turn.attachments):
+            row = key_of(turn.id, f"file {number}")
+            if row not in self._files:
+                self._files.add(row)
+                self._feed.placed((turn.id, f"file {number}"))
+                title = f"{say('chat.attached')}{APART}{file.name}"
+                is_folded = self._feed.starts_folded(row, is_folded=True)
+                summary = size(len(file.content.encode(errors="replace")))
+                self._transcript.step_opened(row, title=title, summary=summary, is_folded=is_folded)
+                uncut = partial(text_body, file.content, None)
+                self._transcript.body_later(row, partial(self._file_body, file.content), uncut)
+                self._transcript.turn_closed(row)
+
+    def _file_body(self, content: str) -> str:
+        return text_body(content, texts.limit_of(self._key_now, ascii_only=self._transcript.ascii_only))
+
+    # --- steps -----------------------------------------------------------------------------------------
+
+    @property
+    def is_over(self) -> bool:
+        return self.turn.status != "speaking"
+
+    def key(self, step_id: str = "") -> str:
+        return key_of(self.turn.id, step_id)
+
+    def placed(self, step_id: str) -> None:
+        self._feed.placed((self.turn.id, step_id))
+
+    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
+        return self._feed.starts_folded(key, is_folded=is_folded)
+
+    def fold(self, key: str, *, is_folded: bool) -> None:
+        self._feed.fold(key, is_folded=is_folded)
+
+
+def key_of(turn_id: str, step_id: str = "") -> str:
+    """Return the key of a message; whatever ids a server sends, no two have the same."""
+    return f"{len(turn_id)} {turn_id} {step_id}"

@@ -1,0 +1,84 @@
+"""What a person wrote into the form of a new room: the fields of the call, or what is wrong with which."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agent_tui.config.agent_templates import Template
+from agent_tui.model.events import RoomInfo
+from tui.forms.values import read_value, settings_in
+
+SETTINGS: Final = {name: one for name, one in settings_in(RoomInfo).items() if one.in_new}
+FIRST: Final = ("task", "name", "execution_mode", "max_rounds")  # of the fields
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAgent:
+    """An agent that was written in place."""
+
+    name: str
+    prompt: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The form as it stands: what is in its fields, by their names, and what was chosen beside them."""
+
+    values: Mapping[str, str]
+    templates: Sequence[Template] = ()
+    own: Sequence[OwnAgent] = ()
+    language: str = "en"
+    tools: Collection[str] = ()
+
+    def read(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return what ``RoomsClient.create`` needs, and what is wrong, by field."""
+        fields: dict[str, Any] = {}
+        problems: dict[str, str] = {}
+        for name, setting in SETTINGS.items():
+            try:
+                value = read_value(setting, self.values[name].strip())
+            except ValueError as error:
+                problems[name] = str(error)
+                continue
+            # What is as usual and not among the first is not sent: a server may have its own.
+            if value != setting.default or (name in FIRST and value):
+                fields[name] = value
+        agents = [self._of_template(template) for template in self.templates]
+        agents += [self._of_own(agent) for agent in self.own]
+        if agents:  # else the server chooses
+            fields["agents"] = agents
+        if self.tools:
+            fields["enabled_tools"] = sorted(self.tools)
+        return fields, problems
+
+    @property
+    def _provider(self) -> str:
+        return self.values["provider"]
+
+    @property
+    def _model(self) -> str:
+        return self.values["model"].strip()
+
+    def _of_template(self, template: Template) -> dict[str, str]:
+        name, prompt, _ = template.in_language(self.language)
+        provider = template.provider or self._provider
+        # A model belongs to a provider: one without the other would be another's.
+        model = template.model or (self._model if provider == self._provider else "")
+        return _without_empty(
+            name=name, system_prompt=prompt, color=template.color, model=model, provider_id=provider
+        )
+
+    def _of_own(self, agent: OwnAgent) -> dict[str, str]:
+        return _without_empty(
+            name=agent.name,
+            system_prompt=agent.prompt,
+            model=agent.model or self._model,
+            provider_id=self._provider,
+        )
+
+
+def _without_empty(**fields: str) -> dict[str, str]:
+    return {name: value for name, value in fields.items() if value}

@@ -1,0 +1,135 @@
+"""The tools of a server, each with a mark if it may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
+
+from textual import work
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.inert import inert_line
+from tui.forms.fields import Marking, own
+from tui.link import RoomLink
+from tui.live.texts import told_server
+from tui.screens.words import say
+from widgets.signs import DONE, FAILED, TASK
+
+if TYPE_CHECKING:
+    from agent_tui.clients.records import ToolInfo, ToolServer
+
+MUTED: Final = "$text-muted"
+MAX_NAME_CHARACTERS: Final = 60
+MAX_DESCRIPTION_CHARACTERS: Final = 200
+_PERMISSIONS: Final = {"ask": "chat_form.tools.asks", "read": "chat_form.tools.reads"}
+
+
+class ToolList(Marking):
+    """Lists tools."""
+
+    class Marked(Message):
+        """A person marked a tool, or took its mark away."""
+
+    def __init__(self, marked: Collection[str], *, ascii_only: bool = False) -> None:
+        super().__init__(markup=False, compact=True)
+        self._ascii_only = ascii_only
+        self._tools: list[ToolInfo] = []
+        self._broken: list[ToolServer] = []  # MCP servers that something is wrong with
+        self.marked = set(marked)
+        self._strange: list[str] = sorted(self.marked)  # marked, and not there
+
+    @property
+    def names(self) -> list[str]:
+        """All that are listed, in their order."""
+        return [*(tool.name for tool in self._tools), *self._strange]
+
+    def offer(self, tools: Sequence[ToolInfo], servers: Sequence[ToolServer] = ()) -> None:
+        """List these; what is marked and not among them stays. Below them stands which MCP ``servers`` have
+        no tools, or not all, and why.
+        """
+        self._tools = list(tools)
+        self._broken = [server for server in servers if server.problem]
+        known = {tool.name for tool in tools}
+        self._strange = sorted(self.marked - known)
+        self.show()
+
+    def mark(self, names: Collection[str]) -> None:
+        """Mark these and no others."""
+        self.marked = set(names)
+        self.show()
+
+    def show(self) -> None:
+        """Show every tool as it is marked."""
+        at = self.highlighted
+        self.clear_options()
+        self.add_options(Option(self._content(tool)) for tool in self._tools)
+        self.add_options(
+            Option(self._row(name, "", say("chat_form.tools.unknown"))) for name in self._strange
+        )
+        self.add_options(Option(self._server(server), disabled=True) for server in self._broken)
+        if self.names:
+            self.highlighted = min(at or 0, len(self.names) - 1)
+
+    def _content(self, tool: ToolInfo) -> Content:
+        key = _PERMISSIONS.get(tool.permission)
+        return self._row(tool.name, say(key) if key else "", tool.description)
+
+    def _server(self, server: ToolServer) -> Content:
+        sign = own(f"{FAILED} ", ascii_only=self._ascii_only)
+        return Content.assemble(
+            sign, (inert_line(told_server(server.name, server.problem), MAX_DESCRIPTION_CHARACTERS), MUTED)
+        )
+
+    def _row(self, name: str, permission: str, more: str) -> Content:
+        mark = DONE if name in self.marked else TASK
+        facts = [text for text in (permission, inert_line(more, MAX_DESCRIPTION_CHARACTERS)) if text]
+        sign, dot = (own(text, ascii_only=self._ascii_only) for text in (f"{mark} ", " · "))
+        rest = "".join(f"{dot}{text}" for text in facts)
+        return Content.assemble(sign, inert_line(name, MAX_NAME_CHARACTERS), (rest, MUTED))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Mark it, or take its mark away."""
+        event.stop()
+        self.marked ^= {self.names[event.option_index]}
+        self.show()
+        self.post_message(self.Marked())
+
+
+class RoomTools(Widget):
+    """The tools of a server, those with a mark for the room's agents; or why there are none."""
+
+    DEFAULT_CSS = "RoomTools { height: auto; width: 1fr; }"
+
+    def __init__(self, marked: Collection[str], link: RoomLink, *, ascii_only: bool) -> None:
+        super().__init__()
+        self._link = link
+        self._label = Static(say("settings.tools"), classes="label", id="of-tools", markup=False)
+        self._listed = ToolList(marked, ascii_only=ascii_only)
+
+    def compose(self) -> ComposeResult:
+        yield self._label
+        yield self._listed
+
+    @property
+    def marked(self) -> set[str]:
+        """The names of those that may be used."""
+        return self._listed.marked
+
+    def on_mount(self) -> None:
+        """Show what is marked, until it is known what there is."""
+        self._listed.show()
+        self._look()
+
+    @work(exclusive=True)
+    async def _look(self) -> None:
+        try:
+            self._listed.offer(*await (await self._link.client()).backend.tools())
+        except AgentTuiError as error:
+            self._listed.disabled = True
+            self._label.update(f"{say('settings.tools')}: {inert_line(error.title, 100)}")

@@ -1,0 +1,127 @@
+"""Settings as fields of a form, and what was typed into these as the wire wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from agent_tui.model.records import WORDS
+from agent_tui.model.settings import Setting, settings_of
+from tui.forms.fields import Choice, Field, Line
+from tui.forms.form import Form
+from tui.screens.words import ENGLISH, count, say
+from widgets.composer import Composer
+
+MAX_DIGITS: Final = 12
+FLAGS: Final[Mapping[str, bool | None]] = {"own": None, "off": False, "on": True}
+
+
+def settings_in(record: type) -> dict[str, Setting]:
+    """Return the settings of ``record`` that a form has a field for; tools have a list of their own."""
+    known = settings_of(record).items()
+    return {name: setting for name, setting in known if setting.in_form and setting.type is not tuple}
+
+
+def setting_field(
+    setting: Setting, value: Any, *, ascii_only: bool, name: str = "", words: str = "setting"
+) -> Field:
+    """Return the field of a setting with its ``value``; ``name`` is the field's, if not that on the wire.
+    ``words`` begins the keys of words that are not those of all settings. A long text has to be put in when
+    the field is there.
+    """
+    name = name or setting.name
+
+    def word(more: str = "") -> str:
+        key = f"{setting.name}{more}"
+        return ENGLISH.get(f"{words}.{key}") or say(f"setting.{key}")
+
+    inner: Line | Choice | Composer
+    if setting.most == WORDS:
+        inner = Composer(id=name, may_be_empty=True)
+    elif options := setting.choices or (FLAGS if setting.type is bool else ()):
+        texts = [(option, word(f".{option}")) for option in options]
+        inner = Choice(texts, shown(setting, value), id=name, ascii_only=ascii_only)
+    else:
+        empty = ENGLISH.get(f"setting.{setting.name}.empty", "")
+        inner = Line(shown(setting, value), placeholder=empty, id=name)
+    return Field(name, word(), inner, setting)
+
+
+def shown(setting: Setting, value: Any) -> str:
+    """Return a value as it stands in a field; nothing for none."""
+    if setting.type is bool:
+        return next(name for name, flag in FLAGS.items() if flag is value)
+    if value is None or (not value and not setting.nullable):
+        return ""
+    return f"{value:g}" if setting.type is float else str(value)
+
+
+def read_changed(
+    form: Form[Any], least: Mapping[str, int] | None = None
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what is different in the fields of settings, by the wire's names, and what is wrong, by field.
+
+    What was not touched is left out: what is shown of it is harmless, and may differ from what it is.
+    """
+    said: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    for field in form.touched:
+        if (setting := field.setting) is not None and setting.type is not tuple:
+            try:
+                said[setting.name] = read_value(
+                    setting, field.value.strip(), (least or {}).get(setting.name, 0)
+                )
+            except ValueError as error:
+                problems[field.about] = str(error)
+    return said, problems
+
+
+def read_value(setting: Setting, text: str, least: int = 0) -> Any:
+    """Return the value of a setting; a whole number is ``least`` or more.
+
+    Raises ``ValueError`` with a sentence for a person.
+    """
+    if setting.type is bool:
+        return FLAGS[text]
+    if setting.type is str:
+        if not text and (needed := ENGLISH.get(f"setting.{setting.name}.needed")):
+            raise ValueError(needed)
+        return folder_of(text) if text and setting.is_folder else text
+    if not text and setting.least == 0:
+        return setting.default
+    return _whole(setting, text, least) if setting.type is int else _amount(setting, text)
+
+
+def _whole(setting: Setting, text: str, least: int) -> int:
+    digits = text.replace(",", "").replace(" ", "").replace("_", "")
+    is_number = digits.isascii() and digits.isdecimal() and len(digits) <= MAX_DIGITS
+    least, most = max(int(setting.least), least), int(setting.most)
+    key = f"setting.{setting.name}.{'wrong' if least == setting.least else 'range'}"
+    if is_number and (
+        key not in ENGLISH or least <= int(digits) <= most
+    ):  # else the server says what it takes
+        return int(digits)
+    raise ValueError(say(key if key in ENGLISH else "settings.whole_number", least=least, most=count(most)))
+
+
+def _amount(setting: Setting, text: str) -> float:
+    try:
+        amount = float(text.lstrip("$").replace(",", "."))
+    except ValueError:
+        amount = -1.0
+    if not setting.least <= amount <= setting.most:  # nan is neither
+        key = f"setting.{setting.name}.wrong"
+        raise ValueError(say(key if key in ENGLISH else "settings.amount"))
+    return amount
+
+
+def folder_of(text: str) -> str:
+    """Return a folder by its whole path, "~" written out. Raises ``ValueError`` as ``read_value`` does."""
+    try:
+        folder = Path(text).expanduser()
+    except RuntimeError:  # nobody is called so
+        folder = Path(text)
+    if not folder.is_absolute():
+        raise ValueError(say("setting.workspace.wrong", root=Path.cwd().anchor))
+    return str(folder)

@@ -1,0 +1,117 @@
+"""The chats of a server: open, begin, search, set, put away and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import ClassVar, Final
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from agent_tui.clients.records import Hit
+from agent_tui.model.events import ConversationInfo
+from tui.first_chat import NEW
+from tui.forms.chat import ConversationForm
+from tui.link import ChatLink
+from tui.lists.chats_acts import ConversationActs
+from tui.lists.chats_feed import ConversationsFeed
+from tui.lists.chats_texts import CHATS, HINTS
+from tui.lists.listing import Listing
+from tui.lists.screen import ListScreen, keys_of
+
+SEARCHES: Final = "/"  # typed first into the line that filters: search instead
+
+
+class ConversationsScreen(ListScreen[ConversationInfo]):
+    """The list of chats."""
+
+    KIND = "chats"
+    RENAMES = "title"
+    HINTS = HINTS
+    NEEDS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **ListScreen.NEEDS,
+        "settings": ("change",),
+        "search": ("search",),
+    }
+    OF_ONE = ListScreen.OF_ONE | {"settings"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open the chat", id="chats.open"),
+        Binding("n", "new", "Begin a chat", id="chats.new"),
+        Binding("s", "search", "Search in all rooms and chats", id="chats.search"),
+        Binding("e,ctrl+o", "settings", "Settings of the chat", id="chats.settings"),
+        *keys_of("chat", "Give the chat another title"),
+    ]
+    acts: ConversationActs
+    _link: ChatLink
+
+    class Opened(Message):
+        """A chat was chosen, maybe at one of its messages."""
+
+        def __init__(self, conversation_id: str, message_id: str = "") -> None:
+            super().__init__()
+            self.conversation_id = conversation_id
+            self.message_id = message_id
+
+    def __init__(self, link: ChatLink, chats: Iterable[ConversationInfo] = (), *, ascii_only: bool) -> None:
+        """``chats`` are the ones known already."""
+        listing = Listing(CHATS, chats)
+        acts = ConversationActs(link, listing, changed=self.show_all, tell=self.tell)
+        super().__init__(link, listing, acts, ConversationsFeed(link), ascii_only=ascii_only)
+
+    def action_open(self) -> None:
+        """Open the chat under the cursor."""
+        chat = self.one_for("open")
+        if chat is not None:
+            self.do(self._open(chat.id))
+
+    async def _open(self, conversation_id: str, message_id: str = "") -> None:
+        if message_id:
+            await self.acts.show_branch(conversation_id, message_id)
+        self.post_message(self.Opened(conversation_id, message_id))
+        await self.deletions.settle()
+
+    def action_new(self) -> None:
+        """Begin a chat, which is stored with its first question."""
+        if self.can("new"):
+            self.do(self._open(NEW))
+
+    def go_to_chat(self, chat: ConversationInfo) -> None:
+        """Put the cursor on a chat, a new one too; nothing happens for one that is not stored."""
+        if chat.id != NEW:
+            if self.listing.get(chat.id) is None:
+                self.acts.seen(chat)
+                self.show_all()
+            self._list.go_to(chat.id)
+
+    def action_settings(self) -> None:
+        """Change what holds for the chat under the cursor."""
+        chat = self.one_for("settings")
+        if chat is not None:
+            change = partial(self.acts.change_now, chat.id)
+            form = ConversationForm(chat, self._link, change, self._changed, ascii_only=self._ascii_only)
+            self.app.push_screen(form)
+
+    def _changed(self, chat: ConversationInfo) -> None:
+        self.acts.seen(chat)
+        self.show_all()
+
+    # --- searching -----------------------------------------------------------------------------------------
+
+    def look_for(self, words: str) -> None:
+        """List what has these words; search instead where the first sign says so."""
+        if words == SEARCHES:
+            self._close_filter(keep=False)
+            self.action_search()
+        else:
+            super().look_for(words)
+
+    def action_search(self) -> None:
+        """Search in all rooms and chats."""
+        if self.can("search"):
+            self.post_message(self.Searches(self.listing.needle))
+
+    def open_found(self, hit: Hit) -> None:
+        """Open a chat where a search found something."""
+        self._list.go_to(hit.conversation_id)
+        self.do(self._open(hit.conversation_id, hit.message_id))

@@ -1,0 +1,100 @@
+"""The chats of a list: what a row says at every width, and what they are sorted and found by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from agent_tui.model.events import ConversationInfo
+from agent_tui.model.inert import inert_line
+from tui.lists.listing import MAX_NAME_CHARACTERS, Kind
+from tui.lists.texts import (
+    MAX_WORDS_CHARACTERS,
+    NO_MARK,
+    Form,
+    Head,
+    Hint,
+    Mark,
+    Piece,
+    Use,
+    put_away,
+    row_of,
+)
+from tui.live import signs
+from tui.live.texts import why_cut
+from tui.screens.words import say
+from widgets.painter import cropped
+
+MAX_MODEL_CHARACTERS: Final = 40
+MODEL_CELLS: Final = (16, 12, 0, 0)  # of the model, by how wide a row is
+
+
+def title_of(chat: ConversationInfo) -> str:
+    """Return what a chat is called in one harmless line; "" for one that has no title yet."""
+    return inert_line(chat.title, MAX_NAME_CHARACTERS)
+
+
+def words_of(chat: ConversationInfo) -> Iterable[str]:
+    """Return its title, which model speaks, and its state as it is shown."""
+    title, model = chat.title or say("chat.untitled"), chat.model or say("chat.model.default")
+    return (title, model, state(chat, NO_MARK).text)
+
+
+def rank_of(chat: ConversationInfo) -> int:
+    """Return where its status stands: what waits for a person comes first, what is at rest last."""
+    states = (chat.asks, chat.status == "running", bool(chat.error), bool(chat.interrupted))
+    return states.index(True) if True in states else len(states)
+
+
+def row(chat: ConversationInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
+    """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
+    head = Head(
+        sign(chat),
+        title_of(chat) or say("chat.untitled"),
+        is_bad=bool(chat.error) and chat.status != "running",
+        is_quiet=mark.is_deleted or chat.archived,
+    )
+    model = inert_line(chat.model, MAX_MODEL_CHARACTERS) or say("chat.model.default")
+    told = [state(chat, mark)]
+    return row_of(shape, head, cropped(model, max(1, shape.extra)), told, Use(chat.tokens, chat.cost, age))
+
+
+def sign(chat: ConversationInfo) -> str:
+    """Return the sign of what goes on in a chat, or of how its newest answer ended."""
+    if chat.status == "running":
+        return signs.PAUSED if chat.asks else signs.SPEAKING
+    if chat.error:
+        return signs.FAILED
+    if chat.interrupted:
+        return signs.CUT
+    return signs.DONE if chat.last_words else signs.WAITING
+
+
+def state(chat: ConversationInfo, mark: Mark) -> Piece:
+    """Say what goes on in a chat, how its newest answer ended, or its last words."""
+    if away := put_away(mark, is_archived=chat.archived):
+        return away
+    if chat.status == "running":
+        return Piece(say("chat.asks" if chat.asks else "chat.answering"), "strong" if chat.asks else "plain")
+    if chat.error:
+        return Piece(inert_line(chat.error, MAX_WORDS_CHARACTERS), "failed")
+    if chat.interrupted:
+        return Piece(why_cut(chat.interrupted))
+    words = inert_line(chat.last_words, MAX_WORDS_CHARACTERS)
+    return Piece(say("list.words", words=words) if words else say("chats.idle"), "dim")
+
+
+CHATS: Final = Kind(title_of, words_of, rank_of, MODEL_CELLS, row)
+
+HINTS: Final = (
+    Hint("chats.open", "open", 0),
+    Hint("chats.new", "new", 1),
+    Hint("chats.search", "search", 2),
+    Hint("chats.delete", "delete", 4),
+    Hint("chats.undo", "undo", 3),
+    Hint("chats.settings", "settings", 5),
+    Hint("chats.archive", "archive", 8),
+    Hint("app.lists", "rooms", 7),
+    Hint("app.help", "help", 2),
+    Hint("app.quit.quick", "quit", 6),
+)

@@ -1,0 +1,205 @@
+"""Which of many are listed and in which order: what a list knows, without a screen.
+
+One that changed costs its own place, however many there are: two searches in a sorted list.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, Generic, Literal, Protocol, TypeVar
+
+from tui.lists.texts import Form, Mark, Piece, moment_of
+
+SortKey = Literal["activity", "name", "status", "tokens", "cost"]
+SORT_KEYS: Final[tuple[SortKey, ...]] = ("activity", "name", "status", "tokens", "cost")
+MAX_NAME_CHARACTERS: Final = 200
+Place = tuple[float, float, str, str]
+"""What one is sorted by; the id comes last, so that no two are the same."""
+
+
+class Listable(Protocol):
+    """What a list needs to know of a room or a chat."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def archived(self) -> bool: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def cost(self) -> float | None: ...
+    @property
+    def last_event_id(self) -> int: ...
+    @property
+    def created_at(self) -> str: ...
+    @property
+    def updated_at(self) -> str: ...
+
+
+T = TypeVar("T", bound=Listable)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """What the lists of rooms and of chats differ in, one row at a time."""
+
+    name_of: Callable[[T], str]  # what one is called, in one harmless line
+    words_of: Callable[[T], Iterable[str]]  # what is looked through when some words are wanted
+    rank_of: Callable[[T], int]  # where its status stands when they are sorted by that
+    extra_cells: tuple[int, int, int, int]  # of the column after the name, see ``form_of``
+    row: Callable[[T, Form, str, Mark], list[Piece]]  # what it says, given how long ago it was active
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[T]):
+    """One in its place."""
+
+    item: T
+    place: Place
+    moment: float  # of its last activity, in seconds since 1970
+    is_listed: bool
+
+
+class Listing(Generic[T]):
+    """Many in order, as far as they fit what is asked for."""
+
+    def __init__(self, kind: Kind[T], items: Iterable[T] = ()) -> None:
+        self.kind = kind
+        self._entries: dict[str, Entry[T]] = {}
+        self._order: list[Place] = []
+        self._sort: SortKey = "activity"
+        self._needle = ""
+        self._shows_archived = False
+        self._running = 0
+        self._total = 0
+        self.sorted_places = 0  # places that were found so far: what changes cost
+        self.replace(items)
+
+    # --- what is known ---
+
+    def __len__(self) -> int:
+        """How many are listed."""
+        return len(self._order)
+
+    def __getitem__(self, index: int) -> Entry[T]:
+        """The one in one place of the list."""
+        return self._entries[self._order[index][-1]]
+
+    def get(self, item_id: str) -> T | None:
+        """Return one, listed or not."""
+        entry = self._entries.get(item_id)
+        return entry.item if entry is not None else None
+
+    def index_of(self, item_id: str) -> int | None:
+        """Return where one is listed, if it is."""
+        entry = self._entries.get(item_id)
+        return bisect_left(self._order, entry.place) if entry is not None and entry.is_listed else None
+
+    @property
+    def running(self) -> int:
+        """How many run, archived ones not counted unless they are shown."""
+        return self._running
+
+    @property
+    def total(self) -> int:
+        """How many there are, whatever is looked for; archived ones only if they are shown."""
+        return self._total
+
+    @property
+    def items(self) -> list[T]:
+        """All that are known, in no order."""
+        return [entry.item for entry in self._entries.values()]
+
+    @property
+    def sort(self) -> SortKey:
+        """What they are sorted by."""
+        return self._sort
+
+    @property
+    def needle(self) -> str:
+        """What is looked for; "" lists all."""
+        return self._needle
+
+    @property
+    def shows_archived(self) -> bool:
+        """Whether archived ones are listed too."""
+        return self._shows_archived
+
+    # --- what happens ---
+
+    def replace(self, items: Iterable[T]) -> None:
+        """Take ``items`` for all there are."""
+        self._entries = {}
+        for item in items:
+            self._entries[item.id] = self._entry(item)
+        self._list()
+
+    def put(self, item: T) -> None:
+        """Take one as it is now, a new one too."""
+        self.remove(item.id)
+        entry = self._entries[item.id] = self._entry(item)
+        self._count(entry, 1)
+        if entry.is_listed:
+            insort(self._order, entry.place)
+            self.sorted_places += 1
+
+    def remove(self, item_id: str) -> None:
+        """It is gone."""
+        index = self.index_of(item_id)
+        if index is not None:
+            del self._order[index]
+            self.sorted_places += 1
+        entry = self._entries.pop(item_id, None)
+        if entry is not None:
+            self._count(entry, -1)
+
+    def arrange(
+        self, *, sort: SortKey | None = None, needle: str | None = None, archived: bool | None = None
+    ) -> None:
+        """Sort or choose by something else; what is not given stays."""
+        self._sort = self._sort if sort is None else sort
+        self._needle = self._needle if needle is None else needle.strip().casefold()
+        self._shows_archived = self._shows_archived if archived is None else archived
+        self._entries = {item_id: self._entry(entry.item) for item_id, entry in self._entries.items()}
+        self._list()
+
+    def _count(self, entry: Entry[T], step: int) -> None:
+        if self._shows_archived or not entry.item.archived:
+            self._total += step
+            self._running += step * (entry.item.status == "running")
+
+    def _list(self) -> None:
+        self._running = self._total = 0
+        for entry in self._entries.values():
+            self._count(entry, 1)
+        self._order = sorted(entry.place for entry in self._entries.values() if entry.is_listed)
+        self.sorted_places += len(self._order)
+
+    def _entry(self, item: T) -> Entry[T]:
+        moment = moment_of(item.updated_at)
+        is_listed = (self._shows_archived or not item.archived) and self._fits(item)
+        return Entry(item, self._place(item, moment), moment, is_listed)
+
+    def _fits(self, item: T) -> bool:
+        return not self._needle or any(self._needle in word.casefold() for word in self.kind.words_of(item))
+
+    def _place(self, item: T, moment: float) -> Place:
+        """Return where one belongs. Those that run are all active now: they keep their order, so that they
+        do not change places with every word.
+        """
+        recent = -moment_of(item.created_at) if item.status == "running" else -moment
+        match self._sort:
+            case "activity":
+                return (0.0 if item.status == "running" else 1.0, recent, "", item.id)
+            case "name":
+                return (0.0, 0.0, self.kind.name_of(item).casefold(), item.id)
+            case "status":
+                return (float(self.kind.rank_of(item)), recent, "", item.id)
+            case "tokens":
+                return (-float(item.tokens), recent, "", item.id)
+            case "cost":
+                return (-(item.cost or 0.0), recent, "", item.id)

@@ -1,0 +1,117 @@
+"""The rooms of a server, live: open, make, pause, change and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from agent_tui.clients.records import Hit
+from agent_tui.model.events import RoomInfo
+from tui.forms.new_room import Made, NewRoomScreen
+from tui.link import RoomLink
+from tui.lists.listing import Listing
+from tui.lists.rooms_acts import RoomActs
+from tui.lists.rooms_feed import RoomsFeed
+from tui.lists.rooms_texts import HINTS, ROOMS
+from tui.lists.screen import ListScreen, keys_of
+
+
+class RoomsScreen(ListScreen[RoomInfo]):
+    """The list of rooms."""
+
+    KIND = "rooms"
+    RENAMES = "name"
+    HINTS = HINTS
+    NEEDS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **ListScreen.NEEDS,
+        "duplicate": ("create",),
+        "pause": ("pause", "resume"),
+        "pause_all": ("pause", "resume"),
+    }
+    OF_ONE = ListScreen.OF_ONE | {"pause", "duplicate"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open the room", id="rooms.open"),
+        Binding("n", "new", "Make a room", id="rooms.new"),
+        Binding("s", "search", "Search in all rooms and chats", id="rooms.search"),
+        Binding("p", "pause", "Pause or resume the room of this row", id="rooms.pause"),
+        Binding("P", "pause_all", "Pause all rooms, or resume them", id="rooms.pause_all"),
+        Binding("c", "duplicate", "Make a room like this one", id="rooms.duplicate"),
+        *keys_of("room", "Rename the room"),
+    ]
+    acts: RoomActs
+    _link: RoomLink
+
+    class Opened(Message):
+        """A room was chosen, or a message in it; ``start`` when it is new and shall begin at once."""
+
+        def __init__(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
+            super().__init__()
+            self.room_id = room_id
+            self.message_id = message_id
+            self.start = start
+
+    def __init__(self, link: RoomLink, rooms: Iterable[RoomInfo] = (), *, ascii_only: bool) -> None:
+        """``rooms`` are the ones known already."""
+        listing = Listing(ROOMS, rooms)
+        acts = RoomActs(link, listing, changed=self.show_all, tell=self.tell)
+        super().__init__(link, listing, acts, RoomsFeed(link), ascii_only=ascii_only)
+
+    # --- what can be done ------------------------------------------------------------------------------
+
+    def action_open(self) -> None:
+        """Open the room under the cursor."""
+        room = self.one_for("open")
+        if room is not None:
+            self._open(room.id)
+
+    def _open(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
+        self.do(self.deletions.settle())
+        self.post_message(self.Opened(room_id, message_id, start=start))
+
+    def action_search(self) -> None:
+        """Search in all rooms and chats."""
+        self.post_message(self.Searches(self.listing.needle))
+
+    def open_found(self, hit: Hit) -> None:
+        """Open a room where a search found something."""
+        self._list.go_to(hit.conversation_id)
+        self._open(hit.conversation_id, hit.message_id)
+
+    def action_new(self) -> None:
+        """Make a room."""
+        if self.can("new"):
+            self.app.push_screen(NewRoomScreen(self._link, ascii_only=self._ascii_only), self._made)
+
+    def _made(self, made: Made | None) -> None:
+        if made is None:
+            return
+        self.acts.seen(made.room)
+        self._list.go_to(made.room.id)
+        self.show_all()
+        if made.start:
+            self._open(made.room.id, start=True)
+
+    def action_pause(self) -> None:
+        """Pause or resume the room under the cursor."""
+        room = self.one_for("pause")
+        if room is not None:
+            self.do(self.acts.pause_or_resume(room))
+
+    def action_pause_all(self) -> None:
+        """Pause all rooms, or resume them."""
+        if self.can("pause_all"):
+            self.do(self.acts.pause_or_resume_all())
+
+    def action_duplicate(self) -> None:
+        """Make a room like the one under the cursor."""
+        room = self.one_for("duplicate")
+        if room is not None:
+            self.do(self._duplicate(room))
+
+    async def _duplicate(self, room: RoomInfo) -> None:
+        copy = await self.acts.duplicate(room)
+        if copy is not None:
+            self._list.go_to(copy.id)

@@ -1,0 +1,111 @@
+"""What the list of rooms asks of the server, and what is known of that until the answer is seen."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.settings import settings_of
+from tui.lists.acts import ListActs
+from tui.lists.rooms_texts import name_of
+from tui.room.starting import start_room
+from tui.screens.words import count, say
+
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import RoomsClient  # noqa: F401 - named in quotes below
+
+AT_ONCE: Final = 8  # calls under way at the same time
+_COPY: Final = re.compile(r" \(copy(?: \d+)?\)$")
+
+
+class RoomActs(ListActs["RoomsClient", RoomInfo]):
+    """Asks for changes of rooms."""
+
+    _paused_by_us: frozenset[str] = frozenset()  # by the last "pause all"
+
+    # --- pausing ---
+
+    async def pause_or_resume(self, room: RoomInfo) -> None:
+        """Pause a room that runs; let any other go on."""
+        if room.id in self.marks:
+            return  # asked already, or deleted
+        match room.status:
+            case "running":
+                await self._ask(room.id, "pausing", lambda client: client.pause(room.id))
+            case "paused":
+                await self._ask(room.id, "resuming", lambda client: client.resume(room.id))
+            case "completed":
+                self._tell(say("list.completed"), False)
+            case _:
+                await self._ask(room.id, "starting", lambda client: start_room(client, room.id))
+
+    async def pause_or_resume_all(self) -> None:
+        """Pause all rooms that run; where none does, let those go on that were paused this way, else all that
+        are paused and may go on.
+        """
+        rooms = [room for room in self._listing.items if room.id not in self.marks and not room.archived]
+        chosen = [room for room in rooms if room.status == "running"]
+        is_pause = bool(chosen)
+        if is_pause:
+            self._paused_by_us = frozenset(room.id for room in chosen)
+        else:
+            paused = [room for room in rooms if room.status == "paused" and room.interrupted != "budget"]
+            chosen = [room for room in paused if room.id in self._paused_by_us] or paused
+        if not chosen:
+            self._tell(say("list.all.none"), False)
+            return
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def one(room: RoomInfo) -> bool:
+            async with gate:
+                if is_pause:
+                    return await self._ask(room.id, "pausing", lambda client: client.pause(room.id))
+                return await self._ask(room.id, "resuming", lambda client: client.resume(room.id))
+
+        done = sum(await asyncio.gather(*map(one, chosen)))
+        key = "list.all.paused" if is_pause else "list.all.resumed"
+        if done:
+            self._tell(say(f"{key}.one" if done == 1 else key, count=count(done)), False)
+
+    # --- changing ---
+
+    async def duplicate(self, room: RoomInfo) -> RoomInfo | None:
+        """Make a room like ``room`` that was never started; return it."""
+        return await self._make(self._copy(room))
+
+    async def _copy(self, room: RoomInfo) -> RoomInfo:
+        client = await self._link.client()
+        whole = await client.show(room.id)
+        taken = {name_of(room) for room in self._listing.items}
+        return await client.create(whole.task, **copied_fields(whole, taken))
+
+
+def copied_fields(room: RoomInfo, taken: Collection[str] = ()) -> dict[str, Any]:
+    """Return what ``RoomsClient.create`` needs for a room like this one, without what says nothing; its
+    name is none of those that are ``taken``.
+    """
+    agents = [
+        {name: value for name in settings_of(AgentInfo) if (value := getattr(agent, name))}
+        for agent in sorted(room.agents, key=lambda agent: agent.turn_order)
+    ]
+    told = (
+        setting.name for setting in settings_of(RoomInfo).values() if setting.in_new and not setting.empty
+    )
+    fields = {name: value for name in told if (value := getattr(room, name))}
+    return {
+        "name": _free_name(name_of(room), taken),
+        **fields,
+        **({"agents": agents} if agents else {}),
+    }
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """Return "Plan (copy)" for "Plan" and for its copies, or the first "Plan (copy 2)" that is free."""
+    original = _COPY.sub("", name)
+    numbered = (say("list.copy.number", name=original, number=number) for number in itertools.count(2))
+    tries = itertools.chain((say("list.copy", name=original),), numbered)
+    return next(tried for tried in tries if tried not in taken)

@@ -1,0 +1,191 @@
+"""The rooms of a list: what a row says at every width, and what they are sorted and found by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rich.cells import cell_len
+
+from agent_tui.model.events import AgentInfo, RoomInfo
+from agent_tui.model.inert import inert_line
+from tui.lists.listing import MAX_NAME_CHARACTERS, Kind
+from tui.lists.texts import (
+    MAX_WORDS_CHARACTERS,
+    NO_MARK,
+    Form,
+    Head,
+    Hint,
+    Mark,
+    Piece,
+    Use,
+    put_away,
+    row_of,
+)
+from tui.live import signs
+from tui.screens.words import say
+from widgets.painter import cropped
+
+MAX_AGENT_CHARACTERS: Final = 24
+ROUND_CELLS: Final = (10, 5, 5, 5)  # of the round, by how wide a row is
+STATE_CELLS: Final = 200  # of the state, where it is looked through
+MAX_AGENTS: Final = 32  # more are never named in one row
+_SIGNS: Final = {
+    "running": signs.SPEAKING,
+    "paused": signs.PAUSED,
+    "completed": signs.DONE,
+    "error": signs.FAILED,
+}
+_STATUS_ORDER: Final = {"running": 0, "error": 1, "paused": 2, "idle": 3, "completed": 4}
+_AGENT_SIGNS: Final = {
+    "speaking": signs.SPEAKING,
+    "streaming": signs.SPEAKING,
+    "thinking": signs.THINKING,
+    "said": signs.DONE,
+    "completed": signs.DONE,
+    "cut": signs.CUT,
+    "skipped": signs.CUT,
+    "failed": signs.FAILED,
+}
+
+
+def name_of(room: RoomInfo) -> str:
+    """Return what a room is called in one harmless line: its name, or what it is about."""
+    return inert_line(room.name, MAX_NAME_CHARACTERS) or inert_line(room.task, MAX_NAME_CHARACTERS)
+
+
+def words_of(room: RoomInfo) -> Iterable[str]:
+    """Return its name, its task, who is in it, and its state: in the protocol's word and as it is shown."""
+    shown = "".join(piece.text for piece in state(room, NO_MARK, STATE_CELLS))
+    about = (room.status, round_text(room, ROUND_CELLS[0]), shown)
+    return (room.name, room.task, *about, *(agent.name for agent in room.agents))
+
+
+def rank_of(room: RoomInfo) -> int:
+    """Return where its status stands: what runs comes first, what is done last."""
+    return _STATUS_ORDER.get(room.status, len(_STATUS_ORDER))
+
+
+def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
+    """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
+    head = Head(
+        signs.PAUSED if room.asks else _SIGNS.get(room.status, signs.WAITING),
+        name_of(room) or say("room.untitled"),
+        is_bad=room.status == "error",
+        is_quiet=mark.is_deleted or room.archived,
+    )
+    extra, told = round_text(room, shape.extra), state(room, mark, shape.state)
+    return row_of(shape, head, extra, told, Use(room.tokens, room.cost, age))
+
+
+def state(room: RoomInfo, mark: Mark, cells: int) -> list[Piece]:
+    """Say what goes on in a room: what was asked of it, who speaks, why it stands still, the last words."""
+    if mark.asked:
+        return [Piece(say(f"room.{mark.asked}"))]
+    if away := put_away(mark, is_archived=room.archived):
+        return [away]
+    match room.status:
+        case "running" if room.asks:
+            return [Piece(say("chat.asks"), "strong")]
+        case "running":
+            return agents(room.agents[:MAX_AGENTS], cells) or [Piece(say("room.live"))]
+        case "paused":
+            return [Piece(pause_text(room))]
+        case "error":
+            return [Piece(_failure(room), "failed")]
+        case _:
+            return _last_words(room)
+
+
+def pause_text(room: RoomInfo) -> str:
+    """Say why a room stands still: who was cut, or what stopped it."""
+    reason = inert_line(room.interrupted, MAX_AGENT_CHARACTERS)
+    if reason == "budget":
+        return say("list.paused.budget")
+    if reason == "error":
+        return say("list.paused.error", failure=_failure(room))
+    cut = [agent for agent in room.agents if agent.status == "cut"]
+    known = reason if reason in ("crash", "handover", "unwatched") else "pause"
+    if len(cut) == 1:
+        return f"{_agent_name(cut[0])} {say(f'cut.{known}')}"
+    return say("room.paused") if known == "pause" else say(f"room.paused.{known}")
+
+
+def _failure(room: RoomInfo) -> str:
+    failed = next((_agent_name(agent) for agent in room.agents if agent.status == "failed"), "")
+    words = inert_line(room.last_words, MAX_WORDS_CHARACTERS)
+    who = failed or inert_line(room.last_speaker, MAX_AGENT_CHARACTERS)
+    if failed and room.last_speaker != failed:
+        words = ""  # somebody else's
+    if who and words:
+        return f"{who}: {words}"
+    return words or f"{who} {say('agent.failed')}".strip()
+
+
+def _last_words(room: RoomInfo) -> list[Piece]:
+    words = inert_line(room.last_words, MAX_WORDS_CHARACTERS)
+    if not words:
+        return [Piece(say("list.idle"), "dim")] if room.status == "idle" else []
+    return [Piece(say("list.words", words=words), "dim")]
+
+
+def agents(all_agents: tuple[AgentInfo, ...], cells: int) -> list[Piece]:
+    """Return names with the signs of what they do, as many as fit, and how many more there are."""
+    pieces: list[Piece] = []
+    used = 0
+    for index, agent in enumerate(all_agents):
+        name = _agent_name(agent)
+        rest = len(all_agents) - index - 1
+        reserve = cell_len(f" +{rest}") if rest else 0
+        wanted = bool(pieces) + cell_len(name) + 2
+        if used + wanted + reserve > cells:
+            if not pieces:
+                return [
+                    Piece(cropped(name, max(1, cells - 2)), "agent", agent),
+                    Piece(f" {_agent_sign(agent)}"),
+                ]
+            pieces.append(Piece(f" +{rest + 1}", "dim"))
+            break
+        if pieces:
+            pieces.append(Piece(" "))
+        is_failure = agent.status == "failed"
+        pieces += [
+            Piece(name, "agent", agent),
+            Piece(f" {_agent_sign(agent)}", "failed" if is_failure else "plain"),
+        ]
+        used += wanted
+    return pieces
+
+
+def _agent_name(agent: AgentInfo) -> str:
+    return inert_line(agent.name, MAX_AGENT_CHARACTERS) or inert_line(agent.id, MAX_AGENT_CHARACTERS)
+
+
+def _agent_sign(agent: AgentInfo) -> str:
+    return _AGENT_SIGNS.get(agent.status, signs.WAITING)
+
+
+def round_text(room: RoomInfo, cells: int) -> str:
+    """Return "round 2/3", "done 3/3" or, where that is too long, "2/3"."""
+    short = f"{room.current_round}/{room.max_rounds}"
+    word = "list.done" if room.status == "completed" else "rooms.round"
+    long = say(word, round=room.current_round, most=room.max_rounds)
+    return long if cell_len(long) <= cells else short
+
+
+ROOMS: Final = Kind(name_of, words_of, rank_of, ROUND_CELLS, row)
+
+HINTS: Final = (
+    Hint("rooms.open", "open", 0),
+    Hint("rooms.new", "new", 1),
+    Hint("rooms.pause", "pause", 2),
+    Hint("rooms.search", "search", 5),
+    Hint("rooms.pause_all", "all", 6),
+    Hint("rooms.delete", "delete", 4),
+    Hint("rooms.undo", "undo", 3),
+    Hint("rooms.sort", "sort", 8),
+    Hint("rooms.archive", "archive", 9),
+    Hint("app.lists", "chats", 10),
+    Hint("app.help", "help", 2),
+    Hint("app.quit.quick", "quit", 6),
+)

@@ -1,0 +1,261 @@
+"""The rows of a list: one widget that draws those in sight and no others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import ClassVar, Final, Generic, NamedTuple
+
+from rich.color import Color as RichColor
+from rich.style import Style
+from textual import events
+from textual.color import Color
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from agent_tui.model.events import AgentInfo
+from agent_tui.model.inert import inert_line
+from tui.lists.listing import Listing, T
+from tui.lists.texts import NO_MARK, Form, Mark, Piece, age_text, form_of
+from widgets.color import ground_of, readable
+from widgets.ink import DIM, FAILED, PLAIN, STRONG
+from widgets.layout import Line, strips_in
+from widgets.painter import Look, Painter
+
+CURSOR: Final = "▸ "
+NO_CURSOR: Final = "  "
+WHEEL_ROWS: Final = 3
+_INKS: Final = {"plain": PLAIN, "strong": STRONG, "dim": DIM, "failed": FAILED, "agent": PLAIN}
+
+
+class _Seen(NamedTuple, Generic[T]):
+    """What a row shows, with its look: the same again is not painted again."""
+
+    item: T
+    mark: Mark
+    age: str
+    is_cursor: bool
+    form: Form
+
+
+class RowList(Widget, Generic[T], can_focus=True):
+    """Draws a ``Listing`` with a cursor. The cursor stays on what it points at when the order changes.
+
+    A change costs a look at the rows in sight and the painting of those that look different.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--dim", "row-list--failed", "row-list--cursor"}
+    DEFAULT_CSS = """
+    RowList {
+        height: 1fr;
+        background: $background;
+        color: $foreground;
+        & > .row-list--dim { color: $foreground 70%; }
+        & > .row-list--failed { color: $error; }
+        & > .row-list--cursor { background: $accent 25%; color: $foreground; }
+    }
+    """
+
+    class Chosen(Message):
+        """Somebody clicked on one."""
+
+        def __init__(self, item_id: str) -> None:
+            super().__init__()
+            self.item_id = item_id
+
+    class Moved(Message):
+        """The cursor stands on another one, or that has another state."""
+
+    def __init__(
+        self,
+        listing: Listing[T],
+        marks: Mapping[str, Mark],
+        *,
+        ascii_only: bool,
+        id: str | None = None,  # noqa: A002
+    ) -> None:
+        """``marks`` is what the screen knows of each, by its id."""
+        super().__init__(id=id)
+        self._listing = listing
+        self._marks = marks
+        self._ascii_only = ascii_only
+        self._cursor = ""  # id of what it points at
+        self._place = 0  # where it stood last
+        self._top = 0  # the first row in sight
+        self._has_cost = False
+        self._seen: list[_Seen[T] | None] = []
+        self._lines: list[Line] = []
+        self._painters: tuple[Painter, Painter] | None = None  # of a row, of the cursor's
+        self._painted_for = (0, 0)
+        self.rows_painted = 0  # so far: what changes cost
+
+    # --- what can be asked ---
+
+    @property
+    def cursor(self) -> T | None:
+        """What is under the cursor, if there is anything."""
+        return self._listing.get(self._cursor) if self._listing.index_of(self._cursor) is not None else None
+
+    @property
+    def texts(self) -> list[str]:
+        """What stands in the rows now."""
+        width, height = self.outer_size
+        return [strip.text for strip in self.render_lines(Region(0, 0, width, height))]
+
+    # --- what can be done ---
+
+    def move(self, rows: int) -> None:
+        """Move the cursor, at most to the first or the last."""
+        if len(self._listing):
+            place = min(max(self._place + rows, 0), len(self._listing) - 1)
+            self.go_to(self._listing[place].item.id)
+
+    def move_pages(self, pages: int) -> None:
+        """Move it by screens."""
+        self.move(pages * max(1, self.outer_size.height - 1))
+
+    def go_to(self, item_id: str) -> None:
+        """Put the cursor on one."""
+        self._cursor = item_id
+        self.look()
+        self.post_message(self.Moved())
+
+    def look(self) -> None:
+        """Show what changed; the rows that look as before cost nothing."""
+        self._keep_cursor()
+        if self._painted_for != self.outer_size or not self.is_attached:
+            self.refresh()
+            return
+        if changed := self._paint():
+            width = self.outer_size.width
+            self.refresh(*(Region(0, y, width, 1) for y in changed))
+
+    def _keep_cursor(self) -> None:
+        """Find again what the cursor points at, or take what came into its place; keep it in sight."""
+        length = len(self._listing)
+        place = self._listing.index_of(self._cursor)
+        if place is None:
+            place = min(self._place, length - 1)
+            self._cursor = self._listing[place].item.id if length else ""
+        self._place = max(0, place)
+        height = max(1, self.outer_size.height)
+        self._top = min(max(self._top, self._place - height + 1), self._place, max(0, length - 1))
+        self._top = max(0, min(self._top, length - height))
+
+    # --- drawing ---
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the rows that are in sight."""
+        if not self.is_attached:
+            return [Strip.blank(crop.width)] * crop.height
+        if self._painted_for != self.outer_size or self._painters is None:
+            self._painters = None  # they paint as wide as the list was
+            self._keep_cursor()
+            self._painted_for = self.outer_size
+            self._paint()
+        return strips_in(crop, self.outer_size.width, self._lines, self.rich_style)
+
+    def render_line(self, y: int) -> Strip:
+        """Return one row."""
+        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
+
+    def notify_style_update(self) -> None:
+        """Paint anew after a change of theme."""
+        super().notify_style_update()
+        self._painters = None
+
+    def _paint(self) -> list[int]:
+        """Paint the rows that look different from before; return which."""
+        width, height = self.outer_size
+        if self._painters is None:
+            self._painters = self._painter(self.rich_style), self._painter(self._cursor_style())
+            self._seen = []
+        self._has_cost = self._has_cost or any(
+            self._listing[place].item.cost for place in range(self._top, self._last(height))
+        )
+        shape = form_of(width, self._listing.kind.extra_cells, has_cost=self._has_cost)
+        now = time.time()
+        before, lines = self._seen, self._lines
+        self._seen, self._lines, changed = [], [], []
+        for y in range(height):
+            seen = self._row_at(self._top + y, shape, now)
+            is_same = y < len(before) and y < len(lines) and before[y] == seen
+            self._lines.append(lines[y] if is_same else self._line(seen))
+            self._seen.append(seen)
+            if not is_same:
+                changed.append(y)
+        return changed
+
+    def _last(self, height: int) -> int:
+        return min(len(self._listing), self._top + height)
+
+    def _row_at(self, place: int, shape: Form, now: float) -> _Seen[T] | None:
+        if place >= len(self._listing):
+            return None
+        entry = self._listing[place]
+        item = entry.item
+        age = age_text(now if item.status == "running" else entry.moment, now)
+        mark = self._marks.get(item.id, NO_MARK)
+        return _Seen(item, mark, age, item.id == self._cursor, shape)
+
+    def _painter(self, base: Style) -> Painter:
+        width = self.outer_size.width
+        filters = tuple(self.app.get_line_filters())
+        look = Look(width, base, self.background_colors[1], ascii_only=self._ascii_only, filters=filters)
+        return Painter(look, lambda name: self.get_component_rich_style(f"row-list--{name}"))
+
+    def _cursor_style(self) -> Style:
+        return self.rich_style + self.get_component_rich_style("row-list--cursor")
+
+    def _line(self, seen: _Seen[T] | None) -> Line:
+        assert self._painters is not None
+        self.rows_painted += 1
+        plain, marked = self._painters
+        if seen is None:
+            return plain.paint([])
+        painter = marked if seen.is_cursor else plain
+        base = painter.look.base
+        pieces = [(painter.own(CURSOR if seen.is_cursor else NO_CURSOR), base)]
+        pieces += [
+            self._styled(painter, piece, is_cursor=seen.is_cursor)
+            for piece in self._listing.kind.row(seen.item, seen.form, seen.age, seen.mark)
+        ]
+        return painter.paint(pieces, ground=base)
+
+    def _styled(self, painter: Painter, piece: Piece, *, is_cursor: bool) -> tuple[str, Style]:
+        base = painter.look.base
+        if piece.agent is not None:
+            return painter.own(piece.text), base + Style(color=self._agent_color(piece.agent, base))
+        style = painter.style(_INKS[piece.ink])
+        if is_cursor and piece.ink == "dim":
+            style = base  # what is dim on the ground of all rows cannot be read on this one
+        return painter.own(piece.text), style
+
+    def _agent_color(self, agent: AgentInfo, base: Style) -> RichColor:
+        ground = base.bgcolor
+        color = self.background_colors[1] if ground is None else Color.from_rich_color(ground)
+        below = ground_of(color, self.app.current_theme)
+        return RichColor.parse(readable(agent.color, below, inert_line(agent.name)))
+
+    # --- the mouse ---
+
+    def on_click(self, event: events.Click) -> None:
+        """Open the one that was clicked."""
+        place = self._top + event.y
+        if place < len(self._listing):
+            item_id = self._listing[place].item.id
+            self.go_to(item_id)
+            self.post_message(self.Chosen(item_id))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Move towards the end."""
+        event.stop()
+        self.move(WHEEL_ROWS)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Move towards the beginning."""
+        event.stop()
+        self.move(-WHEEL_ROWS)

@@ -1,0 +1,393 @@
+"""What the list of rooms and the list of chats have in common: it is live, filtered, and undone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from contextlib import aclosing
+from functools import partial
+from typing import Any, ClassVar, Final, Generic
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.reactive import Reactive
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import LinkChanged
+from agent_tui.model.inert import inert_line
+from tui.link import Link
+from tui.lists.acts import ListActs
+from tui.lists.deleting import Deletions
+from tui.lists.feed import ListFeed
+from tui.lists.listing import SORT_KEYS, Listing, T
+from tui.lists.offer import SetupOffer
+from tui.lists.row_list import RowList
+from tui.lists.texts import Hint
+from tui.live import signs
+from tui.screens.rename import RenameScreen
+from tui.screens.words import count, say
+from widgets.signs import twin
+from widgets.status_line import Part, StatusLine
+
+AGE_SECONDS: Final = 20.0  # how often "2 min ago" is looked at
+MAX_NEEDLE_CHARACTERS: Final = 200
+
+
+def keys_of(one: str, rename: str) -> list[BindingType]:
+    """Return the keys of all lists; ``one`` is what is listed, "room", ``rename`` says what that key does."""
+    kind = f"{one}s"
+    return [
+        Binding("d", "delete", f"Delete the {one}", id=f"{kind}.delete"),
+        Binding("u", "undo", "Take the deletion back", id=f"{kind}.undo"),
+        Binding("R,f2", "rename", rename, id=f"{kind}.rename"),
+        Binding("a", "archive", f"Archive the {one}, or take it back", id=f"{kind}.archive"),
+        Binding("A", "show_archived", f"Show archived {kind}, or hide them", id=f"{kind}.show_archived"),
+        Binding("o", "sort", "Sort by the next column", id=f"{kind}.sort"),
+        Binding("slash", "filter", f"List only {kind} with some words", id=f"{kind}.filter"),
+        Binding("escape", "clear", f"List all {kind} again", id=f"{kind}.clear"),
+        Binding("up", "move(-1)", f"{one.capitalize()} above", id=f"{kind}.up", show=False),
+        Binding("down", "move(1)", f"{one.capitalize()} below", id=f"{kind}.down", show=False),
+        Binding("pageup", "move_pages(-1)", "A page up", id=f"{kind}.page_up", show=False),
+        Binding("pagedown", "move_pages(1)", "A page down", id=f"{kind}.page_down", show=False),
+        Binding("home", "move(-1000000)", f"First {one}", id=f"{kind}.first", show=False),
+        Binding("end", "move(1000000)", f"Last {one}", id=f"{kind}.last", show=False),
+    ]
+
+
+class ListScreen(Screen[None], Generic[T]):
+    """A list. It stays below what is opened from it and goes on when that is left.
+
+    A kind of list has a ``KIND``, with which the ids of its bindings and the keys of its words begin, what it
+    is made of (given to ``__init__``), and what opens one of them.
+    """
+
+    CSS_PATH = "list.tcss"
+    AUTO_FOCUS = "RowList"
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # see ``RoomScreen``
+    KIND: ClassVar[str]
+    RENAMES: ClassVar[str]  # the field that holds the name
+    HINTS: ClassVar[tuple[Hint, ...]]
+    # What a server must offer for an action, in the words of the client's ``missing``.
+    NEEDS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "new": ("create",),
+        "delete": ("delete",),
+        "rename": ("change",),
+        "archive": ("change",),
+    }
+    # The actions that are about the one under the cursor.
+    OF_ONE: ClassVar[frozenset[str]] = frozenset({"open", "delete", "rename", "archive"})
+
+    class Searches(Message):
+        """Words are to be looked for in everything that was said."""
+
+        def __init__(self, words: str = "") -> None:
+            super().__init__()
+            self.words = words
+
+    def __init__(
+        self,
+        link: Link[Any],
+        listing: Listing[T],
+        acts: ListActs[Any, T],
+        feed: ListFeed[Any, T],
+        *,
+        ascii_only: bool,
+    ) -> None:
+        super().__init__()
+        self.missing: Mapping[str, str] = {}  # what this server does not offer, and why
+        self.key_of: Callable[[str], str] = lambda _binding_id: ""  # its key now, for a person
+        self.listing = listing
+        self.acts = acts
+        self.deletions = Deletions(self, acts, self._delete)
+        self._link = link
+        self._ascii_only = ascii_only
+        self._feed = feed
+        self._state = LinkChanged("live")
+        self._is_known = len(listing) > 0  # what there is
+        self._has_looked = False  # for what the server does not offer
+        # Held, not looked for: an answer may come in while the screen is being taken down.
+        self._list = RowList(listing, acts.marks, ascii_only=ascii_only, id="list")
+        self._empty = Static("", id="empty", classes="-hidden", markup=False)
+        self._offer = SetupOffer(link)
+        self._top = StatusLine(id="top", ascii_only=ascii_only)
+        self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
+
+    def compose(self) -> ComposeResult:
+        yield self._top
+        yield self._list
+        yield self._empty
+        with Horizontal(id="filter-bar", classes="-hidden"):
+            yield Static(say("find.label"), markup=False)
+            words = self.words("filter")
+            placeholder = twin(words) if self._ascii_only else words
+            line = Input(placeholder=placeholder, id="filter", compact=True, select_on_focus=False)
+            line.max_length = MAX_NEEDLE_CHARACTERS
+            yield line
+        yield self._offer
+        yield self._bottom
+
+    def on_mount(self) -> None:
+        """Show what is known, and follow."""
+        self.set_interval(AGE_SECONDS, self._list.look)
+        self.show_all()
+        self._look_for_gaps_once()
+
+    def on_screen_resume(self) -> None:
+        """Go on where it stopped when one was opened."""
+        self._follow()
+        if self._link.is_embedded:
+            self._offer.look(self.key_of("app.setup"))
+
+    def on_screen_suspend(self) -> None:
+        """Ask for nothing while nobody looks."""
+        self.workers.cancel_group(self, "follow")
+
+    def words(self, key: str, **fields: object) -> str:
+        """Return a sentence of this kind of list."""
+        return say(f"{self.KIND}.{key}", **fields)
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
+    @work(group="follow", exclusive=True)
+    async def _follow(self) -> None:
+        events: AsyncGenerator[Any, None] = self._feed.follow(lambda: self.listing.shows_archived)
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, LinkChanged):
+                    self._take_link(event)
+                    continue
+                if event.is_all:
+                    self._is_known = True
+                    self.acts.seen_all(event.items, has_archived=event.has_archived)
+                for item in event.items:
+                    self.acts.seen(item)
+                for item_id in event.removed:
+                    self.acts.gone(item_id)
+                self._look_for_gaps_once()
+                self.show_all()
+
+    def _take_link(self, link: LinkChanged) -> None:
+        if link.status == "live" and self._state.status != "live" and self._link.is_embedded:
+            self.tell(say("link.restarted"), False)
+        self._state = link
+        self._show_lines()
+
+    def _look_for_gaps_once(self) -> None:
+        """Learn what this server does not offer, once there is one to ask about."""
+        if not self._link.is_embedded and not self._has_looked and len(self.listing):
+            self._has_looked = True
+            self._look_for_gaps(self.listing[0].item.id)
+
+    @work(group="gaps", exclusive=True)
+    async def _look_for_gaps(self, item_id: str) -> None:
+        try:
+            client = await self._link.client()
+            self.missing = await client.missing(item_id)
+        except AgentTuiError:
+            return  # nobody knows: whoever asks for something will hear
+        self._show_lines()
+
+    # --- what is shown ---------------------------------------------------------------------------------
+
+    def show_all(self) -> None:
+        """Show everything that changed."""
+        if not self.is_attached:
+            return
+        self._list.look()
+        self._show_lines()
+
+    def _show_lines(self) -> None:
+        listing = self.listing
+        middle = [Part(say(f"list.sort.{listing.sort}"), 1)] if listing.sort != "activity" else []
+        if listing.shows_archived:
+            middle.append(Part(self.words("with_archived"), 3))
+        self._top.show(
+            [self.words("title")],
+            middle,
+            [self._server_state()] if self._server_state() else self._heading(),
+        )
+        hints = []
+        for hint in self.HINTS:
+            key = self.key_of(hint.binding_id)
+            if key and not self.why(hint.binding_id):
+                hints.append(Part(say(f"list.hint.{hint.word}"), hint.rank, key))
+        self._bottom.show(hints)
+        self._empty.set_class(len(listing) > 0, "-hidden")
+        self._list.set_class(len(listing) == 0, "-hidden")
+        if not len(listing):
+            keys = {"new": self.key_of(f"{self.KIND}.new"), "clear": self.key_of(f"{self.KIND}.clear")}
+            words = "nothing" if listing.needle else "empty"
+            self._empty.update(self.words(words, **keys) if self._is_known else say("list.loading"))
+
+    def _heading(self) -> list[Part]:
+        """Say how many there are and run, or are found; nothing before that is known."""
+        listing = self.listing
+        if not self._is_known:
+            return []
+        if listing.needle:
+            return [Part(self.words("found", found=count(len(listing)), all=count(listing.total)))]
+        heads = self.words("count", running=count(listing.running), all=count(listing.total))
+        key = self.key_of(f"{self.KIND}.filter")
+        hint = [Part(f"{key} {say('list.hint.filter')}", 2)] if key else []
+        return [Part(heads), *hint]
+
+    def _server_state(self) -> str:
+        state = self._state
+        if state.status == "connecting":
+            return state.detail
+        if state.status == "waiting":
+            return say("list.waiting", title=inert_line(state.detail), seconds=round(state.delay))
+        if state.status == "refused":
+            return f"{signs.FAILED} {say('link.refused', detail=inert_line(state.detail))}"
+        return ""
+
+    def tell(self, line: str, is_bad: bool) -> None:
+        """Say one line in passing."""
+        self.app.notify(line, severity="error" if is_bad else "information", markup=False)
+
+    def on_row_list_moved(self) -> None:
+        """Say what can be done with the one under the cursor."""
+        self._show_lines()
+
+    # --- what can be done ------------------------------------------------------------------------------
+
+    def why(self, binding_id: str) -> str:
+        """Say why an action, also by the id of its binding, cannot be done now: a word of "help.why"; "" if
+        it can.
+        """
+        action = binding_id.removeprefix(f"{self.KIND}.")
+        if action in self.OF_ONE and self._list.cursor is None:
+            return f"{self.KIND}_none"
+        if action == "undo" and not self.deletions:
+            return "no_undo"
+        if action == "clear" and not self.listing.needle:
+            return f"{self.KIND}_all"
+        if any(call in self.missing for call in self.NEEDS.get(action, ())):
+            return "list_not_offered"
+        return ""
+
+    def can(self, action: str) -> bool:
+        """Whether an action can be done now; says why not."""
+        why = self.why(action)
+        if why:
+            self.tell(say(f"help.why.{why}"), False)
+        return not why
+
+    def one_for(self, action: str) -> T | None:
+        """Return the one under the cursor, if the action can be done with it; else say why not."""
+        item = self._list.cursor
+        if not self.can(action) or item is None:
+            return None
+        if item.id in self.deletions:
+            self.tell(say("list.is_deleted", press=self.key_of(f"{self.KIND}.undo")), False)
+            return None
+        return item
+
+    @work(group="ask")
+    async def do(self, act: Coroutine[Any, Any, object]) -> None:
+        """Do it beside everything else."""
+        await act
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor."""
+        self._list.move(rows)
+
+    def action_move_pages(self, pages: int) -> None:
+        """Move it by screens."""
+        self._list.move_pages(pages)
+
+    def on_row_list_chosen(self) -> None:
+        """Open the one that was clicked."""
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Open the one under the cursor."""
+        raise NotImplementedError
+
+    def action_rename(self) -> None:
+        """Ask for another name."""
+        item = self.one_for("rename")
+        if item is not None:
+            name, title = self.listing.kind.name_of(item), self.words("rename")
+            asking = RenameScreen(name, title, ascii_only=self._ascii_only)
+            self.app.push_screen(asking, partial(self._rename, item))
+
+    def _rename(self, item: T, name: str | None) -> None:
+        if name:
+            self.do(self.acts.change(item, **{self.RENAMES: name}))
+
+    def action_archive(self) -> None:
+        """Archive it, or take it back."""
+        item = self.one_for("archive")
+        if item is not None:
+            self.do(self.acts.change(item, archived=not item.archived))
+
+    def action_show_archived(self) -> None:
+        """Show archived ones, or hide them."""
+        self.listing.arrange(archived=not self.listing.shows_archived)
+        self._follow()  # asks at once for what it did not want before
+        self.show_all()
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        following = (SORT_KEYS.index(self.listing.sort) + 1) % len(SORT_KEYS)
+        self.listing.arrange(sort=SORT_KEYS[following])
+        self.show_all()
+
+    # --- deleting, which can be taken back ---------------------------------------------------------------
+
+    def action_delete(self) -> None:
+        """Delete it in ten seconds, unless that is taken back."""
+        item = self.one_for("delete")
+        if item is not None:
+            self.deletions.add(item.id, self.key_of(f"{self.KIND}.undo"))
+            self.show_all()
+
+    def action_undo(self) -> None:
+        """Take the last deletion back."""
+        if self.can("undo"):
+            self._list.go_to(self.deletions.undo())
+            self.show_all()
+
+    def _delete(self, item_id: str) -> None:
+        self.do(self.acts.delete(item_id))
+
+    # --- looking for some --------------------------------------------------------------------------------
+
+    def action_filter(self) -> None:
+        """Ask for the words that they shall have."""
+        self.query_one("#filter-bar").set_class(False, "-hidden")
+        self.query_one("#filter", Input).focus()
+
+    @on(Input.Changed, "#filter")
+    def filter_changed(self, event: Input.Changed) -> None:
+        """Look for it while it is typed."""
+        event.stop()
+        self.look_for(event.value)
+
+    def look_for(self, words: str) -> None:
+        """List what has these words."""
+        self.listing.arrange(needle=words)
+        self.show_all()
+
+    @on(Input.Submitted, "#filter")
+    def filter_kept(self, event: Input.Submitted) -> None:
+        """Go back to those that were found."""
+        event.stop()
+        self._close_filter(keep=True)
+
+    def action_clear(self) -> None:
+        """List all again."""
+        self._close_filter(keep=False)
+
+    def _close_filter(self, *, keep: bool) -> None:
+        line = self.query_one("#filter", Input)
+        if not keep:
+            line.value = ""
+        self.query_one("#filter-bar").set_class(not line.value, "-hidden")
+        self._list.focus()

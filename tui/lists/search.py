@@ -1,0 +1,127 @@
+"""Words looked for in all rooms and chats: in what was said, and in the titles."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, Static
+
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.inert import inert_line
+from tui.forms.fields import MAX_LINE_CHARACTERS, Line
+from tui.link import ChatLink
+from tui.lists.texts import ago
+from tui.live.key_hints import Hints
+from tui.screens.line_and_list import LineAndList, keys_of
+from tui.screens.words import count, say
+
+if TYPE_CHECKING:
+    from agent_tui.clients.records import Hit
+
+MOST: Final = 50  # hits that are asked for
+INDENT: Final = 2  # cells of the words below where they were said
+MAX_TITLE_CHARACTERS: Final = 60
+MAX_SNIPPET_CHARACTERS: Final = 600
+BEGIN, END = "\x02", "\x03"  # around each match of a snippet
+
+
+class SearchScreen(LineAndList["Hit | None"]):
+    """Closes with what was chosen, or with nothing."""
+
+    CSS_PATH = ["../screens/room_dialogs.tcss", "conversations.tcss"]  # noqa: RUF012 - as Textual wants it
+    BINDINGS: ClassVar[list[BindingType]] = keys_of("search", "Back")
+
+    def __init__(self, link: ChatLink, words: str = "", *, ascii_only: bool = False) -> None:
+        line = Line(words, placeholder=say("search.line"), id="search-line")
+        super().__init__(line, "search.first", ascii_only=ascii_only)
+        self._link = link
+        self._hits: list[Hit] = []
+        self._found_for = ""  # the words that the hits have
+        self._takes_first = False  # enter came before they did
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog wide"):
+            yield Static(say("search.title"), classes="title", markup=False)
+            yield self._line
+            yield self._note
+            yield self._listed
+            yield Hints(say("search.hint"), ascii_only=self._ascii_only)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Search while it is typed; what is asked already is let go."""
+        event.stop()
+        self._takes_first = False
+        self._search(self.typed)
+
+    @work(group="search", exclusive=True)
+    async def _search(self, words: str) -> None:
+        if not words:
+            self._list([], words, say("search.first"))
+            return
+        if not self._hits:
+            self._note.update(self._own(say("search.asking")))
+        try:
+            hits = await (await self._link.client()).search(words, MOST)
+        except AgentTuiError as error:
+            self._list([], "", inert_line(str(error), MAX_LINE_CHARACTERS))
+            return
+        key = ("search.found.most" if len(hits) >= MOST else "search.found") if hits else "search.none"
+        self._list(hits, words, say(key, count=count(len(hits))))
+
+    def _list(self, hits: list[Hit], words: str, note: str) -> None:
+        self._hits, self._found_for = hits, words
+        self._note.update(self._own(note))
+        now = datetime.now(UTC)
+        self.show([self._row(hit, now) for hit in hits], 0 if hits else None)
+        if self._takes_first and hits:
+            self.take(0)
+        self._takes_first = False
+
+    def _row(self, hit: Hit, now: datetime) -> RenderableType:
+        """Return a hit as it is listed: where it was said, by whom, when; below the words around it."""
+        who = {"user": "search.you", "assistant": "search.answer"}.get(hit.role)
+        facts = [say("search.room")] if hit.kind == "room" else []
+        facts += [say(who)] if who else []
+        facts += [when] if (when := ago(hit.created_at, now)) else []
+        about = self._own(" · ".join(["", *facts]))
+        found = snippet_of(hit.snippet)
+        if not hit.message_id:
+            return Text.assemble(Text.assemble(*found, style="bold"), about)
+        title = inert_line(hit.title, MAX_TITLE_CHARACTERS) or say("chat.untitled")
+        return Group(Text.assemble((title, "bold"), about), Padding(Text.assemble(*found), (0, 0, 0, INDENT)))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Open what is marked, or the first of what is being searched."""
+        if self.typed == self._found_for:
+            super().on_input_submitted(event)
+        else:
+            event.stop()
+            self._takes_first = True
+
+    def take(self, at: int) -> None:
+        """Close with where this was found."""
+        self.dismiss(self._hits[at])
+
+
+def snippet_of(text: str) -> list[str | tuple[str, str]]:
+    """Return the words around a match, and the matches so that they are seen."""
+    pieces: list[str | tuple[str, str]] = []
+    for number, part in enumerate(text[:MAX_SNIPPET_CHARACTERS].split(BEGIN)):
+        found, mark, rest = part.partition(END) if number else ("", "", part)
+        if mark:
+            pieces.append((_harmless(found), "bold underline"))
+        pieces.append(_harmless(rest if mark or not number else found))
+    return pieces
+
+
+def _harmless(text: str) -> str:
+    """Return one line of it, with the spaces at its ends."""
+    return inert_line(f"|{text}|", MAX_SNIPPET_CHARACTERS + 2)[1:-1]

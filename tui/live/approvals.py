@@ -1,0 +1,432 @@
+"""The part of a screen that answers tools which ask before they run: the same in rooms, chats and voice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any, Final, Protocol
+
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.events import Key
+
+from agent_tui.model.errors import AgentTuiError, Refused
+from agent_tui.model.events import ToolAsk
+from agent_tui.model.tool_forms import ToolForm
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.steps import StepState
+from agent_tui.yes_or_no import yes_or_no
+from tui.chat import texts
+from tui.live.ask_bar import AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen, Word
+from tui.live.composer import Writing
+from tui.live.key_hints import key_of
+from tui.live.texts import Spot
+from tui.live.tool_form import FilledIn, ToolFormScreen
+from tui.screens.words import say
+from widgets.terminal.frame_clock import FrameClock
+from widgets.transcript.transcript import Transcript
+
+QUIET_SECONDS: Final = 0.7  # who pressed a key less than this ago is busy, and is not asked in between
+CONFLICT: Final = 409
+
+
+class Answering(Protocol):
+    """A client that takes a person's word."""
+
+    async def answer(self, id_: str, message_id: str, step_id: str, /, *word: Any) -> None: ...
+
+
+class Questions(Protocol):
+    """What a screen knows of the calls that ask, and where it shows them."""
+
+    @property
+    def state(self) -> ConversationState:
+        """The conversation whose tools ask."""
+        ...
+
+    @property
+    def composer(self) -> Writing:
+        """Where it is written."""
+        ...
+
+    def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
+        """Return which transcript shows what would be done, and the key of the row there; None where none
+        that can be seen does.
+        """
+        ...
+
+    def go_to_ask(self, spot: Spot) -> None:
+        """Have a transcript shown that has the question."""
+        ...
+
+    def focus_words(self) -> None:
+        """Give the focus to what is read."""
+        ...
+
+    async def client(self) -> Answering:
+        """Return who tells the server."""
+        ...
+
+
+class Approvals(Vertical):
+    """Asks the oldest question that waits, and sends what the person decides.
+
+    A question takes the focus as soon as the person is not busy with something else. From then on the keys on
+    its card work; a key that was pressed down before that answers nothing, however long it is held.
+    """
+
+    DEFAULT_CSS = "Approvals { height: auto; width: 1fr; }"
+
+    def __init__(
+        self, questions: Questions, show_soon: Callable[[], None], clock: FrameClock, *, ascii_only: bool
+    ) -> None:
+        """``show_soon`` has the screen's lines told with the next frame."""
+        super().__init__()
+        self.bar = AskBar(ascii_only=ascii_only)
+        self.spot: Spot | None = None  # what the bar asks
+        self.is_focus_due = False  # the question came while somebody wrote or read
+        self._questions = questions
+        self._show_soon = show_soon
+        self._clock = clock
+        self._ascii_only = ascii_only
+        self._answered: set[Spot] = set()  # on its way to the server
+        self._card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
+        self._line_was_begun = False  # before the question came
+        self._came_from_line = False  # what had the focus before the question
+        self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
+
+    def compose(self) -> ComposeResult:
+        yield self.bar
+
+    @cached_property
+    def _guard(self) -> KeyGuard:
+        return KeyGuard(self.screen)
+
+    @property
+    def has_bar_focus(self) -> bool:
+        """Whether the keys on the card work."""
+        return self.screen.focused is self.bar
+
+    # --- what asks -------------------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Ask the oldest question that has no answer, or none any more."""
+        asking = self._questions.state.asking
+        self._answered.intersection_update(asking)
+        self._filled_in = {one: filled for one, filled in self._filled_in.items() if one in asking}
+        spot = next((spot for spot in asking if spot not in self._answered), None)
+        if spot == self.spot:
+            return
+        former, self.spot = self.spot, spot
+        top = self.app.screen
+        if former is not None and isinstance(top, AskScreen | KeepScreen | ReasonScreen | ToolFormScreen):
+            self.notify(say("ask.gone"), markup=False)
+            top.dismiss(None)
+        step = self._questions.state.step(*spot) if spot is not None else None
+        had_focus = self.screen.focused is self.bar
+        name = self._name_of(spot, step) if spot is not None and step is not None else ""
+        self._guard.begin()
+        self.bar.ask(name, step.ask if step else None)
+        self.is_focus_due = False
+        self._line_was_begun = bool(self._questions.composer.line.text)
+        if spot is not None:
+            self.app.bell()
+        else:
+            self._follow_again()
+            if had_focus:
+                self._leave_bar()
+            return
+        if had_focus or self._may_be_interrupted:
+            self.call_after_refresh(self.look)
+        else:
+            self.is_focus_due = True
+            self._keep_in_sight()
+
+    @property
+    def _may_be_interrupted(self) -> bool:
+        """Whether a question that comes may take the focus."""
+        is_free = self._questions.composer.has_line_focus and not self._questions.composer.line.text
+        is_quiet = self._guard.quiet_seconds > QUIET_SECONDS
+        return is_quiet and (is_free or isinstance(self.screen.focused, Transcript))
+
+    def ask_who_is_quiet(self) -> None:
+        """Give the question the focus that it could not have when it came, as soon as it may."""
+        if self.is_focus_due and self._may_be_interrupted:
+            self.look()
+
+    def _leave_bar(self) -> None:
+        """Nothing asks any more: the focus goes back to where it is written, or read."""
+        if self._came_from_line:
+            self._questions.composer.open()
+        else:
+            self._questions.focus_words()
+
+    # --- where it is seen ------------------------------------------------------------------------------
+
+    def _is_seen(self, spot: Spot) -> bool:
+        place = self._questions.place_of(spot)
+        return place is not None and place[0].sight.has_head_of(place[0].sight.number_of(place[1]))
+
+    def look(self) -> None:
+        """Give the question the focus, and bring it into sight."""
+        self.is_focus_due = False
+        if self.spot is not None:
+            if self.screen.focused is not self.bar:
+                self._came_from_line = self._questions.composer.has_line_focus
+                self.bar.writes = self._came_from_line
+            self._questions.go_to_ask(self.spot)
+            self._guard.begin()
+            self.screen.set_focus(self.bar, scroll_visible=False)
+            self.call_after_refresh(self._bring_into_sight)
+            self._show_soon()
+
+    def _bring_into_sight(self) -> None:
+        place = self._questions.place_of(self.spot) if self.spot is not None else None
+        if place is not None and (number := place[0].sight.number_of(place[1])):
+            place[0].sight.bring(number)
+        self._show_card()
+
+    def _keep_in_sight(self) -> None:
+        """Bring the question into sight with the next frame, unless the person reads elsewhere."""
+        here = self.screen.focused
+        is_reading = isinstance(here, Transcript) and not (here.follow or here.sight.is_brought)
+        if self.spot is not None and not is_reading:
+            self.call_after_refresh(self._bring_into_sight)
+
+    def _follow_again(self) -> None:
+        """Nothing asks any more: the end is what is read."""
+        for transcript in self.screen.query(Transcript):
+            transcript.sight.follow_again()
+
+    def keep_readable(self, transcript: Transcript) -> None:
+        """What is asked stays readable."""
+        place = self._questions.place_of(self.spot) if self.spot is not None else None
+        if place is not None and place[0] is transcript:
+            self._keep_in_sight()
+
+    # --- the keys on its card ----------------------------------------------------------------------------
+
+    def show_keys(self, way_here: str) -> None:
+        """Say in the bar and on the card which keys do something now; ``way_here`` leads to the bar."""
+        self.bar.show_keys(way_here)
+        self._show_card()
+
+    def _show_card(self) -> None:
+        """Have the keys stand on the card that they answer, and on no other; note what is seen of it."""
+        spot = self.spot
+        place = self._questions.place_of(spot) if spot is not None else None
+        if place is not None and place[0].sight.number_of(place[1]):
+            place[0].sight.note_rows_of(place[1], self._card_seen)
+            if self._is_seen(spot) if spot is not None else False:
+                self._card_seen()
+        has_keys = place is not None and self.screen.focused is self.bar
+        card = (*place, spot) if place is not None and spot is not None and has_keys else None
+        if card == self._card:
+            return
+        former, self._card = self._card, card
+        for one in (former, card):
+            if one is not None:
+                self._make_card(*one)
+
+    def _make_card(self, transcript: Transcript, row: str, spot: Spot) -> None:
+        step = self._questions.state.step(*spot)
+        if step is None:
+            return
+        key = partial(self._key_on_card, (transcript, row, spot))
+        shown = partial(texts.step_body_of, step, key, ascii_only=self._ascii_only)
+        transcript.body_later(row, shown, partial(texts.step_body_of, step, shows_all=True))
+
+    def _key_on_card(self, card: tuple[Transcript, str, Spot], binding_id: str) -> str:
+        if binding_id.startswith("ask.") and card != self._card:
+            return ""
+        return key_of(self.screen, binding_id, ascii_only=self._ascii_only)
+
+    def uncovered(self) -> None:
+        """A dialog was closed: a key that is still down was meant for that."""
+        self._guard.begin()
+        self._show_card()
+
+    def _card_seen(self) -> None:
+        """The question is on the screen, once all that was drawn so far is."""
+        if self.screen.focused is self.bar:
+            self.call_after_refresh(self._guard.shown)
+
+    # --- answers ---------------------------------------------------------------------------------------
+
+    def on_key(self, event: Key) -> None:
+        """Let it be read around a question."""
+        place = self._questions.place_of(self.spot) if self.spot is not None else None
+        if self.has_bar_focus and place is not None and _scrolled(place[0], event.key):
+            event.stop()
+
+    def on_ask_bar_wrote(self, event: AskBar.Wrote) -> None:
+        """Let it be written."""
+        event.stop()
+        self._questions.composer.open()
+        self._questions.composer.line.insert(event.character)
+
+    def on_ask_bar_answered(self, event: AskBar.Answered) -> None:
+        """Take the decision, if the person can have seen what it is about; to let it run, all of that."""
+        event.stop()
+        if self.spot is not None and self._guard.lets_through:
+            self._take(self.spot, event.decision)
+
+    def answer_in_words(self, text: str) -> bool:
+        """Take a typed yes or no for the answer to what asks, as if its key was pressed; return whether it
+        was one. A no needs no reason.
+        """
+        spot, agreed = self.spot, yes_or_no(text)
+        if spot is None or agreed is None:
+            return False
+        if self._line_was_begun:  # it was meant for something else
+            self.look()
+        elif agreed:
+            self._take(spot, "once")
+        else:
+            self._begin_answer(spot, Word("deny" if self._form_of(spot) is None else "decline"))
+        return True
+
+    def _take(self, spot: Spot, decision: Decision) -> None:
+        place = self._questions.place_of(spot)
+        if not self._is_seen(spot):
+            self.look()
+            self.notify(say("ask.unseen"), markup=False)
+        elif self._form_of(spot) is not None and decision != "deny":
+            self._show_form(spot)
+        elif decision == "deny" or (place is not None and self._is_read(spot, place[0])):
+            self._decide(spot, decision)
+        else:
+            self._show_whole(spot, is_unread=True)
+
+    def _is_read(self, spot: Spot, transcript: Transcript) -> bool:
+        """Whether all that would be done was on the screen; the keys below it need not have been."""
+        step = self._questions.state.step(*spot)
+        if step is None or step.ask is None or _is_cut(step.ask):
+            return False
+        return transcript.sight.has_shown_all(but_last=True)
+
+    def on_ask_bar_whole_wanted(self, event: AskBar.WholeWanted) -> None:
+        """Show all that the tool would do."""
+        event.stop()
+        if self.spot is None:
+            return
+        if self._form_of(self.spot) is not None:
+            self._show_form(self.spot)
+        else:
+            self._show_whole(self.spot)
+
+    def _form_of(self, spot: Spot) -> ToolForm | None:
+        step = self._questions.state.step(*spot)
+        return step.ask.form if step is not None and step.ask is not None else None
+
+    def _show_form(self, spot: Spot) -> None:
+        """Let the person fill in what a running tool wants to know."""
+        form = self._form_of(spot)
+        if form is None:
+            return
+
+        def take(filled: FilledIn | None) -> None:
+            if filled is None:
+                return
+            if self._form_of(spot) != form or spot in self._answered:
+                self.notify(say("ask.gone"), markup=False)
+                return
+            self._filled_in[spot] = filled
+            values = filled.values if filled.decision == "answer" else None
+            self._begin_answer(spot, Word(filled.decision, values=values))
+
+        known = self._filled_in.get(spot)
+        texts = known.texts if known is not None else {}
+        self.app.push_screen(ToolFormScreen(form, texts, ascii_only=self._ascii_only), take)
+
+    def _show_whole(self, spot: Spot, *, is_unread: bool = False) -> None:
+        step = self._questions.state.step(*spot)
+        if step is None or step.ask is None:
+            return
+
+        def decide(decision: Decision | None) -> None:
+            if decision is not None:
+                self._decide(spot, decision)
+
+        name = self._name_of(spot, step)
+        screen = AskScreen(name, step.ask, self._clock, is_unread=is_unread, ascii_only=self._ascii_only)
+        self.app.push_screen(screen, decide)
+
+    def _decide(self, spot: Spot, decision: Decision) -> None:
+        step = self._questions.state.step(*spot)
+        if step is None or step.ask is None or spot in self._answered:
+            self.notify(say("ask.gone"), markup=False)
+            return
+        if decision in ("conversation", "always") and not step.ask.pattern:
+            self.notify(say("ask.no_pattern"), markup=False)
+            return
+        pattern = step.ask.pattern if decision in ("conversation", "always") else ""
+
+        def keep(is_wanted: bool | None) -> None:
+            if is_wanted:
+                self._begin_answer(spot, Word(decision, pattern))
+
+        def deny(reason: str | None) -> None:
+            if reason is not None:
+                self._begin_answer(spot, Word(decision, reason=reason))
+
+        match decision:
+            case "deny" if step.ask.form is not None:
+                self._begin_answer(spot, Word("decline"))
+            case "always":
+                self.app.push_screen(KeepScreen(step.ask, ascii_only=self._ascii_only), keep)
+            case "deny":
+                self.app.push_screen(ReasonScreen(ascii_only=self._ascii_only), deny)
+            case _:
+                self._begin_answer(spot, Word(decision, pattern))
+
+    def _name_of(self, spot: Spot, step: StepState) -> str:
+        """Return who asks: of several agents, whose tool it is."""
+        state = self._questions.state
+        turn = state.turn_of(spot[0]) if state.is_room else None
+        return f"{turn.sender_name} · {step.name}" if turn is not None else step.name
+
+    def _begin_answer(self, spot: Spot, word: Word) -> None:
+        self._answered.add(spot)
+        self.ask()
+        self._answer(spot, word)
+
+    @work(group="answer")
+    async def _answer(self, spot: Spot, word: Word) -> None:
+        try:
+            client, state = await self._questions.client(), self._questions.state
+            turn = state.turn_of(spot[0])
+            message_id = turn.part_id if turn is not None else spot[0]
+            await client.answer(state.info.id, message_id, spot[1], *word)
+        except Refused as error:
+            is_gone = error.status == CONFLICT
+            self.notify(say("ask.gone") if is_gone else str(error), severity="warning", markup=False)
+            if not is_gone:
+                self._answered.discard(spot)
+        except AgentTuiError as error:
+            self.notify(str(error), severity="error", markup=False)
+            self._answered.discard(spot)
+        self.ask()
+        self._show_soon()
+
+
+def _is_cut(ask: ToolAsk) -> bool:
+    """Whether the card leaves out some of what would be done."""
+    return texts.asking_body(ask) != texts.asking_body(ask, shows_all=True)
+
+
+def _scrolled(transcript: Transcript, key: str) -> bool:
+    """Scroll as ``key`` does in a transcript by default; return whether it does."""
+    match key:
+        case "up" | "down":
+            transcript.action_scroll_rows(-1 if key == "up" else 1)
+        case "pageup" | "pagedown":
+            transcript.action_scroll_pages(-1 if key == "pageup" else 1)
+        case "home":
+            transcript.action_to_start()
+        case "end":
+            transcript.action_follow()
+        case _:
+            return False
+    return True

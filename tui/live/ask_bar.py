@@ -1,0 +1,307 @@
+"""A tool asks before it runs: the row that takes the answer, and the dialogs that show all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any, ClassVar, Final, Literal, NamedTuple
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from agent_tui.model.events import ToolAsk
+from agent_tui.model.inert import inert_line, visible_line
+from tui.chat.texts import answers, asking_body, kept_rule
+from tui.forms.fields import Line
+from tui.live import signs
+from tui.live.key_hints import Hints, key_of
+from tui.live.pager import MAX_TITLE_CHARACTERS, WHOLE, WholeScreen
+from tui.screens.dialog import Dialog
+from tui.screens.words import say
+from widgets.status_line import Part, StatusLine
+from widgets.terminal.frame_clock import FrameClock, terminal_is_behind
+from widgets.terminal.keys_in_order import KeyPresses, KeysInOrder
+
+Decision = Literal["once", "conversation", "always", "deny", "answer", "decline", "cancel"]
+MAX_CALL_CHARACTERS: Final = 60
+HELP: Final = "app.help"  # the key that lists the keys is no word either
+MAX_REASON_CHARACTERS: Final = 400
+GUARD_SECONDS: Final = 0.3  # a key this soon after the question could be read was meant for something else
+LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has taken the question
+
+
+class Word(NamedTuple):
+    """What a person says to a call that asks, as the clients' ``answer`` takes it."""
+
+    decision: Decision
+    pattern: str = ""
+    reason: str = ""
+    values: Mapping[str, Any] | None = None
+
+
+class AskBar(StatusLine, can_focus=True):
+    """One row above the line to write in; closed while nothing asks. It decides nothing itself.
+
+    Without the focus its keys mean something else: then it names the one that leads to it, if there is one.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer('once')", "Let the tool run once", id="ask.once"),
+        Binding("c", "answer('conversation')", "Let it run in this conversation", id="ask.conversation"),
+        Binding("a", "answer('always')", "Let it run always", id="ask.always"),
+        Binding("n", "answer('deny')", "Do not let it run", id="ask.deny"),
+        Binding("d", "whole", "See all that it would do", id="ask.whole"),
+    ]
+    DEFAULT_CSS = """
+    AskBar { display: none; }
+    AskBar.-open { display: block; }
+    AskBar:focus { background: $panel; text-style: bold; }
+    """
+
+    class Answered(Message):
+        """The person decided."""
+
+        def __init__(self, decision: Decision) -> None:
+            super().__init__()
+            self.decision: Decision = decision
+
+    class WholeWanted(Message):
+        """The person wants to see all that the tool would do."""
+
+    class Wrote(Message):
+        """The person writes something else: the key was no answer."""
+
+        def __init__(self, character: str) -> None:
+            super().__init__()
+            self.character = character
+
+    def __init__(self, *, ascii_only: bool = False) -> None:
+        super().__init__(ascii_only=ascii_only)
+        self._ascii_only = ascii_only
+        self.writes = True  # letters that decide nothing are words for the line; else keys of the screen
+        self._way_here = ""
+        self._asks: tuple[str, ToolAsk] | None = None
+
+    def ask(self, name: str, ask: ToolAsk | None) -> None:
+        """Ask this, or nothing any more."""
+        self._asks = (name, ask) if ask is not None else None
+        self.set_class(ask is not None, "-open")
+        self._show_asked()
+
+    def show_keys(self, way_here: str) -> None:
+        """Name the keys that do something now; ``way_here`` is the one that leads to it."""
+        self._way_here = way_here
+        self._show_asked()
+
+    def _show_asked(self) -> None:
+        if self._asks is None:
+            return
+        name, ask = self._asks
+        if self.has_focus:
+            right = _keys(ask, self._key)
+            if ask.form is None:
+                right.append(Part(say("ask.whole"), 1, self._key("whole")))
+        else:
+            right = [Part(say("hint.answer"), 0, self._way_here)]
+        call = Part(visible_line(ask.call, MAX_CALL_CHARACTERS), 5)  # it stands in the transcript, too
+        self.show([asking_line(name, ask), call], right=[part for part in right if part.key])
+
+    def _key(self, act: str) -> str:
+        return key_of(self.screen, f"ask.{act}", ascii_only=self._ascii_only)
+
+    def action_answer(self, decision: Decision) -> None:
+        """Decide."""
+        self.post_message(self.Answered(decision))
+
+    def action_whole(self) -> None:
+        """Ask to see all of it."""
+        self.post_message(self.WholeWanted())
+
+    def on_key(self, event: events.Key) -> None:
+        """Let what is no answer be written."""
+        bound = self.screen.active_bindings.get(event.key)
+        is_answer = bound is not None and (bound.node is self or bound.binding.id == HELP)
+        if self.writes and event.is_printable and event.character and not is_answer:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Wrote(event.character))
+
+
+class KeyGuard:
+    """Says whether a key can be an answer to what ``screen`` asks: it was pressed down, not only repeated,
+    some time after that was on the terminal.
+    """
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen = screen
+        self._shown_at = inf
+        self._is_looking = False
+
+    def begin(self) -> None:
+        """Something is asked that was not shown yet."""
+        self._shown_at, self._is_looking = inf, False
+
+    def shown(self) -> None:
+        """What is asked was drawn: it counts from when the terminal has taken it, and no dialog covers it."""
+        if self._shown_at < inf or self._is_looking or not self._screen.is_current:
+            return
+        if terminal_is_behind(self._screen.app):
+            self._is_looking = True
+            self._screen.set_timer(LOOK_SECONDS, self._look_again)
+        else:
+            self._shown_at = self._presses.now()
+
+    def _look_again(self) -> None:
+        if self._is_looking:
+            self._is_looking = False
+            self.shown()
+
+    @property
+    def lets_through(self) -> bool:
+        """Whether the key that is under way may decide."""
+        return self._presses.began_at >= self._shown_at + GUARD_SECONDS
+
+    @property
+    def quiet_seconds(self) -> float:
+        """How long ago a key was pressed."""
+        return self._presses.now() - self._presses.last_at
+
+    @property
+    def _presses(self) -> KeyPresses:
+        app = self._screen.app
+        assert isinstance(app, KeysInOrder)  # what asks stands in no other
+        return app.presses
+
+
+class AskScreen(WholeScreen[Decision]):
+    """Shows all that a tool would do; closes with a decision, or with None. What was not shown to its end is
+    not let run. No line to type in: letters decide here.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "Back, nothing decided", id="asked.close"),
+        Binding("y", "decide('once')", "Once", id="asked.once", priority=True),
+        Binding("c", "decide('conversation')", "In this conversation", id="asked.conversation"),
+        Binding("a", "decide('always')", "Always", id="asked.always"),
+        Binding("n", "decide('deny')", "No", id="asked.deny"),
+    ]
+
+    def __init__(
+        self,
+        name: str,
+        ask: ToolAsk,
+        clock: FrameClock,
+        *,
+        is_unread: bool = False,
+        ascii_only: bool = False,
+    ) -> None:
+        """``is_unread`` says at once that it has to be read to its end first."""
+        title = f"{asking_line(name, ask)} · {visible_line(ask.call, MAX_TITLE_CHARACTERS // 2)}"
+        super().__init__(title, asking_body(ask, shows_all=True), clock, ascii_only=ascii_only)
+        self._ask = ask
+        self._guard = KeyGuard(self)
+        self._unread = StatusLine(ascii_only=ascii_only)  # a notification would cover what is to be read
+        self._unread.show([say("ask.unread")])
+        self._unread.display = is_unread
+
+    def _below(self) -> list[Widget]:
+        return [self._unread]
+
+    def _hints(self) -> list[Part]:
+        keys = _keys(self._ask, lambda act: key_of(self, f"asked.{act}", ascii_only=self._ascii_only))
+        return [*keys, self._hint("hint.back", 1, "asked.close")]
+
+    def _show(self) -> None:
+        super()._show()
+        self._transcript.sight.note_rows_of(WHOLE, self._seen)
+
+    def _seen(self) -> None:
+        self.call_after_refresh(self._guard.shown)
+
+    def action_decide(self, decision: Decision) -> None:
+        """Close with the decision, if it can be one."""
+        if not self._guard.lets_through:
+            return
+        if decision == "deny" or self._transcript.sight.has_shown_all():
+            self.dismiss(decision)
+        else:
+            self._transcript.sight.show_what_was_not_shown()
+            self._unread.display = True
+
+
+class KeepScreen(Dialog[bool]):
+    """Shows the rule that "always" keeps; closes with whether it is to be kept."""
+
+    CSS_PATH = "../screens/room_dialogs.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "keep", "Keep the rule", id="keep.yes"),
+        Binding("escape", "dismiss", "Back, nothing decided", id="keep.back", priority=True),
+    ]
+
+    def __init__(self, ask: ToolAsk, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._ask = ask
+        self._ascii_only = ascii_only
+        self._guard = KeyGuard(self)
+
+    def compose(self) -> ComposeResult:
+        rule, reach = kept_rule(self._ask)
+        with VerticalScroll(classes="dialog wide"):
+            yield Static(say("ask.keep"), classes="title", markup=False)
+            yield Static(rule, classes="rule", markup=False)
+            yield Static(reach, classes="rule", markup=False)
+            yield Hints(say("ask.keep.hint"), ascii_only=self._ascii_only)
+
+    def on_mount(self) -> None:
+        """Count from when the rule can be read."""
+        super().on_mount()
+        self.call_after_refresh(self._guard.shown)
+
+    def action_keep(self) -> None:
+        """Close with yes."""
+        if self._guard.lets_through:
+            self.dismiss(True)
+
+
+def _keys(ask: ToolAsk, key: Callable[[str], str]) -> list[Part]:
+    """Return what may be decided, by its keys; where there is little room, yes and no stay."""
+    ranks = {"once": 0, "conversation": 4, "always": 3, "deny": 0}
+    return [Part(text, ranks[act], key(act)) for act, text in answers(ask).items() if key(act)]
+
+
+def asking_line(name: str, ask: ToolAsk) -> str:
+    """Return who or what asks, with its sign."""
+    line = "ask.line" if ask.form is None else "ask.line.form"
+    return f"{signs.PAUSED} {say(line, name=inert_line(name, 60))}"
+
+
+class ReasonScreen(Dialog[str | None]):
+    """Asks why a tool may not run; closes with the reason, which may be empty, or with None."""
+
+    CSS_PATH = "../screens/room_dialogs.tcss"
+    AUTO_FOCUS = "Line"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "Back, nothing decided", id="reason.back", priority=True),
+    ]
+
+    def __init__(self, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._ascii_only = ascii_only
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog wide"):
+            yield Static(say("ask.reason"), classes="title", markup=False)
+            yield Line("", id="reason")
+            yield Hints(say("ask.reason.hint"), ascii_only=self._ascii_only)
+
+    @on(Input.Submitted)
+    def give(self, event: Input.Submitted) -> None:
+        """Close with the reason."""
+        event.stop()
+        self.dismiss(inert_line(event.value, MAX_REASON_CHARACTERS))

@@ -1,0 +1,155 @@
+"""Where a person writes, in a room and in a chat: the lines, what stands above them, and the draft."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from agent_tui.model.inert import inert_line
+from tui.live.drafts import Drafts
+from tui.screens.words import count, say
+from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer
+from widgets.status_line import StatusLine
+
+DRAFT_SECONDS = 0.3  # after the last letter a draft is written
+SMALL_SCREEN_ROWS = 24  # at most so many: few lines and no rule
+LOW_SCREEN_ROWS = 10  # fewer: only while it is written in
+MAX_NOTE_CHARACTERS = 300
+
+
+class Writing(Vertical):
+    """Keeps the draft of one room or chat. It sends nothing itself."""
+
+    DEFAULT_CSS = """
+    Writing {
+        height: auto;
+        background: $background;
+        & .-empty { display: none; }
+        &.-closed { display: none; }
+        & > Horizontal { height: auto; }
+        & .composer--prompt { width: 3; height: 1; background: $background; }
+    }
+    """
+    SMALL_ROWS: ClassVar[int] = 1  # of the lines, on a small screen
+
+    def __init__(self, kept_as: str, line: Composer, *, ascii_only: bool) -> None:
+        """``kept_as`` is the id of the room or chat."""
+        super().__init__(id="composer")
+        self.line = line
+        self._kept_as = kept_as
+        self._ascii_only = ascii_only
+        self._drafts = Drafts()
+        self._queued = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
+        self._note = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
+        self._rule = _Rule(ascii_only=ascii_only)
+        self._told = ""
+        self._told_of = ""  # what was written then
+        self._saving: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self._queued
+        yield self._note
+        yield self._rule
+        with Horizontal():
+            yield Static(" > " if self._ascii_only else " › ", classes="composer--prompt", markup=False)
+            yield self.line
+            yield from self._beside()
+
+    def _beside(self) -> list[Widget]:
+        """Return what stands at the right of the lines."""
+        return []
+
+    def on_mount(self) -> None:
+        """Go on where the writing was left."""
+        self.line.past = self._drafts.past()
+        self.line.put(self._drafts.draft(self._kept_as))
+        self._show_note()
+
+    def on_unmount(self) -> None:
+        """Keep what was written: the last letters too."""
+        self.keep_text()
+
+    # --- what is shown ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _show_note(self) -> None:
+        """Say above the lines what was told, or what is written."""
+
+    def tell(self, note: str) -> None:
+        """Say something until something else is written."""
+        self._told, self._told_of = inert_line(note, MAX_NOTE_CHARACTERS), self.line.text
+        self._show_note()
+
+    def fit(self, rows: int) -> None:
+        """Take no more than a screen of ``rows`` has to give."""
+        is_small = rows <= SMALL_SCREEN_ROWS
+        self._rule.set_class(is_small, "-empty")
+        self.line.most_rows = self.SMALL_ROWS if is_small else MOST_ROWS
+        self.set_class(rows < LOW_SCREEN_ROWS and not self.has_line_focus, "-closed")
+
+    def on_descendant_blur(self) -> None:
+        """Make room again on a low screen."""
+        self.fit(self.app.size.height)
+
+    # --- what is written -------------------------------------------------------------------------------
+
+    @property
+    def has_line_focus(self) -> bool:
+        """Whether it is written in now."""
+        return self.is_attached and self.screen.focused is self.line  # before the line itself is told
+
+    def open(self) -> None:
+        """Let it be written in."""
+        self.set_class(False, "-closed")
+        self.screen.set_focus(self.line, scroll_visible=False)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Keep the draft, a moment later; what was told of an older text is over."""
+        event.stop()
+        if self.line.text != self._told_of:
+            self._told = ""
+        self._show_note()
+        if self._saving is None:
+            self._saving = self.set_timer(DRAFT_SECONDS, self.keep_text)
+
+    @property
+    def _draft(self) -> str:
+        """The words to be kept."""
+        return self.line.text
+
+    def keep_text(self) -> None:
+        """Keep the draft now."""
+        if self._saving is not None:
+            self._saving.stop()
+            self._saving = None
+        if not self._drafts.keep(self._kept_as, self._draft) and self.is_mounted:
+            self.notify(say("composer.not_kept"), severity="warning", markup=False)
+
+    def on_composer_cut(self, event: Composer.Cut) -> None:
+        """Say that not all of it found room."""
+        event.stop()
+        self.notify(say("composer.cut", most=count(MAX_CHARACTERS)), severity="warning", markup=False)
+
+
+class _Rule(Widget):
+    """A line from side to side."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = "_Rule { height: 1; width: 1fr; background: $background; color: $foreground 40%; }"
+
+    def __init__(self, *, ascii_only: bool) -> None:
+        super().__init__()
+        self._sign = "-" if ascii_only else "─"
+
+    def render_line(self, y: int) -> Strip:
+        """Return the row."""
+        width = self.size.width
+        return Strip([Segment(self._sign * width, self.rich_style)], width)

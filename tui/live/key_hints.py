@@ -1,0 +1,106 @@
+"""What a text says of keys: those that are in force, whatever they were before ``[keys]``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from rich.cells import cell_len
+from textual.binding import Binding
+from textual.content import Content
+from textual.dom import DOMNode
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.widgets import Static
+
+from tui.forms.fields import own
+from tui.keys.names import names_of
+from widgets.terminal.private import keymap_of
+
+PARTED: Final = " · "  # between two things that a hint names
+_ARROWS: Final = re.compile(r"(?<=[↑←]) (?=[↓→] )")  # between two of them
+_PLACE: Final = re.compile(r"\{([a-z_.]+)\}")  # of a key, by the id of what it does
+
+
+def keys_of(screen: Screen[Any], binding_id: str) -> tuple[str, ...]:
+    """Return the keys, by Textual's names, of an action of ``screen``, of what lies in it, or of the program;
+    none for one that is not there.
+    """
+    # Textual tells what a key does on which widget, but not which keys do something.
+    declared = (
+        [key for key, binding in _bindings(node) if binding.id == binding_id] for node in _nodes(screen)
+    )
+    keys = next(filter(None, declared), [])
+    written = keymap_of(screen.app).get(binding_id) if keys else None
+    if written is not None:
+        keys = [key for key in written.split(",") if " " not in key]  # an id without a key has a name
+    return tuple(keys)
+
+
+def _nodes(screen: Screen[Any]) -> Iterator[DOMNode]:
+    yield screen
+    yield screen.app
+    yield from screen.query("*")
+
+
+def _bindings(node: DOMNode) -> Iterable[tuple[str, Binding]]:
+    return node._bindings
+
+
+def key_of(screen: Screen[Any], binding_id: str, *, ascii_only: bool = False) -> str:
+    """Return the first key of an action for a person, ``""`` where it has none."""
+    return next(iter(names_of(keys_of(screen, binding_id), ascii_only=ascii_only)), "")
+
+
+def with_keys(screen: Screen[Any], text: str, *, ascii_only: bool = False) -> str:
+    """Return ``text`` with the key of what is named by its id in braces: "{question.yes} yes". A part, up to
+    the next dot, is left out where nothing it names has a key.
+    """
+    shown = []
+    for part in text.split(PARTED):
+        keys = {place: key_of(screen, place, ascii_only=ascii_only) for place in _PLACE.findall(part)}
+        if not keys or any(keys.values()):
+            words = " ".join(filter(None, (keys.get(word.strip("{}"), word) for word in part.split())))
+            shown.append(_ARROWS.sub("", words))
+    return own(PARTED.join(shown), ascii_only=ascii_only)
+
+
+class Hints(Static):
+    """The foot of a dialog, or a line of it: what its keys do, each key on one line with what it does.
+
+    ``Dialog`` fills it in once all is there.
+    """
+
+    def __init__(self, text: str, *, ascii_only: bool = False, classes: str = "hint") -> None:
+        """``text`` as for ``with_keys``."""
+        super().__init__("", classes=classes, markup=False)
+        self._text = text
+        self._shown = ""
+        self._ascii_only = ascii_only
+
+    def tell(self, text: str = "") -> None:
+        """Say another text, or the same with the keys as they are."""
+        self._text = text or self._text
+        self._shown = with_keys(self.screen, self._text, ascii_only=self._ascii_only)
+        self.update(self._shown)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return cell_len(self._shown)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._lines(width))
+
+    def render(self) -> Content:
+        return Content("\n").join(self._lines(self.content_size.width))
+
+    def _lines(self, width: int) -> list[Content]:
+        parted = own(PARTED, ascii_only=self._ascii_only)
+        lines: list[str] = []
+        for part in self._shown.split(parted):
+            longer = f"{lines[-1]}{parted}{part}" if lines else part
+            if lines and cell_len(longer) <= width:
+                lines[-1] = longer
+            else:
+                lines.append(part)
+        return [piece.rstrip() for line in lines for piece in Content(line).wrap(max(1, width))]

@@ -1,0 +1,122 @@
+"""One text, all of it, on a screen of its own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen, ScreenResultType
+from textual.widget import Widget
+
+from agent_tui.model.inert import inert_line
+from tui.live.find import FIND_BINDINGS, FindBar, OneTranscript
+from tui.live.key_hints import key_of
+from tui.screens.words import say
+from widgets.status_line import Part, StatusLine
+from widgets.terminal.frame_clock import FrameClock
+from widgets.transcript.transcript import Transcript
+
+MAX_TITLE_CHARACTERS = 300
+WHOLE = "whole"  # the key of the one message
+
+
+class WholeScreen(ModalScreen[ScreenResultType]):
+    """Shows ``body``, which is Markdown, from its beginning."""
+
+    CSS_PATH = "../chat/chat.tcss"
+    AUTO_FOCUS = "Transcript"
+
+    def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._title = title
+        self._body = body
+        self._ascii_only = ascii_only
+        self._transcript = Transcript(clock=clock, ascii_only=ascii_only)
+        self._bottom = StatusLine(ascii_only=ascii_only, is_dim=True)
+
+    def compose(self) -> ComposeResult:
+        top = StatusLine(ascii_only=self._ascii_only)
+        top.show([inert_line(self._title, MAX_TITLE_CHARACTERS)])
+        yield top
+        yield self._transcript
+        yield from self._below()
+        yield self._bottom
+
+    def _below(self) -> list[Widget]:
+        """Return what stands between the text and the last row."""
+        return []
+
+    @abstractmethod
+    def _hints(self) -> list[Part]:
+        """Return what the keys do."""
+
+    def _hint(self, name: str, rank: int, binding_id: str) -> Part:
+        """Return what an action does behind its key as it is now; nothing where it has none."""
+        key = key_of(self, binding_id, ascii_only=self._ascii_only)
+        return Part(say(name) if key else "", rank, key)
+
+    def on_mount(self) -> None:
+        """Show the beginning, once there is a place for it: before that the first row is the last one."""
+        self._bottom.show(self._hints())
+        self.call_after_refresh(self._show)
+
+    def _show(self) -> None:
+        self._transcript.turn_opened(WHOLE)
+        self._transcript.text_added(WHOLE, self._body)
+        self._transcript.turn_closed(WHOLE)
+        self._transcript.action_to_start()
+
+
+class PagerScreen(WholeScreen[None]):
+    """Shows one text, in which can be searched."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *FIND_BINDINGS,
+        Binding("escape,o", "back", "Back", id="pager.close"),
+    ]
+
+    def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
+        super().__init__(title, body, clock, ascii_only=ascii_only)
+        self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
+
+    def _below(self) -> list[Widget]:
+        return [self._find_bar]
+
+    def on_find_bar_changed(self) -> None:
+        """Say which keys make sense now."""
+        self._bottom.show(self._hints())
+
+    def _hints(self) -> list[Part]:
+        if self._find_bar.is_finding:
+            return [
+                self._hint("hint.next", 1, "pane.find_next"),
+                self._hint("hint.previous", 2, "pane.find_previous"),
+                self._hint("hint.close", 0, "pager.close"),
+            ]
+        return [
+            Part(say("hint.read"), 3, "↑ ↓ page up page down"),
+            self._hint("hint.find", 1, "pane.find"),
+            self._hint("hint.copy", 2, "pane.copy_message"),
+            self._hint("hint.back", 0, "pager.close"),
+        ]
+
+    def action_find(self) -> None:
+        """Ask what to find."""
+        self._find_bar.ask_what_to_find()
+
+    def action_find_step(self, step: int) -> None:
+        """Go to the next match, or to the one before."""
+        self._find_bar.step(step)
+
+    def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
+        """Say how many there are."""
+        self._find_bar.take_found(event)
+
+    def action_back(self) -> None:
+        """Leave what was opened last: the search, the text."""
+        if self._find_bar.asks:
+            self._find_bar.close()
+        else:
+            self.dismiss()

@@ -1,0 +1,324 @@
+"""One turn in a transcript: its words, each once, and a row that folds for each thought and each tool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from agent_tui.state.steps import Steps, StepState
+from agent_tui.state.turn import Turn
+from tui.chat import texts
+from tui.live.key_hints import key_of
+from tui.room.texts import ending
+from widgets.transcript.transcript import Transcript
+
+WRITTEN_CHARACTERS: Final = 8_000  # of arguments: longer ones are shown once they are whole
+CODE: Final = "```"
+END: Final = "\nend"  # instead of a step's id: the last row of a turn that does not end in words
+_LINE_END: Final = re.compile(r"(?<=\S)\n(?=\S)")
+
+
+class StepRows:
+    """Gives a transcript the steps of one turn, below the message ``key("")`` that says who speaks. It costs
+    what is new, not what was there before.
+    """
+
+    __slots__ = ("_given", "_keys_of_texts", "_last", "_note", "_open", "_transcript", "rows")
+
+    def __init__(self, transcript: Transcript) -> None:
+        self.rows: set[str] = set()  # ids of steps that have a row
+        self._transcript = transcript
+        self._given: dict[str, tuple[int, int]] = {}  # of texts: characters and revision
+        self._keys_of_texts: dict[str, str] = {}  # by step id: the message that shows it
+        self._open: tuple[str, str] | None = None  # the message that grows: its key, its step's type
+        self._last = ""  # key of the last message
+        self._note = ""  # what that ends with
+
+    # --- what it hangs on ------------------------------------------------------------------------------
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes."""
+        raise NotImplementedError
+
+    def key(self, step_id: str = "") -> str:
+        """Return the key of the message that shows a step."""
+        raise NotImplementedError
+
+    def placed(self, step_id: str) -> None:
+        """The next message of the transcript shows that step."""
+
+    def words_opened(self, key: str) -> None:
+        """Begin a message for words that go on below a step."""
+        self._transcript.turn_opened(key)
+
+    @property
+    def is_set_in(self) -> bool:
+        """Whether the rows stand among spoken lines, and begin where their names do."""
+        return False
+
+    def row_color(self) -> tuple[str, str]:
+        """Return the colour of rows and whose it is, as ``Transcript.step_opened`` takes them."""
+        return "", ""
+
+    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
+        """Say whether a step begins folded."""
+        return is_folded
+
+    def fold(self, key: str, *, is_folded: bool) -> None:
+        """Fold or unfold a step, unless the reader did."""
+        self._transcript.folds.fold(key, is_folded)
+
+    # --- steps -----------------------------------------------------------------------------------------
+
+    def take_steps(self, steps: Steps, *, is_new: bool = False) -> None:
+        """Show what changed of ``steps``, or all of them where that ``is_new``. Who shows them last, forgets
+        what changed.
+        """
+        changed: Collection[str] = steps.all if is_new else steps.changed
+        if len(changed) > 1:
+            changed = sorted(changed, key=lambda id_: steps.all[id_].place)
+        for step_id in changed:
+            self.take_step(steps.all[step_id])
+
+    def take_step(self, step: StepState) -> None:
+        """Show what is new of a step."""
+        if step.type == "tool_result" and step.call_id and step.id not in self.rows:
+            return  # it is shown with its call
+        if step.type == "text":
+            self._grow(step, self._keys_of_texts.get(step.id) or self._begin_text(step))
+        elif step.type in ("thinking", "sub_agent"):
+            self._think(step)
+        else:
+            self._tool(step)
+
+    def _begin_text(self, step: StepState) -> str:
+        """Return the message that shows a text: the first one stands right under the name."""
+        self._begin(step)
+        if self._last == self.key() and not self._given:
+            key = self._last
+        else:
+            key = self.key(step.id)
+            self.placed(step.id)
+            self.words_opened(key)
+        self._given[step.id] = 0, step.content.revision
+        self._keys_of_texts[step.id] = key
+        self._last, self._open = key, (key, step.type)
+        return key
+
+    def _think(self, step: StepState) -> None:
+        key = self.key(step.id)
+        if step.id not in self._given:
+            self._begin(step)
+            self._row(step, key, is_folded=self.is_over)
+            self._given[step.id] = 0, step.content.revision
+            self._open = key, step.type
+        elif self._given[step.id][0] < texts.HEAD_CHARACTERS or step.seconds is not None:
+            self._transcript.step_titled(key, *texts.step_head(step))
+        self._grow(step, key)
+        if self.is_over:
+            self._close_open()
+
+    def _tool(self, step: StepState) -> None:
+        """Show a call with its result, or what has no better name."""
+        key = self.key(step.id)
+        is_folded = texts.is_folded(step)
+        if step.id not in self.rows:
+            self._begin(step)
+            self._row(step, key, is_folded=is_folded)
+        else:
+            self._transcript.step_titled(key, *texts.step_head(step))
+        if step.arguments.length <= WRITTEN_CHARACTERS or not texts.is_written(step):
+            shown = partial(texts.step_body_of, step, self._key_now, ascii_only=self._transcript.ascii_only)
+            self._transcript.body_later(key, shown, partial(texts.step_body_of, step, shows_all=True))
+            self._transcript.turn_closed(key)
+        self.fold(key, is_folded=is_folded)
+
+    def _key_now(self, binding_id: str) -> str:
+        if binding_id.startswith("ask."):
+            return ""  # the screen puts them on the one card that they answer
+        transcript = self._transcript
+        return key_of(transcript.screen, binding_id, ascii_only=transcript.ascii_only)
+
+    def _row(self, step: StepState, key: str, *, is_folded: bool) -> None:
+        self.rows.add(step.id)
+        self.placed(step.id)
+        title, summary, sign = texts.step_head(step)
+        color, who = self.row_color()
+        self._transcript.step_opened(
+            key,
+            title=title,
+            summary=summary,
+            sign=sign,
+            is_folded=self.starts_folded(key, is_folded=is_folded),
+            color=color,
+            who=who,
+            is_dim=step.type in ("thinking", "sub_agent"),
+            is_set_in=self.is_set_in,
+        )
+        self._last = key
+
+    def _grow(self, step: StepState, key: str) -> None:
+        given, revision = self._given[step.id]
+        if (given, revision) == (step.content.length, step.content.revision):
+            return
+        if revision != step.content.revision or self._open is None or self._open[0] != key:
+            # Replaced, or added to after something else began: rare repairs, so all of it is given again.
+            self._transcript.text_replaced(key, step.content.text)
+            if self._open is None or self._open[0] != key:
+                self._transcript.turn_closed(key, self._note if key == self._last else "")
+        elif given != step.content.length:
+            self._transcript.text_added(key, step.content.slice(given, step.content.length))
+        self._given[step.id] = step.content.length, step.content.revision
+        if step.seams:
+            self._transcript.set_seams(key, step.seams)
+
+    def go_on(self) -> None:
+        """The turn is continued: words at its end go on in their message."""
+        if self._last in self._keys_of_texts.values():
+            self._transcript.turn_reopened(self._last)
+            self._open = self._last, "text"
+        elif self._last == self.key():
+            self._transcript.turn_reopened(self._last)
+
+    # --- ends ------------------------------------------------------------------------------------------
+
+    def _begin(self, step: StepState) -> None:
+        """Another step begins: the one before it is over."""
+        if not self._given and not self.rows and step.type != "text":
+            self._transcript.turn_closed(self.key())
+        self._close_open()
+
+    def _close_open(self, note: str = "") -> None:
+        if self._open is not None:
+            key, type_ = self._open
+            self._transcript.turn_closed(key, note if type_ == "text" else "")
+            if type_ != "text":
+                self.fold(key, is_folded=True)
+            self._open = None
+
+    def end(self, note: str) -> None:
+        """The turn is over; ``note`` is its last row, where there is one."""
+        self._note = note
+        is_text = self._open is not None and self._open[1] == "text"
+        self._close_open(note)
+        if is_text:
+            return
+        if self._last == self.key():
+            self._transcript.turn_closed(self._last, note)
+        elif note:
+            key = self.key(END)
+            if self._last != key:
+                self.placed("")
+                color, who = self.row_color()
+                self._transcript.turn_opened(key, color=color, who=who)
+                self._last = key
+            self._transcript.turn_closed(key, note)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsPlace:
+    """Where the rows of a turn stand: what the reader folded there, whose they are by ``color`` and ``who``,
+    and what begins a message for words that go on below a row.
+    """
+
+    folds: Mapping[str, bool]
+    color: str = ""
+    who: str = ""
+    words_opened: Callable[[str], None] | None = None
+
+
+class TurnFeed(StepRows):
+    """Carries one turn of an agent into a transcript, below the message ``head`` that says who speaks."""
+
+    __slots__ = ("_head", "_is_new", "_is_open", "_is_superseded", "_keys", "_place", "turn")
+
+    def __init__(self, transcript: Transcript, head: str, turn: Turn, place: RowsPlace) -> None:
+        super().__init__(transcript)
+        self.turn = turn
+        self._head = head
+        self._place = place
+        self._keys = [head]
+        self._last = head
+        self._is_new = True
+        self._is_open = True  # in the transcript
+        self._is_superseded = False  # as the transcript shows it
+
+    def take(self) -> None:
+        """Give the transcript what is new. Costs what is new, not what was said before."""
+        turn = self.turn
+        if turn.status == "speaking" and not self._is_open:  # it is continued
+            self._is_open = True
+            self.go_on()
+        self.take_steps(turn.steps, is_new=self._is_new)
+        self._is_new = False
+        if turn.status == "speaking":
+            return
+        if self._is_open:
+            self._is_open = False
+            self.end(ending(turn))
+        if turn.superseded != self._is_superseded:
+            self._is_superseded = turn.superseded
+            self._fade(ending(turn))
+
+    def _fade(self, note: str) -> None:
+        """Show all of it dim: it is no longer meant."""
+        if self._last not in map(self.key, self.rows):
+            self._transcript.turn_closed(self._last, note)
+        for key in self._keys:
+            self._transcript.turn_faded(key)
+
+    @property
+    def is_over(self) -> bool:
+        return self.turn.status != "speaking"
+
+    def key(self, step_id: str = "") -> str:
+        return _key_below(self._head, step_id) if step_id else self._head
+
+    def placed(self, step_id: str) -> None:
+        self._keys.append(self.key(step_id or END))
+
+    def words_opened(self, key: str) -> None:
+        if self._place.words_opened is None:
+            self._transcript.turn_opened(key)
+        else:
+            self._place.words_opened(key)
+
+    def row_color(self) -> tuple[str, str]:
+        return self._place.color, self._place.who
+
+    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
+        return self._place.folds.get(key, is_folded)
+
+    def fold(self, key: str, *, is_folded: bool) -> None:
+        if key not in self._place.folds:
+            self._transcript.folds.fold(key, is_folded)
+
+
+def show_person(transcript: Transcript, turn: Turn) -> None:
+    """Give ``transcript`` all that a person said, in the message that was opened for it."""
+    key = turn_key(turn.id)
+    transcript.text_added(key, as_typed(turn.text))
+    transcript.turn_closed(key, ending(turn))
+
+
+def turn_key(turn_id: str) -> str:
+    """Return the key of a turn's first message; no id that a server sends makes it that of a step or rule."""
+    return f"turn {turn_id}"
+
+
+def step_key(turn_id: str, step_id: str) -> str:
+    """Return the key of a step's row, in panes and in the timeline."""
+    return _key_below(turn_key(turn_id), step_id)
+
+
+def _key_below(head: str, step_id: str) -> str:
+    return f"step {len(head)} {head} {step_id}"
+
+
+def as_typed(text: str) -> str:
+    """Return a person's words as Markdown whose lines end where they ended them."""
+    return text if CODE in text else _LINE_END.sub("  \\n", text)

@@ -1,0 +1,170 @@
+"""What the screens of a room and of a chat say alike: pure functions from what is known to text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import ceil
+from typing import Final, Protocol
+
+from agent_tui.model.budget import ceilings
+from agent_tui.model.events import LinkChanged, TurnNoted
+from agent_tui.model.inert import inert_line
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.steps import Steps, StepState
+from tui.live import signs
+from tui.screens.words import ENGLISH, count, ordinal_try, say
+
+MAX_DETAIL_CHARACTERS: Final = 120
+MAX_TOOL_CHARACTERS: Final = 60
+MAX_REASON_CHARACTERS: Final = 40
+MAX_SERVER_CHARACTERS: Final = 100
+KeyNow = Callable[[str], str]
+Spot = tuple[str, str]
+"""A turn and a step of it, by id; without a step the words of the turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A key (none where letters do it) and what it does; ``rank`` says how soon it may go when the row is
+    narrow, 0 is never.
+    """
+
+    key: str
+    text: str
+    rank: int = 0
+
+
+def link_status(link: LinkChanged, seconds_left: int) -> str:
+    """Return how it stands with the server, with its sign; "" where that is no news: while it is live, and
+    with servers that are heard only while something runs.
+    """
+    detail = inert_line(link.detail, MAX_DETAIL_CHARACTERS)
+    match link.status:
+        case "live" | "ended" | "lost":
+            return ""
+        case "refused":
+            return f"{signs.FAILED} {say('link.refused', detail=detail)}"
+        case "connecting" if link.attempt <= 1:
+            return f"{signs.WAITING} {detail or say('link.connecting')}"
+        case "connecting" | "waiting":
+            attempt = ordinal_try(max(1, link.attempt))
+            if link.status == "connecting" or seconds_left < 1:
+                return f"{signs.WAITING} {say('link.trying', attempt=attempt)}"
+            return f"{signs.WAITING} {say('link.waiting', seconds=seconds_left, attempt=attempt)}"
+
+
+class Noted(Protocol):
+    """A turn of a room or a chat, and what its model was not told or not given."""
+
+    trimmed: int
+    has_no_tools: bool
+    missing: tuple[str, ...]
+
+
+def told_apart(turn: Noted) -> list[str]:
+    """Return what a person should know of how a turn's model was asked."""
+    found = [say("turn.no_tools")] if turn.has_no_tools else []
+    if turn.trimmed:
+        found.append(left_out(turn.trimmed))
+    found += [
+        say("turn.server_missing", server=inert_line(one, MAX_SERVER_CHARACTERS)) for one in turn.missing
+    ]
+    return found
+
+
+def left_out(number: int) -> str:
+    """Return how many earlier messages a model was not told."""
+    return say("turn.trimmed.one") if number == 1 else say("turn.trimmed", count=count(number))
+
+
+def told_server(name: str, problem: str) -> str:
+    """Return what is wrong with an MCP server."""
+    return inert_line(say("turn.server_missing", server=f"{name}: {problem}"))
+
+
+def rate_limited(waits: TurnNoted | None) -> str:
+    """Return in how many seconds a model is asked again whose rate is limited, with its sign; "" once it was.
+
+    Never more than the server said: its clock may not be ours.
+    """
+    if waits is None:
+        return ""
+    try:
+        left = (datetime.fromisoformat(waits.until) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError):  # no time, or one without an offset
+        return ""
+    seconds = ceil(min(left, waits.seconds))
+    return f"{signs.WAITING} {say('agent.rate_limited', seconds=seconds)}" if seconds > 0 else ""
+
+
+def connected(link: LinkChanged) -> str:
+    """Return "● connected" while all that happens comes in; what is wrong stands in the top line."""
+    return f"{signs.SPEAKING} {say('link.connected')}" if link.status == "live" else ""
+
+
+def why_cut(reason: str) -> str:
+    """Return why a turn or an answer was cut, in a person's words; what nobody knows is shown as it came."""
+    return _because("cut", reason)
+
+
+def why_paused(reason: str) -> str:
+    """Return why a room is paused, as ``why_cut``; one that somebody paused is just that."""
+    return say("room.paused") if reason in ("", "pause") else _because("room.paused", reason)
+
+
+def _because(table: str, reason: str) -> str:
+    words = ENGLISH.get(f"{table}.{reason}", "{")
+    if "{" in words:  # unknown, or a sentence that says more than a reason
+        return say(f"{table}.other", reason=inert_line(reason, MAX_REASON_CHARACTERS))
+    return words
+
+
+def oddities(unknown_count: int) -> str:
+    """Return how many events nobody understood, or nothing."""
+    if not unknown_count:
+        return ""
+    return say("room.unknown.one") if unknown_count == 1 else say("room.unknown", count=count(unknown_count))
+
+
+def dollars(amount: float) -> str:
+    """Return an amount of US dollars, small ones with the digits that say anything."""
+    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
+
+
+def used(state: ConversationState, spoken: int = 0) -> str:
+    """Return "12,345 of 50,000 tokens, prompts included · $0.0123 of $1.00". Until the server says what was
+    used it is what was ``spoken``. An unknown price is not named.
+    """
+    ledger, (most_tokens, most_cost) = state.ledger, ceilings(state.info)
+    number = count(max(ledger.tokens, spoken))
+    text = say("used.tokens", count=number)
+    if most_tokens:
+        text = say("used.tokens.of", count=number, most=count(most_tokens))
+    if ledger.counts_prompts:
+        text = say("tokens.prompts", tokens=text)
+    if not ledger.cost:
+        return text
+    cost = dollars(ledger.cost)
+    return f"{text} · {say('used.cost.of', cost=cost, most=dollars(most_cost)) if most_cost else cost}"
+
+
+def under_way(steps: Steps) -> list[StepState]:
+    """Return the calls that ask or run, the one that began first before the others."""
+    found: list[StepState] = []
+    for step in reversed(steps.all.values()):
+        if step.type in ("text", "thinking"):
+            break  # the calls before it are over
+        if step.type == "tool_call" and step.status in ("asks", "running"):
+            found.insert(0, step)
+    return found
+
+
+def tools_at_work(calls: Sequence[StepState]) -> str:
+    """Return what calls that are under way do, with its sign."""
+    if any(call.status == "asks" for call in calls):
+        return f"{signs.PAUSED} {say('chat.asks')}"
+    if len(calls) > 1:
+        return f"{signs.SPEAKING} {say('chat.using.several', count=count(len(calls)))}"
+    return f"{signs.SPEAKING} {say('chat.using', name=inert_line(calls[0].name, MAX_TOOL_CHARACTERS))}"

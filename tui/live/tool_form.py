@@ -1,0 +1,137 @@
+"""A form that an MCP server asks a person to fill in while one of its tools runs.
+
+Nothing is sent before a person says so. Every text of the server is shown inert, and who gets the answer
+stands above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.widgets import Input, Static
+
+from agent_tui.model.inert import visible, visible_line
+from agent_tui.model.tool_forms import (
+    MAX_TEXT_CHARACTERS,
+    FormField,
+    ToolForm,
+    bounds,
+    problems,
+    typed,
+    written,
+)
+from tui.forms.fields import Choice, Field, Line, Picks
+from tui.forms.form import Form
+from tui.live.key_hints import Hints
+from tui.screens.words import say
+
+MAX_SERVER_CHARACTERS: Final = 60
+MAX_LABEL_CHARACTERS: Final = 120
+MAX_ABOUT_CHARACTERS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class FilledIn:
+    """What a person decided; ``texts`` are what stands in the fields, to be shown again if it got lost."""
+
+    decision: Literal["answer", "decline", "cancel"]
+    values: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+class ToolFormScreen(Form[FilledIn | None]):
+    """Closes with what was filled in or decided, or with None: then the server goes on waiting."""
+
+    CSS_PATH = "../screens/room_dialogs.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "send", "Send it to the server", id="tool_form.send", priority=True),
+        Binding(
+            "ctrl+n", "decline", "Decline: the server gets nothing", id="tool_form.decline", priority=True
+        ),
+        Binding("ctrl+x", "cancel", "Cancel: leave it undecided", id="tool_form.cancel", priority=True),
+        Binding("escape", "back", "Back, the server waits", id="tool_form.back", priority=True),
+    ]
+
+    def __init__(self, form: ToolForm, texts: Mapping[str, str], *, ascii_only: bool = False) -> None:
+        """``texts`` are what was filled in before, by the names of fields here."""
+        super().__init__(ascii_only=ascii_only)
+        self._form = form
+        self._texts = texts
+        self._fields = {f"value-{number}": one for number, one in enumerate(form.fields)}
+
+    def compose(self) -> ComposeResult:
+        form, server = self._form, visible_line(self._form.server, MAX_SERVER_CHARACTERS)
+        with Vertical(classes="dialog wide"):
+            yield Static(
+                say("tool_form.title", server=server, amount=form.amount), classes="title", markup=False
+            )
+            with VerticalScroll(id="form", can_focus=not form.fields):
+                yield Static(visible(form.message), classes="note", markup=False)
+                yield Static(say("tool_form.goes", server=server), classes="rule", markup=False)
+                if form.asks_for_secret:
+                    yield Static(say("tool_form.secret"), classes="rule", markup=False)
+                for id_, one in self._fields.items():
+                    yield from self._rows(id_, one)
+            yield Hints(say("tool_form.hint"), ascii_only=self._ascii_only)
+
+    def on_mount(self) -> None:
+        """Note what stands there before anything was touched."""
+        super().on_mount()
+        self._shown = self.values()
+        if self._fields:
+            self.field("value-0").inner.focus()
+
+    def _rows(self, id_: str, one: FormField) -> Iterable[Field | Static]:
+        label = f"{visible_line(one.label, MAX_LABEL_CHARACTERS)}{' *' if one.required else ''}"
+        yield Field(id_, label, self._inner(id_, one))
+        about = (one.description, bounds(one), say("tool_form.needed") if one.required else "")
+        text = " · ".join(visible_line(part, MAX_ABOUT_CHARACTERS) for part in about if part)
+        yield Static(text, classes="about", markup=False)
+
+    def _inner(self, id_: str, one: FormField) -> Line | Choice | Picks:
+        text = self._texts.get(id_, written(one))
+        options = [(option.value, visible_line(option.title)) for option in one.options]
+        if one.type == "choices":
+            return Picks(options, text, id=id_, ascii_only=self._ascii_only)
+        if one.type in ("boolean", "choice"):
+            if one.type == "boolean":
+                options = [("true", say("tool_form.yes")), ("false", say("tool_form.no"))]
+            offered = [("", say("tool_form.none")), *options]
+            return Choice(offered, text, id=id_, ascii_only=self._ascii_only)
+        return Line(text, most=MAX_TEXT_CHARACTERS, id=id_)
+
+    # --- deciding --------------------------------------------------------------------------------------
+
+    def entered(self, line: Input) -> None:
+        """Go to the next field: what is sent to a server is sent by its own key."""
+        self.focus_next()
+
+    def action_save(self) -> None:
+        """Go to the next field, where ``enter`` was pressed on a choice."""
+        self.focus_next()
+
+    def action_send(self) -> None:
+        """Close with the values, if nothing is wrong with them."""
+        values: dict[str, Any] = {}
+        texts = self.values()
+        for id_, one in self._fields.items():
+            value = typed(one, texts[id_])
+            if value is not None:
+                values[one.name] = value
+        if wrong := problems(self._form, values):
+            self.complain({id_: wrong.get(one.name, "") for id_, one in self._fields.items()})
+        else:
+            self.dismiss(FilledIn("answer", values, texts))
+
+    def action_decline(self) -> None:
+        """Close with no."""
+        self.dismiss(FilledIn("decline"))
+
+    def action_cancel(self) -> None:
+        """Close with neither yes nor no."""
+        self.dismiss(FilledIn("cancel"))

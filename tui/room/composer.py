@@ -1,0 +1,104 @@
+"""Where a person writes to the room: what waits, what is meant, and the lines themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal
+
+from rich.cells import cell_len
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widget import Widget
+
+from agent_tui.model.events import QueuedMessage
+from agent_tui.model.inert import inert_line
+from tui.forms.fields import own
+from tui.live.composer import Writing
+from tui.screens.words import count, say
+from widgets.composer import Composer, whispered
+from widgets.status_line import Part, StatusLine
+
+When = Literal["next", "now"]
+MOST_CANDIDATES = 5
+
+
+class RoomComposer(Writing):
+    """Keeps the draft of one room. It sends nothing itself."""
+
+    DEFAULT_CSS = """
+    RoomComposer .composer--when { width: 16; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+n", "when", "At the next turn, or now", id="composer.when", priority=True),
+    ]
+
+    class WhenChanged(Message):
+        """The other moment is meant."""
+
+    def __init__(self, room_id: str, *, ascii_only: bool = False) -> None:
+        super().__init__(
+            room_id,
+            Composer(placeholder=own(say("composer.empty"), ascii_only=ascii_only)),
+            ascii_only=ascii_only,
+        )
+        self.when: When = "next"
+        self._meant = StatusLine(is_dim=True, ascii_only=ascii_only, classes="composer--when")
+
+    def _beside(self) -> list[Widget]:
+        return [self._meant]
+
+    # --- what is shown ---------------------------------------------------------------------------------
+
+    def show_queue(self, queue: Sequence[QueuedMessage], key: str, names: Mapping[str, str]) -> None:
+        """Say what waits for the next turn, the newest, and with which key to change it; ``names`` are what
+        agents are called, by id.
+        """
+        parts = []
+        if queue:
+            newest = queue[-1]
+            words = inert_line(newest.content, 120)
+            if newest.to in names:
+                words = say("queue.whisper", name=inert_line(names[newest.to], 40), words=words)
+            parts = [Part(f"{say('queue.line', words=words)} ({count(len(queue))})")]
+        self._queued.show(parts, right=[Part(say("hint.queue"), 1, key)] if queue and key else [])
+        self._queued.set_class(not queue, "-empty")
+
+    def show_names(self, names: Sequence[str]) -> None:
+        """Complete these names from now on."""
+        self.line.names = names
+
+    def _show_note(self) -> None:
+        line = self.line
+        name, _ = whispered(line.text, line.names)
+        candidates = line.candidates if not name else []
+        note = self._told
+        if not note and candidates:
+            names = "  ".join(f"@{inert_line(name, 30)}" for name in candidates[:MOST_CANDIDATES])
+            note = say("composer.candidates", names=names)
+        elif not note and name:
+            note = say("composer.whisper", name=inert_line(name, 40))
+        self._note.show([note] if note else [])
+        self._note.set_class(not note, "-empty")
+        meant = say(f"composer.when.{self.when}")
+        self._meant.show(right=[meant])
+        self._meant.styles.width = cell_len(meant) + 3
+
+    # --- what is written -------------------------------------------------------------------------------
+
+    def sent(self, text: str) -> None:
+        """Take away what was sent, and remember it. ``now`` is meant for one message only: it cuts agents."""
+        self.line.take_away(text)
+        self.line.past = self._drafts.sent(text)
+        self._set_when("next")
+        self.tell("")
+        self.keep_text()
+
+    def action_when(self) -> None:
+        """Mean the other moment."""
+        self._set_when("now" if self.when == "next" else "next")
+
+    def _set_when(self, when: When) -> None:
+        if when != self.when:
+            self.when = when
+            self._show_note()
+            self.post_message(self.WhenChanged())

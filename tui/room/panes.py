@@ -1,0 +1,493 @@
+"""The panes of a room: a grid, one large pane over a strip, one zoomed pane, or the timeline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+from typing import Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.events import DescendantFocus, Resize
+from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
+from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.message import Message
+from textual.widget import Widget
+
+from agent_tui.state.agents import Agent
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.turn import Turn
+from tui.live.step_rows import RowsPlace, TurnFeed, show_person, turn_key
+from tui.room import texts
+from tui.room.pane_grid import Arrangement, Place, arrange
+from tui.room.speed import Speed
+from tui.room.timeline import TimelineFeed
+from tui.screens.words import count, say
+from widgets.painter import PEOPLE
+from widgets.strip import AgentStrip, Summary
+from widgets.terminal.frame_clock import FrameClock
+from widgets.terminal.garbage import uncollected
+from widgets.transcript.agent_pane import AgentPane
+from widgets.transcript.transcript import Transcript
+
+PANE_BINDINGS: Final[list[BindingType]] = [
+    Binding("z", "zoom", "Zoom the pane, and back", id="room.zoom"),
+    Binding("t", "timeline", "All turns in order, and back", id="room.timeline"),
+    # Textual's own binding of tab would come first.
+    Binding("tab", "pane(1)", "Next pane", id="pane.next", priority=True),
+    Binding("shift+tab", "pane(-1)", "Previous pane", id="pane.previous", priority=True),
+    Binding("right", "pane(1)", "Next pane", id="pane.next.arrow"),
+    Binding("left", "pane(-1)", "Previous pane", id="pane.previous.arrow"),
+    *(
+        Binding(str(number % 10), f"agent({number})", f"Go to agent {number}", id=f"pane.focus_{number}")
+        for number in range(1, 11)
+    ),
+]
+"""The keys of the screen that the panes are on; its actions call the methods of ``RoomPanes``."""
+
+MAX_LOOKED_THROUGH: Final = 200_000  # characters of one agent: a moment's work
+
+
+class RoomPanes(Container):
+    """Shows what ``state`` says of its agents. Panes live as long as their agents: whatever is shown, they
+    are fed, and whatever was shown meanwhile, the reader finds them as they were left.
+    """
+
+    class Changed(Message):
+        """Something else is in sight, or has the focus."""
+
+    def __init__(
+        self,
+        state: ConversationState,
+        clock: FrameClock,
+        *,
+        ascii_only: bool = False,
+        id: str | None = None,  # noqa: A002 - Textual's own word
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._state = state
+        self._clock = clock
+        self._ascii_only = ascii_only
+        self._panes: dict[str, AgentPane] = {}
+        self._feeds: dict[str, PaneFeed] = {}
+        self._speeds: dict[str, Speed] = {}
+        self._tokens: dict[str, int] = {}
+        self._thinking_since: dict[str, float] = {}
+        self._folds: dict[str, bool] = {}  # what the reader folded or unfolded, by the keys of the rows
+        self._generation = -1
+        self._seen = -1  # how many turns the panes were told of
+        self._current = ""
+        self._is_zoomed = False
+        self._timeline: tuple[Transcript, TimelineFeed] | None = None  # once it was opened
+        self._is_timeline = False
+        self._strip = AgentStrip(
+            clock=clock,
+            summaries=self._summaries,
+            more=lambda number: say("strip.more", count=count(number)),
+            ascii_only=ascii_only,
+        )
+        self._panes_layout = _PanesLayout()
+
+    def compose(self) -> ComposeResult:
+        yield self._strip
+
+    # --- what can be asked -----------------------------------------------------------------------------
+
+    @property
+    def active(self) -> Transcript | None:
+        """The transcript that keys act on: the timeline while it is shown, else the focused pane."""
+        if self._is_timeline and self._timeline is not None:
+            return self._timeline[0]
+        return self._panes.get(self._current)
+
+    @property
+    def current(self) -> str:
+        """Id of the agent that keys act on; "" without one."""
+        return self._current
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all agents when the headers were last told."""
+        return sum(self._tokens.values())
+
+    @property
+    def message_count(self) -> int:
+        """How many messages there are to go to."""
+        if self._is_timeline and self._timeline is not None:
+            return self._timeline[1].turn_count
+        return self.active.reader.message_count if self.active is not None else 0
+
+    def go_to_message(self, number: int) -> None:
+        """Bring a message to the top, counted from 1; the nearest one if there is no such number."""
+        number = max(1, min(number, self.message_count))
+        if self._is_timeline and self._timeline is not None:
+            number = self._timeline[1].place_of(number)
+        if self.active is not None:
+            self.active.reader.go_to_message(number)
+
+    def elsewhere(self, needle: str) -> tuple[str, int]:
+        """Return which other agent said ``needle`` most often, and how often; ("", 0) if none did. In the
+        timeline there are no others. Looks at the last ``MAX_LOOKED_THROUGH`` characters of each.
+        """
+        found: dict[str, int] = {}
+        for agent in self._state.members.ordered if not self._is_timeline else ():
+            left = MAX_LOOKED_THROUGH
+            for turn in reversed(agent.turns if agent.id != self._current else ()):
+                text = turn.text if needle != needle.lower() else turn.text.lower()
+                found[agent.name] = found.get(agent.name, 0) + text.count(needle)
+                left -= len(text)
+                if left < 0:
+                    break
+        name = max(found, key=lambda name: found[name], default="")
+        return (name, found[name]) if name and found[name] else ("", 0)
+
+    @property
+    def shown(self) -> texts.Shown:
+        """What is in sight, for the lines above and below."""
+        return texts.Shown(
+            panes=len(self._panes),
+            is_zoomed=self._is_zoomed and len(self._panes) > 1 and not self._is_timeline,
+            is_timeline=self._is_timeline,
+            is_following=self.active is None or self.active.follow,
+            has_selection=self.active is not None and self.active.reader.has_selection,
+        )
+
+    def transcript_of(self, agent_id: str) -> Transcript | None:
+        """Return what shows the agent's turns: the timeline while it is shown, else its pane."""
+        timeline = self._timeline[0] if self._is_timeline and self._timeline is not None else None
+        return timeline or self._panes.get(agent_id)
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
+    async def fit(self) -> None:
+        """Have a pane for every agent of the state; those that stay keep their place and their words."""
+        agents = [agent.id for agent in self._state.members.ordered]
+        if agents != list(self._panes):
+            gone = [pane for agent_id, pane in self._panes.items() if agent_id not in self._state.agents]
+            kept = self._panes
+            self._panes = {
+                agent_id: kept.get(agent_id) or AgentPane(clock=self._clock, ascii_only=self._ascii_only)
+                for agent_id in agents
+            }
+            new = {agent_id: pane for agent_id, pane in self._panes.items() if agent_id not in kept}
+            self._speeds = {agent_id: self._speeds.get(agent_id) or Speed() for agent_id in agents}
+            self._feeds = {
+                agent_id: feed for agent_id, feed in self._feeds.items() if agent_id in self._panes
+            }
+            self._feeds |= {
+                agent_id: PaneFeed(pane, self._state, self._folds) for agent_id, pane in new.items()
+            }
+            self._seen = -1
+            self._current = self._current if self._current in self._panes else next(iter(agents), "")
+            await self.remove_children(gone)
+            if self.is_attached:  # the room may be left meanwhile
+                await self.mount_all(new.values())
+            self._arrange_anew()
+            self.focus_current()
+        if self._generation != self._state.generation:
+            self._generation = self._state.generation
+            for agent_id, pane in self._panes.items():
+                pane.clear()
+                self._feeds[agent_id] = PaneFeed(pane, self._state, self._folds)
+            self._seen = -1
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is a pane for every agent, and nothing was loaded anew."""
+        return self._generation == self._state.generation and self._panes.keys() == self._state.agents.keys()
+
+    def take(self) -> None:
+        """Give the panes the words that are new. Costs what is new."""
+        state = self._state
+        changed, speakers = [], dict.fromkeys(state.agents if self._seen != len(state.turns) else ())
+        self._seen = len(state.turns)  # what is new may be for all
+        for turn_id in state.changed:
+            if turn_id in state.turns:
+                changed.append(state.turns[turn_id])
+                speakers[changed[-1].agent_id] = None
+        for agent_id in speakers:
+            if agent_id in self._feeds and agent_id in state.agents:
+                self._feeds[agent_id].take(state.agents[agent_id])
+        if self._timeline is not None:
+            self._timeline[1].take(changed)
+        for turn in changed:
+            turn.steps.changed.clear()
+        state.changed.clear()
+        self._strip.touch()
+
+    def show_headers(self) -> None:
+        """Say in every header, and in the strip, what the agents are doing."""
+        now = time.monotonic()
+        self._tokens = {}
+        places = self._arrangement(self.size).places
+        for (agent_id, pane), place in zip(self._panes.items(), places, strict=True):
+            agent = self._state.agents.get(agent_id)
+            if agent is None:
+                continue
+            if agent.word != "thinking":
+                self._thinking_since.pop(agent_id, None)
+            else:
+                self._thinking_since.setdefault(agent_id, now)
+            spoken = self._tokens[agent_id] = agent.tokens  # counts every turn: once for each look
+            rate = self._speeds[agent_id].look(now, spoken)
+            if place is not None and not self._is_timeline:
+                what = texts.doing(agent, self._state, rate, self._seconds_of_thinking(agent_id))
+                pane.header(
+                    agent.name,
+                    texts.model(agent),
+                    texts.header(agent, what, place.width, spoken),
+                    agent.color,
+                )
+        self._strip.touch(at_once=True)
+
+    def _seconds_of_thinking(self, agent_id: str) -> int:
+        now = time.monotonic()
+        return int(now - self._thinking_since.get(agent_id, now))
+
+    def _summaries(self) -> Sequence[Summary]:
+        """Return a line for every agent whose pane is not shown, those after the current one first if not
+        all have one.
+        """
+        ids = list(self._panes)
+        if self._current not in self._panes:
+            return []
+        at = ids.index(self._current)
+        size = self._strip.size.height * self._strip.columns
+        others = ids[at + 1 :] + ids[:at] if len(ids) - 1 > size else ids[:at] + ids[at + 1 :]
+        agents = [self._state.agents[agent_id] for agent_id in others if agent_id in self._state.agents]
+        return [
+            Summary(
+                agent.id, agent.name, *texts.summary(agent, self._state, self._seconds_of_thinking(agent.id))
+            )
+            for agent in agents
+        ]
+
+    # --- what is shown ---------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> Layout:
+        """Places its children itself."""
+        return self._panes_layout
+
+    def _arrangement(self, size: Size) -> Arrangement:
+        ids = list(self._panes)
+        focused = ids.index(self._current) if self._current in self._panes else 0
+        return arrange(len(ids), focused, size.width, size.height, is_zoomed=self._is_zoomed)
+
+    def placements(self, size: Size) -> ArrangeResult:
+        """Return where the children stand in an area of ``size``; those that are not shown have no place."""
+        if self._is_timeline and self._timeline is not None:
+            return [_placed(self._timeline[0], Place(0, 0, size.width, size.height))]
+        arrangement = self._arrangement(size)
+        found: ArrangeResult = []
+        for pane, place in zip(self._panes.values(), arrangement.places, strict=True):
+            if place is not None and pane.is_attached:
+                pane.has_divider = place.x + place.width < size.width
+                found.append(_placed(pane, place))
+        if arrangement.strip is not None:
+            self._strip.columns = arrangement.strip_columns
+            found.append(_placed(self._strip, arrangement.strip))
+        return found
+
+    def _arrange_anew(self) -> None:
+        self._strip.refresh(layout=True)  # a child: Textual then asks its parent for all places anew
+        self.post_message(self.Changed())
+
+    def on_resize(self, event: Resize) -> None:
+        """Tell the headers how wide they are."""
+        self.post_message(self.Changed())
+
+    def focus_current(self) -> None:
+        """Give the focus to what keys act on, unless the room is being left."""
+        if self.active is not None and self.is_attached:
+            self.screen.set_focus(self.active, scroll_visible=False)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Take the pane that was clicked for the current one."""
+        for agent_id, pane in self._panes.items():
+            if pane is event.widget is self.screen.focused and agent_id != self._current:
+                self.go_to(agent_id)
+
+    def on_transcript_fold_toggled(self, event: Transcript.FoldToggled) -> None:
+        """Keep it so."""
+        self._folds[event.key] = event.is_folded
+
+    def fold_all(self) -> None:
+        """Fold all steps of what keys act on; unfold them if all are folded. It stays so."""
+        if self.active is not None:
+            self._folds.update(self.active.folds.fold_all())
+
+    def on_agent_strip_chosen(self, event: AgentStrip.Chosen) -> None:
+        """Show the agent whose line was clicked."""
+        self.go_to(event.key)
+
+    def go_to(self, agent_id: str) -> None:
+        """Show the agent's pane, and let keys act on it."""
+        if agent_id in self._panes:
+            self._current = agent_id
+            self._arrange_anew()
+            self.focus_current()
+
+    def go_to_turn(self, turn: Turn) -> bool:
+        """Show the beginning of a turn in its agent's pane; a person's words in the current one. Return
+        whether it was in sight before.
+        """
+        self.go_to(turn.agent_id)
+        pane = self._panes.get(turn.agent_id) or self._panes[self._current]
+        number = pane.sight.number_of(turn_key(turn.id))
+        was_in_sight = bool(number) and pane.sight.has_head_of(number)
+        if number and not was_in_sight:
+            pane.reader.go_to_message(number)
+        return was_in_sight
+
+    # --- what the reader asks for ----------------------------------------------------------------------
+
+    def step(self, step: int) -> None:
+        """Move to another pane."""
+        ids = list(self._panes)
+        if ids and not self._is_timeline:
+            self.go_to(ids[(ids.index(self._current) + step) % len(ids)])
+
+    def is_at_end(self, step: int) -> bool:
+        """Whether there is no other pane in the direction of ``step``."""
+        ids = list(self._panes)
+        return self._is_timeline or not ids or self._current == ids[-1 if step > 0 else 0]
+
+    def step_in(self, step: int) -> None:
+        """Come in from where it is written: to the first pane, or the last."""
+        ids = list(self._panes)
+        if ids and not self._is_timeline:
+            self.go_to(ids[0 if step > 0 else -1])
+        self.focus_current()
+
+    def go_to_agent(self, number: int) -> None:
+        """Go to the pane of agent ``number``, counted from 1, also from the timeline."""
+        ids = list(self._panes)
+        if number <= len(ids):
+            self._is_timeline = False
+            self.go_to(ids[number - 1])
+
+    def zoom(self) -> None:
+        """Show the current pane alone, or what was shown before."""
+        if len(self._panes) > 1:
+            self._is_zoomed = self._is_timeline or not self._is_zoomed
+            self._is_timeline = False
+            self._arrange_anew()
+            self.focus_current()
+
+    async def toggle_timeline(self) -> None:
+        """Show all turns in order, or the panes again."""
+        if not self._panes:
+            return
+        self._is_timeline = not self._is_timeline
+        if self._timeline is None:
+            transcript = Transcript(clock=self._clock, ascii_only=self._ascii_only, id="timeline")
+            feed = TimelineFeed(transcript, self._state, self._folds)
+            feed.take(())
+            self._timeline = transcript, feed
+            await self.mount(transcript)
+        self._arrange_anew()
+        self.focus_current()
+
+    def leave(self) -> bool:
+        """Go back from the timeline, or from a zoomed pane; return whether there was anything to leave."""
+        if self._is_timeline:
+            self._is_timeline = False
+        elif self.shown.is_zoomed:
+            self._is_zoomed = False
+        else:
+            return False
+        self._arrange_anew()
+        self.focus_current()
+        return True
+
+
+class PaneFeed:
+    """Carries into an agent's pane its turns, and between them what people said to it or to all.
+
+    ``state`` has the turns of the whole room, in order. A chunk costs no look at them: only more turns do.
+    The task, which some servers store as what a person said, stands above all panes already.
+    """
+
+    __slots__ = ("_given", "_last", "_place", "_seen", "_state", "_title", "_transcript")
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        state: ConversationState,
+        folds: Mapping[str, bool] = MappingProxyType({}),
+    ) -> None:
+        """``folds`` are the rows that the reader folded (or not), by their keys."""
+        self._transcript = transcript
+        self._state = state
+        self._place = RowsPlace(folds)
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._seen = 0  # turns of the room that were looked at
+        self._given = 0  # turns of the agent that the pane has been told about
+        self._last: TurnFeed | None = None  # of the last of those
+        self._title = ""  # of that one
+
+    def take(self, agent: Agent) -> None:
+        """Give the pane what is new for its agent."""
+        if self._last is not None:
+            self._last.take()
+            if (
+                title := texts.turn_title(self._last.turn)
+            ) != self._title:  # more is known of how it was asked
+                self._title = title
+                self._transcript.turn_titled(turn_key(self._last.turn.id), title)
+        if self._seen < len(self._state.turns):
+            with uncollected():
+                self._look(agent)
+        if self._given != len(agent.turns):  # it got a turn whose speaker was unknown, or lost one: rare
+            self._transcript.clear()
+            self._start_over()
+            self._look(agent)
+            self._given = len(agent.turns)
+
+    def _look(self, agent: Agent) -> None:
+        new = list(islice(self._state.turns.values(), self._seen, None))
+        self._seen += len(new)
+        heard = len(new)
+        if agent.is_gone and agent.turns:  # what was said after its last turn it was never told
+            newest = agent.turns[-1].id
+            heard = 1 + next((at for at, turn in enumerate(new) if turn.id == newest), -1)
+        for at, turn in enumerate(new):
+            key = turn_key(turn.id)
+            if turn.agent_id == agent.id and turn.role != "user":
+                self._title = texts.turn_title(turn)
+                self._transcript.turn_opened(key, self._title)
+                self._last = TurnFeed(self._transcript, key, turn, self._place)
+                self._last.take()
+                self._given += 1
+            elif at < heard and self._is_heard(turn, agent):
+                self._transcript.turn_opened(key, texts.person_title(turn), color=PEOPLE)
+                show_person(self._transcript, turn)
+
+    def _is_heard(self, turn: Turn, agent: Agent) -> bool:
+        is_for_it = turn.role == "user" and turn.to in ("", agent.id)
+        return is_for_it and turn.text.strip() != self._state.room.task.strip()
+
+
+class _PanesLayout(Layout):
+    """Asks the panes themselves where they stand."""
+
+    name = "panes"
+
+    def arrange(
+        self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True
+    ) -> ArrangeResult:
+        """Return the places of the children that are shown."""
+        return parent.placements(size) if isinstance(parent, RoomPanes) else []
+
+
+def _placed(widget: Widget, place: Place) -> WidgetPlacement:
+    return WidgetPlacement(
+        Region(place.x, place.y, place.width, place.height), NULL_OFFSET, NULL_SPACING, widget
+    )

@@ -1,0 +1,374 @@
+"""What a room screen says about a room: pure functions from state to text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.cells import cell_len
+
+from agent_tui.model.budget import ceilings
+from agent_tui.model.inert import inert_line
+from agent_tui.state.agents import Agent
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.turn import Turn
+from tui.live import signs
+from tui.live import texts as live_texts
+from tui.live.texts import (
+    MAX_DETAIL_CHARACTERS,
+    Hint,
+    KeyNow,
+    dollars,
+    link_status,
+    rate_limited,
+    told_apart,
+    tools_at_work,
+    under_way,
+    why_cut,
+    why_paused,
+)
+from tui.screens.words import count, say
+from widgets.units import duration, elapsed
+
+Intent = Literal["", "pausing", "resuming", "starting"]
+NAMELESS = ("", "用户")  # what servers of the protocol call a person who gave no name
+MAX_TITLE_CHARACTERS = 300
+LAST_WORDS_CHARACTERS = 400
+# What begins headings, quotes, items, fences, tables and rules; what marks emphasis and code.
+_MARKS = re.compile(r"^[\s#>]+|^\s*[-*+]\s+|^\s*```.*|^[\s|:*_=~-]+$|\*\*|~~|`|^\s*\||\|\s*$")
+HEADER_MARGIN_CELLS = 8  # gutter, divider, separator and a space around the name and the model
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What this terminal asked for and has not yet been told: ``by_us`` is true once we asked a pause."""
+
+    intent: Intent = ""
+    by_us: bool = False
+
+
+def title(state: ConversationState) -> str:
+    """Return what the room is about, in one harmless line."""
+    return inert_line(state.room.task or state.room.name or say("room.untitled"), MAX_TITLE_CHARACTERS)
+
+
+def progress(state: ConversationState) -> list[str]:
+    """Return "round 2 of 3" and "parallel": what is known of them."""
+    if not state.round:
+        return [state.room.execution_mode] if state.loaded else []
+    return [
+        say("room.round", round=state.round, most=state.room.max_rounds or "?"),
+        state.room.execution_mode,
+    ]
+
+
+def status(state: ConversationState, asked: Asked, seconds_left: int = 0, key_now: KeyNow = str) -> str:
+    """Return the one text that says what is really going on, with its sign; ``key_now`` as below."""
+    link = _link(state, seconds_left, key_now)
+    if link:
+        return link
+    if asked.intent:
+        return f"{signs.WAITING} {say('room.' + asked.intent)}"
+    if state.asking:
+        return f"{signs.PAUSED} {say('chat.asks')}"
+    match state.room.status:
+        case "running":
+            return f"{signs.SPEAKING} {say('room.live')}"
+        case "paused":
+            return f"{signs.PAUSED} {_paused(state, asked, key_now)}"
+        case "completed":
+            return f"{signs.DONE} {say('room.completed')}"
+        case "error":
+            detail = inert_line(state.run_error, MAX_DETAIL_CHARACTERS)
+            return f"{signs.FAILED} {say('room.error', detail=detail)}"
+        case _:
+            return f"{signs.WAITING} {_with_key('room.idle', key_now('p'))}"
+
+
+def _with_key(name: str, key: str) -> str:
+    return say(name, press=key) if key else say(f"{name}.no_key")
+
+
+def _link(state: ConversationState, seconds_left: int, key_now: KeyNow) -> str:
+    match state.link.status:
+        case "ended" if state.room.status == "idle":
+            detail = inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)
+            return f"{signs.WAITING} {detail or say('link.ended')}"
+        case "lost":
+            return f"{signs.CUT} {_with_key('link.lost', key_now('c'))}"
+        case _:
+            return link_status(state.link, seconds_left)
+
+
+def _paused(state: ConversationState, asked: Asked, key_now: KeyNow) -> str:
+    reason = state.room.interrupted
+    if reason in ("", "pause"):
+        return say("room.paused.you" if asked.by_us else "room.paused")
+    if reason == "budget":
+        return _over_budget(state, key_now("e"))
+    return why_paused(reason)
+
+
+def _over_budget(state: ConversationState, key: str) -> str:
+    """Say which ceiling was reached, and which key raises it."""
+    tokens, cost = ceilings(state.room)
+    if not state.ledger.is_used_up(state.room):  # not any more
+        return say("room.paused.raised") if tokens or cost else say("room.paused")
+    if tokens and state.ledger.tokens >= tokens:
+        text = say("room.paused.budget.tokens", most=count(tokens))
+    elif cost:
+        text = say("room.paused.budget.cost", most=dollars(cost))
+    else:
+        text = say("room.paused.budget")
+    return f"{text} · {say('room.paused.raise', press=key)}" if key else text
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is in sight, as far as the lines speak of it. ``is_finding`` says that
+    something is looked for, ``is_writing`` that the keys go to the lines for the room."""
+
+    panes: int = 0
+    is_zoomed: bool = False
+    is_timeline: bool = False
+    is_following: bool = True
+    has_selection: bool = False
+    is_finding: bool = False
+    is_writing: bool = False
+    when: str = "next"  # the moment that is meant
+    can: frozenset[str] = frozenset()  # of stop, skip, retry, continue, say: for the agent that keys act on
+    is_skipped: bool = False  # its next turn
+
+
+def arrangement(shown: Shown, key_now: KeyNow = str) -> str:
+    """Return what is shown instead of all panes, and how to get back; nothing while all are.
+
+    ``key_now`` says what a default key is now, "" where the action has none.
+    """
+    if shown.is_timeline:
+        return f"{say('room.timeline')} · {key_now('t') or 'esc'} {say('hint.back')}"
+    return f"{say('room.zoomed')} · {key_now('z') or 'esc'} {say('hint.back')}" if shown.is_zoomed else ""
+
+
+def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
+    """Return the key hints of the screen, the most important first: only what is possible now."""
+    if shown.has_selection:
+        return [Hint("y", say("hint.copy")), Hint("esc", say("hint.clear"), 1)]
+    if shown.is_finding:
+        return [
+            Hint("n", say("hint.next")),
+            Hint("N", say("hint.previous"), 1),
+            Hint("esc", say("hint.close")),
+        ]
+    if shown.is_writing:
+        return _writing_hints(state, shown)
+    found = _main_hint(state)
+    skip = "hint.skip.undo" if shown.is_skipped else "hint.skip"
+    acts = (("say", "i", "hint.say", 2), ("stop", "s", "hint.stop", 3), ("skip", "x", skip, 5))
+    again = (("continue", "c", "hint.continue", 1), ("retry", "r", "hint.retry", 6))
+    for act, key, text, rank in (*acts, *again):
+        if act == "continue" and state.link.status == "lost":
+            continue  # the key does something else now, and says so
+        if act in shown.can and (act == "say" or not shown.is_timeline):  # which agent is seen in panes
+            found.append(Hint(key, say(text), rank))
+    if not shown.is_following:
+        found.append(Hint("end", say("hint.newest"), 1))
+    if shown.panes > 1 and not shown.is_timeline:
+        found.append(Hint("tab", say("hint.tab"), 7))
+        found.append(Hint("z", say("hint.back" if shown.is_zoomed else "hint.zoom"), 9))
+    if shown.panes:
+        found.append(Hint("t", say("hint.back" if shown.is_timeline else "hint.timeline"), 10))
+        found.append(Hint("/", say("hint.find"), 11))
+    return [
+        *found,
+        Hint("ctrl+p", say("hint.palette"), 14),
+        Hint("?", say("hint.help"), 1),
+        Hint("q", say("hint.quit"), 13),
+    ]
+
+
+def _writing_hints(state: ConversationState, shown: Shown) -> list[Hint]:
+    """Return what keys do in the lines for the room; letters are only letters there."""
+    other = "now" if shown.when == "next" else "next"
+    pause = _main_hint(state)
+    return [
+        Hint("enter", say("hint.send")),
+        Hint("ctrl+n", say(f"hint.when.{other}"), 1),
+        Hint("alt+enter", say("hint.new_line"), 5),
+        Hint("", say("hint.whisper"), 6),
+        *(Hint("ctrl+s", hint.text, 3) for hint in pause if hint.key == "p"),
+        Hint("esc", say("hint.back"), 1),
+    ]
+
+
+def _main_hint(state: ConversationState) -> list[Hint]:
+    if state.link.status == "lost":
+        return [Hint("c", say("hint.continue"))]
+    match state.room.status:
+        case "running":
+            return [Hint("p", say("hint.pause"))]
+        case "paused" if state.ledger.is_used_up(state.room):
+            return [Hint("e", say("hint.raise"))]
+        case "paused" | "error":
+            return [Hint("p", _resume_hint(state))]
+        case "completed":
+            return []
+        case _:
+            return [Hint("p", say("hint.start"))]
+
+
+def _resume_hint(state: ConversationState) -> str:
+    due = state.members.due(state.room)
+    if len(due) == 1:
+        return say("hint.resume.who", name=inert_line(due[0].name, 20))
+    return say("hint.resume.all", count=len(due)) if due else say("hint.resume")
+
+
+def models(state: ConversationState) -> str:
+    """Return the model that speaks, when it is the same for all agents."""
+    names = {model(agent) for agent in state.members.ordered}
+    return names.pop() if len(names) == 1 else ""
+
+
+def used(state: ConversationState, spoken: int) -> str:
+    """Return what was used, see ``live_texts.used``; the demo costs nothing."""
+    text = live_texts.used(state, spoken)
+    is_demo = bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())
+    is_free = state.ledger.cost == 0 or (not state.ledger.cost and is_demo)
+    return f"{text} · {say('room.cost.none')}" if is_free else text
+
+
+def model(agent: Agent) -> str:
+    """Return which model speaks for the agent; the demo model is always called that."""
+    return say("room.demo") if agent.provider_id == "demo" else inert_line(agent.model, 60)
+
+
+def doing(agent: Agent, state: ConversationState, rate: int, since_seconds: int) -> str:
+    """Return what the agent is doing, with its sign. ``rate`` in tokens/s, ``since_seconds`` of thinking."""
+    if agent.is_gone:
+        return f"{signs.CUT} {say('agent.gone')}"
+    if agent.skip_next and agent.open_turn is None:
+        return f"{signs.WAITING} {say('agent.skip_next')}"
+    if agent.open_turn is not None and (waits := rate_limited(agent.open_turn.waits)):
+        return waits
+    match agent.word:
+        case "speaking":
+            return _with_tools(agent) or f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
+        case "thinking" if agent.open_turn is not None and agent.open_turn.waits_for:
+            servers = inert_line(agent.open_turn.waits_for, 60)
+            return f"{signs.WAITING} {say('agent.servers', servers=servers, time=elapsed(since_seconds))}"
+        case "thinking" if agent.open_turn is not None and agent.open_turn.is_loading:
+            return f"{signs.WAITING} {say('agent.loading', time=elapsed(since_seconds))}"
+        case "thinking":
+            return f"{signs.THINKING} {say('agent.thinking', time=elapsed(since_seconds))}"
+        case "said":
+            return f"{signs.DONE} {say('agent.said')}"
+        case "cut":
+            return f"{signs.PAUSED} {why_cut(agent.turns[-1].interrupted)}"
+        case "failed":
+            return f"{signs.FAILED} {say('agent.failed')}"
+        case "skipped":
+            return f"{signs.CUT} {say('agent.skipped')}"
+        case "waiting":
+            speaking = state.members.speaking
+            if state.room.execution_mode != "parallel" and len(speaking) == 1:
+                name = inert_line(speaking[0].name, 20)
+                return f"{signs.WAITING} {say('agent.waits_for', name=name)}"
+            return f"{signs.WAITING} {say('agent.waiting')}"
+
+
+def _with_tools(agent: Agent) -> str:
+    """Return what the tools do that an agent waits for, with a sign; "" while there are none."""
+    turn = agent.open_turn
+    calls = under_way(turn.steps) if turn is not None else []
+    return tools_at_work(calls) if calls else ""
+
+
+def summary(agent: Agent, state: ConversationState, since_seconds: int) -> tuple[str, str, str, bool]:
+    """Return the agent's line of the strip: sign, words, colour, and whether the words still grow."""
+    sign, _, words = doing(agent, state, 0, since_seconds).partition(" ")
+    is_growing = agent.word == "speaking" and not _with_tools(agent)
+    if is_growing or agent.word == "said":
+        words = last_words(agent.turns[-1]) or words
+    elif agent.word == "failed":
+        words = inert_line(agent.turns[-1].error, MAX_DETAIL_CHARACTERS) or words
+    return sign, words, agent.color, is_growing
+
+
+def last_words(turn: Turn) -> str:
+    """Return the last line of a turn that says anything, without the commonest signs of Markdown.
+
+    Looks at the last few hundred characters only: the text may be long, and this is asked often.
+    """
+    for line in reversed(turn.since(turn.length - LAST_WORDS_CHARACTERS).splitlines()):
+        words = inert_line(_MARKS.sub("", line), LAST_WORDS_CHARACTERS)
+        if words:
+            return words
+    return ""
+
+
+def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
+    """Return the right side of a pane's header: what it does, with the tokens ``spoken`` and the round where
+    ``cells`` allow.
+
+    Why a turn was cut stands under its words as well, so the header may leave it out.
+    """
+    room = cells - cell_len(inert_line(agent.name, 40)) - cell_len(model(agent)) - HEADER_MARGIN_CELLS
+    extras = []
+    if agent.turns:
+        extras = [
+            say("agent.tokens", count=count(spoken)),
+            say("agent.round", round=agent.turns[-1].round_number),
+        ]
+        usage = agent.turns[-1].usage
+        if usage is not None and usage.first_token_seconds is not None:
+            extras.append(say("agent.first_token", time=duration(usage.first_token_seconds)))
+    text = what if cell_len(what) <= room or agent.word != "cut" else f"{signs.PAUSED} {say('agent.cut')}"
+    for extra in extras:
+        longer = f"{extra} · {text}"
+        if cell_len(longer) > room:
+            break
+        text = longer
+    return text
+
+
+def labels_of(state: ConversationState) -> dict[str, str]:
+    """Return what to call each agent behind an ``@`` → its id; those of one name are numbered."""
+    found: dict[str, str] = {}
+    for agent in state.members.ordered:
+        label, number = agent.name, 1
+        while label in found:
+            number += 1
+            label = f"{agent.name} ({number})"
+        if label:
+            found[label] = agent.id
+    return found
+
+
+def ending(turn: Turn) -> str:
+    """Return the dim last row of a turn: empty when it simply ended."""
+    if turn.superseded:
+        return f"{signs.CUT} {say('turn.superseded')}"
+    match turn.status:
+        case "cut":
+            return f"{signs.CUT} {why_cut(turn.interrupted)}"
+        case "failed":
+            return f"{signs.FAILED} {inert_line(turn.error, 400) or say('agent.failed')}"
+        case "said" if turn.parts > 1:
+            return f"{signs.CUT} {say('turn.continued')}"
+        case "said" | "speaking":
+            return ""
+
+
+def person_title(turn: Turn) -> str:
+    """Return what stands over a person's words: who said them, and to whom alone."""
+    who = inert_line(turn.sender_name, 60)
+    who = say("room.you") if who in NAMELESS else who
+    return say("turn.whisper", name=who, to=inert_line(turn.to_name, 60)) if turn.to else who
+
+
+def turn_title(turn: Turn) -> str:
+    """Return what stands over a turn in its agent's pane: its round, and what its model was not told."""
+    parts = [say("agent.round", round=turn.round_number)] if turn.round_number else []
+    return " · ".join([*parts, *told_apart(turn)])

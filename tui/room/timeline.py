@@ -1,0 +1,122 @@
+"""The timeline: the turns of all agents in the order of their start, in one transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from itertools import islice
+from types import MappingProxyType
+
+from agent_tui.model.inert import inert_line
+from agent_tui.state.conversation import ConversationState
+from agent_tui.state.turn import Turn
+from tui.live.step_rows import RowsPlace, TurnFeed, show_person, turn_key
+from tui.room.texts import person_title
+from tui.screens.words import say
+from widgets.painter import PEOPLE
+from widgets.terminal.garbage import uncollected
+from widgets.transcript.transcript import Transcript
+
+RULE = "---"
+NO_COLOR = "none"
+
+
+class TimelineFeed:
+    """Carries every turn of a room into one transcript; those that run at the same time grow in place.
+
+    A rule stands where a round starts. ``take`` costs what is new.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        state: ConversationState,
+        folds: Mapping[str, bool] = MappingProxyType({}),
+    ) -> None:
+        """``folds`` are the rows that the reader folded (or not), by their keys."""
+        self._folds = folds
+        self._transcript = transcript
+        self._state = state
+        self._generation = -1
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._given = 0  # turns of the room that the transcript has been told about
+        self._round = 0  # the last that was announced
+        self._places: list[int] = []  # which message each turn begins with, counted from 1
+        self._last: dict[
+            str, tuple[str, TurnFeed]
+        ] = {}  # by turn: its agent and its feed, while it may change
+
+    @property
+    def turn_count(self) -> int:
+        """How many turns there are, without the rules between rounds."""
+        return self._given
+
+    def place_of(self, number: int) -> int:
+        """Return which message of the transcript turn ``number`` is; both are counted from 1."""
+        return self._places[number - 1] if 0 < number <= len(self._places) else number
+
+    def take(self, changed: Iterable[Turn]) -> None:
+        """Give the transcript what is new; ``changed`` are the turns that must be looked at again."""
+        state = self._state
+        if self._generation != state.generation:
+            self._generation = state.generation
+            self._transcript.clear()
+            self._start_over()
+        for turn in changed:
+            self._catch_up(turn)
+        if len(state.turns) > self._given:
+            with uncollected():
+                for turn in list(islice(state.turns.values(), self._given, None)):
+                    self._open(turn)
+
+    def _catch_up(self, turn: Turn) -> None:
+        agent_id, feed = self._last.get(turn.id, ("", None))
+        if feed is None:
+            return
+        if agent_id != turn.agent_id:  # its speaker was unknown when it began
+            self._announce(turn)
+            self._last[turn.id] = turn.agent_id, feed
+        feed.take()
+
+    def _open(self, turn: Turn) -> None:
+        if turn.round_number > self._round:
+            self._round = turn.round_number
+            if self._given:
+                self._rule()
+        self._places.append(self._transcript.reader.message_count + 1)
+        self._announce(turn)
+        self._given += 1
+        agent = self._state.agents.get(turn.agent_id)
+        if agent is None:
+            show_person(self._transcript, turn)
+            return
+        feed = TurnFeed(self._transcript, turn_key(turn.id), turn, self._place_of_rows(turn))
+        feed.take()
+        self._last[turn.id] = turn.agent_id, feed
+        for former in agent.turns[-3:-2]:  # long over: nothing of it changes any more
+            self._last.pop(former.id, None)
+
+    def _announce(self, turn: Turn, key: str = "") -> None:
+        agent = self._state.agents.get(turn.agent_id)
+        name = agent.name if agent is not None else turn.sender_name
+        title = inert_line(name, 60) if turn.role != "user" else person_title(turn)
+        if turn.role != "user" and turn.round_number:
+            title = say("timeline.title", name=title, round=turn.round_number)
+        # People share one colour; an agent without one gets that of its name.
+        color = PEOPLE if agent is None else agent.color or turn.sender_color or NO_COLOR
+        self._transcript.turn_opened(key or turn_key(turn.id), title, color=color, who=name)
+
+    def _place_of_rows(self, turn: Turn) -> RowsPlace:
+        agent = self._state.agents.get(turn.agent_id)
+        color = (agent.color if agent is not None else "") or turn.sender_color or NO_COLOR
+        # Others may have spoken in between: below its rows it says again who speaks.
+        words_opened = partial(self._announce, turn)
+        return RowsPlace(self._folds, color, agent.name if agent is not None else "", words_opened)
+
+    def _rule(self) -> None:
+        key = f"rule {self._round}"
+        self._transcript.turn_opened(key)
+        self._transcript.text_added(key, RULE)
+        self._transcript.turn_closed(key)
