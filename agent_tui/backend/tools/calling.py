@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +14,7 @@ from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, cut, failure, s
 from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace, without_limit
 from agent_tui.model.inert import inert_line
 from agent_tui.model.tool_forms import FormAnswer, ToolForm
-from agent_tui.wire.content import content_success
+from agent_tui.wire.content import content_success, strict_json
 
 MAX_ARGUMENT_CHARACTERS = 2_000_000
 
@@ -65,7 +64,7 @@ def parse_arguments(spec: ToolSpec, text: str) -> dict[str, Any]:
     if len(text) > MAX_ARGUMENT_CHARACTERS:
         raise ToolError(f"the arguments have more than {MAX_ARGUMENT_CHARACTERS:,} characters")
     try:
-        arguments = json.loads(text or "{}", parse_constant=_no_number)
+        arguments = strict_json(text or "{}")
     except (ValueError, RecursionError) as error:
         why = str(error) or "nested too deep"
         raise ToolError(f"the arguments are not valid JSON: {inert_line(why, 200)}") from None
@@ -93,7 +92,3 @@ def _capped(content: str) -> str:
     if content_success(content):
         return cut(content, MAX_OUTPUT_CHARACTERS)
     return structure({"success": False, "error": content}, "error")
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
