@@ -26,6 +26,7 @@ from tui.chat.screen import ChatScreen
 from tui.cli.exits import DONE, UNREACHABLE, exit_code
 from tui.first_chat import NEW, NewChat, fields_here, first_chat
 from tui.first_room import Found, first_room
+from tui.forms.fields import own
 from tui.forms.model_form import ModelForm
 from tui.forms.setup import SetupScreen
 from tui.keys.actions import Offer, offers, sections
@@ -47,7 +48,6 @@ from tui.screens.words import count, say
 from tui.voice.opening import VoiceOpening
 from tui.voice.request import DEFAULT_ROOM, VoiceRequest
 from tui.voice.screen import VoiceScreen
-from widgets.signs import twin
 from widgets.units import duration
 
 if TYPE_CHECKING:
@@ -312,9 +312,6 @@ class Places:
     def _run(self, group: str, work: Coroutine[Any, Any, None]) -> None:
         self._app.run_worker(work, group=group, exclusive=True)
 
-    def _own(self, text: str) -> str:
-        return twin(text) if self._ascii_only else text
-
     # --- who is there ----------------------------------------------------------------------------------
 
     def _tell_pausing(self, pausing: PausesSoon | None) -> None:
@@ -364,7 +361,7 @@ class Places:
     def show_palette(self) -> None:
         """Show every command, unless they are shown."""
         if not isinstance(self._app.screen, CommandPalette):
-            words = self._own(say("palette.search"))
+            words = own(say("palette.search"), ascii_only=self._ascii_only)
             self._app.push_screen(CommandPalette(placeholder=words, id="--command-palette"))
 
     def commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
@@ -372,7 +369,7 @@ class Places:
         for offer in offers(screen, self.keymap):
             if NOT_IN_PALETTE.isdisjoint(offer.ids):
                 keys = shown_all(offer.keys, ascii_only=self._ascii_only) or say("help.no_key")
-                line = self._own(f"{keys} – {offer.reason}" if offer.reason else keys)
+                line = own(f"{keys} – {offer.reason}" if offer.reason else keys, ascii_only=self._ascii_only)
                 yield SystemCommand(offer.description, line, partial(self._do, offer))
         for name in (themes.AUTO, *themes.names(self._app.themes_folder)):
             yield SystemCommand(say("theme.use", name=name), say("theme.once"), partial(self._wear, name))

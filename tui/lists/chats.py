@@ -101,7 +101,7 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
     def look_for(self, words: str) -> None:
         """List what has these words; search instead where the first sign says so."""
         if words == SEARCHES:
-            self._close_filter(keep=False)
+            self._filter.clear()
             self.action_search()
         else:
             super().look_for(words)

@@ -7,35 +7,31 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any, ClassVar, Final, Generic
 
-from textual import on, work
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, Static
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import LinkChanged
-from agent_tui.model.inert import inert_line
 from tui.link import Link
 from tui.lists.acts import ListActs
+from tui.lists.board import ListBoard
 from tui.lists.deleting import Deletions
 from tui.lists.feed import ListFeed
+from tui.lists.filter_bar import FilterBar
 from tui.lists.listing import SORT_KEYS, Listing, T
 from tui.lists.offer import SetupOffer
 from tui.lists.row_list import RowList
 from tui.lists.texts import Hint
-from tui.live import signs
 from tui.screens.rename import RenameScreen
-from tui.screens.words import count, say
-from widgets.signs import twin
-from widgets.status_line import Part, StatusLine
+from tui.screens.words import say
+from widgets.status_line import Part
 
 AGE_SECONDS: Final = 20.0  # how often "2 min ago" is looked at
-MAX_NEEDLE_CHARACTERS: Final = 200
 
 
 def keys_of(one: str, rename: str) -> list[BindingType]:
@@ -112,24 +108,17 @@ class ListScreen(Screen[None], Generic[T]):
         self._has_looked = False  # for what the server does not offer
         # Held, not looked for: an answer may come in while the screen is being taken down.
         self._list = RowList(listing, acts.marks, ascii_only=ascii_only, id="list")
-        self._empty = Static("", id="empty", classes="-hidden", markup=False)
+        self._filter = FilterBar(self.words("filter"), self.look_for, self._list, ascii_only=ascii_only)
         self._offer = SetupOffer(link)
-        self._top = StatusLine(id="top", ascii_only=ascii_only)
-        self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
+        self._board = ListBoard(listing, self.KIND, ascii_only=ascii_only)
 
     def compose(self) -> ComposeResult:
-        yield self._top
+        yield self._board.top
         yield self._list
-        yield self._empty
-        with Horizontal(id="filter-bar", classes="-hidden"):
-            yield Static(say("find.label"), markup=False)
-            words = self.words("filter")
-            placeholder = twin(words) if self._ascii_only else words
-            line = Input(placeholder=placeholder, id="filter", compact=True, select_on_focus=False)
-            line.max_length = MAX_NEEDLE_CHARACTERS
-            yield line
+        yield self._board.empty
+        yield self._filter
         yield self._offer
-        yield self._bottom
+        yield self._board.bottom
 
     def on_mount(self) -> None:
         """Show what is known, and follow."""
@@ -202,49 +191,13 @@ class ListScreen(Screen[None], Generic[T]):
         self._show_lines()
 
     def _show_lines(self) -> None:
-        listing = self.listing
-        middle = [Part(say(f"list.sort.{listing.sort}"), 1)] if listing.sort != "activity" else []
-        if listing.shows_archived:
-            middle.append(Part(self.words("with_archived"), 3))
-        self._top.show(
-            [self.words("title")],
-            middle,
-            [self._server_state()] if self._server_state() else self._heading(),
-        )
         hints = []
         for hint in self.HINTS:
             key = self.key_of(hint.binding_id)
             if key and not self.why(hint.binding_id):
                 hints.append(Part(say(f"list.hint.{hint.word}"), hint.rank, key))
-        self._bottom.show(hints)
-        self._empty.set_class(len(listing) > 0, "-hidden")
-        self._list.set_class(len(listing) == 0, "-hidden")
-        if not len(listing):
-            keys = {"new": self.key_of(f"{self.KIND}.new"), "clear": self.key_of(f"{self.KIND}.clear")}
-            words = "nothing" if listing.needle else "empty"
-            self._empty.update(self.words(words, **keys) if self._is_known else say("list.loading"))
-
-    def _heading(self) -> list[Part]:
-        """Say how many there are and run, or are found; nothing before that is known."""
-        listing = self.listing
-        if not self._is_known:
-            return []
-        if listing.needle:
-            return [Part(self.words("found", found=count(len(listing)), all=count(listing.total)))]
-        heads = self.words("count", running=count(listing.running), all=count(listing.total))
-        key = self.key_of(f"{self.KIND}.filter")
-        hint = [Part(f"{key} {say('list.hint.filter')}", 2)] if key else []
-        return [Part(heads), *hint]
-
-    def _server_state(self) -> str:
-        state = self._state
-        if state.status == "connecting":
-            return state.detail
-        if state.status == "waiting":
-            return say("list.waiting", title=inert_line(state.detail), seconds=round(state.delay))
-        if state.status == "refused":
-            return f"{signs.FAILED} {say('link.refused', detail=inert_line(state.detail))}"
-        return ""
+        self._board.show(hints, self._state, self.key_of, is_known=self._is_known)
+        self._list.set_class(len(self.listing) == 0, "-hidden")
 
     def tell(self, line: str, is_bad: bool) -> None:
         """Say one line in passing."""
@@ -361,33 +314,13 @@ class ListScreen(Screen[None], Generic[T]):
 
     def action_filter(self) -> None:
         """Ask for the words that they shall have."""
-        self.query_one("#filter-bar").set_class(False, "-hidden")
-        self.query_one("#filter", Input).focus()
-
-    @on(Input.Changed, "#filter")
-    def filter_changed(self, event: Input.Changed) -> None:
-        """Look for it while it is typed."""
-        event.stop()
-        self.look_for(event.value)
+        self._filter.open()
 
     def look_for(self, words: str) -> None:
         """List what has these words."""
         self.listing.arrange(needle=words)
         self.show_all()
 
-    @on(Input.Submitted, "#filter")
-    def filter_kept(self, event: Input.Submitted) -> None:
-        """Go back to those that were found."""
-        event.stop()
-        self._close_filter(keep=True)
-
     def action_clear(self) -> None:
         """List all again."""
-        self._close_filter(keep=False)
-
-    def _close_filter(self, *, keep: bool) -> None:
-        line = self.query_one("#filter", Input)
-        if not keep:
-            line.value = ""
-        self.query_one("#filter-bar").set_class(not line.value, "-hidden")
-        self._list.focus()
+        self._filter.clear()

@@ -1,0 +1,71 @@
+"""What stands around the rows of a list: the line above, the line below, and what an empty list says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from textual.widgets import Static
+
+from agent_tui.model.events import LinkChanged
+from agent_tui.model.inert import inert_line
+from tui.lists.listing import Listing
+from tui.live import signs
+from tui.screens.words import count, say
+from widgets.status_line import Part, StatusLine
+
+
+class ListBoard:
+    """Shows how a list stands."""
+
+    def __init__(self, listing: Listing[Any], kind: str, *, ascii_only: bool) -> None:
+        """``kind`` begins the keys of its words and the ids of its bindings."""
+        # Held, not looked for: an answer may come in while the screen is being taken down.
+        self.top = StatusLine(id="top", ascii_only=ascii_only)
+        self.bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
+        self.empty = Static("", id="empty", classes="-hidden", markup=False)
+        self._listing = listing
+        self._kind = kind
+
+    def _words(self, key: str, **fields: object) -> str:
+        return say(f"{self._kind}.{key}", **fields)
+
+    def show(
+        self, hints: Sequence[Part], link: LinkChanged, key_of: Callable[[str], str], *, is_known: bool
+    ) -> None:
+        """Say how many there are, what the keys do, and how it stands with the server; ``is_known`` is
+        whether the server said what there is.
+        """
+        listing = self._listing
+        middle = [Part(say(f"list.sort.{listing.sort}"), 1)] if listing.sort != "activity" else []
+        if listing.shows_archived:
+            middle.append(Part(self._words("with_archived"), 3))
+        problem = _server_state(link)
+        heading = self._heading(key_of) if is_known else []
+        self.top.show([self._words("title")], middle, [problem] if problem else heading)
+        self.bottom.show(hints)
+        self.empty.set_class(len(listing) > 0, "-hidden")
+        if not len(listing):
+            keys = {"new": key_of(f"{self._kind}.new"), "clear": key_of(f"{self._kind}.clear")}
+            words = "nothing" if listing.needle else "empty"
+            self.empty.update(self._words(words, **keys) if is_known else say("list.loading"))
+
+    def _heading(self, key_of: Callable[[str], str]) -> list[Part]:
+        """Say how many there are and run, or are found."""
+        listing = self._listing
+        if listing.needle:
+            return [Part(self._words("found", found=count(len(listing)), all=count(listing.total)))]
+        heads = self._words("count", running=count(listing.running), all=count(listing.total))
+        key = key_of(f"{self._kind}.filter")
+        hint = [Part(f"{key} {say('list.hint.filter')}", 2)] if key else []
+        return [Part(heads), *hint]
+
+
+def _server_state(link: LinkChanged) -> str:
+    if link.status == "connecting":
+        return link.detail
+    if link.status == "waiting":
+        return say("list.waiting", title=inert_line(link.detail), seconds=round(link.delay))
+    if link.status == "refused":
+        return f"{signs.FAILED} {say('link.refused', detail=inert_line(link.detail))}"
+    return ""

@@ -1,0 +1,59 @@
+"""The row in which is written which of a list's rows are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tui.screens.words import say
+from widgets.signs import twin
+
+MAX_NEEDLE_CHARACTERS: Final = 200
+
+
+class FilterBar(Horizontal):
+    """Calls ``look_for`` with what is written, while it is written; hidden while nothing is."""
+
+    def __init__(
+        self, placeholder: str, look_for: Callable[[str], None], rows: Widget, *, ascii_only: bool
+    ) -> None:
+        """``rows`` get the focus back."""
+        super().__init__(id="filter-bar", classes="-hidden")
+        placeholder = twin(placeholder) if ascii_only else placeholder
+        self._line = Input(placeholder=placeholder, id="filter", compact=True, select_on_focus=False)
+        self._line.max_length = MAX_NEEDLE_CHARACTERS
+        self._look_for = look_for
+        self._rows = rows
+
+    def compose(self) -> ComposeResult:
+        yield Static(say("find.label"), markup=False)
+        yield self._line
+
+    def open(self) -> None:
+        """Let it be written in."""
+        self.set_class(False, "-hidden")
+        self._line.focus()
+
+    def clear(self) -> None:
+        """Want all rows again."""
+        self._line.value = ""
+        self._close()
+
+    def _close(self) -> None:
+        self.set_class(not self._line.value, "-hidden")
+        self._rows.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Look for it while it is typed."""
+        event.stop()
+        self._look_for(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Go back to those that were found."""
+        event.stop()
+        self._close()
