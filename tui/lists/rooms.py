@@ -107,11 +107,10 @@ class RoomsScreen(ListScreen[RoomInfo]):
 
     def action_duplicate(self) -> None:
         """Make a room like the one under the cursor."""
-        room = self.one_for("duplicate")
-        if room is not None:
-            self.do(self._duplicate(room))
 
-    async def _duplicate(self, room: RoomInfo) -> None:
-        copy = await self.acts.duplicate(room)
-        if copy is not None:
-            self._list.go_to(copy.id)
+        async def duplicate(room: RoomInfo) -> None:
+            if (copy := await self.acts.duplicate(room)) is not None:
+                self._list.go_to(copy.id)
+
+        if (room := self.one_for("duplicate")) is not None:
+            self.do(duplicate(room))
