@@ -66,7 +66,7 @@ class Dialog(ModalScreen[None]):
 class Scene(App[None]):
     """Panes, lines, a list and an input, as the program shows them, with nothing behind them."""
 
-    CSS_PATH = ["../../tui/app.tcss", "../../tui/screens/list.tcss"]  # noqa: RUF012 - as Textual wants it
+    CSS_PATH = ["../../tui/app.tcss", "../../tui/lists/list.tcss"]  # noqa: RUF012 - as Textual wants it
     CSS = """
     Screen { background: $background; color: $foreground; }
     OptionList { height: 6; border: none; background: $background; }
