@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.backend import forked
+from tests.backend.forked import Forked
 from tests.backend.wire_client import PATIENCE_SECONDS, WireClient
 
 TOKEN = "tok-en"
@@ -20,9 +22,9 @@ END_SECONDS = 60.0  # three are promised: a busy machine needs more, what hangs 
 
 @dataclass(slots=True)
 class Process:
-    """One ``python -P -m agent_tui.backend …``."""
+    """One ``python -P -m agent_tui.backend …``, or one that was forked."""
 
-    child: asyncio.subprocess.Process
+    child: asyncio.subprocess.Process | Forked
     port: int = 0
     url: str = ""
 
@@ -55,10 +57,14 @@ class Process:
         assert await self.end(signal.SIGKILL) == -signal.SIGKILL
 
 
-async def start(mode: str, *options: str, folder: Path, env: Mapping[str, str] | None = None) -> Process:
-    """Start a backend with ``folder`` as working directory; returns at once."""
+async def start(
+    mode: str, *options: str, folder: Path, env: Mapping[str, str] | None = None, fork: bool = False
+) -> Process:
+    """Start a backend with ``folder`` as working directory; returns at once. ``fork``: see ``forked``."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("AGENT_TUI_")}
     clean |= {"AGENT_TUI_DATA": str(folder), "AGENT_TUI_CONFIG": str(folder / "config.toml")}
+    if fork:
+        return Process(await forked.start((mode, *options), folder, {**clean, **(env or {})}))
     pipe = asyncio.subprocess.PIPE
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "agent_tui.backend", mode, *options,
@@ -71,8 +77,11 @@ async def start(mode: str, *options: str, folder: Path, env: Mapping[str, str] |
 async def running(
     mode: str, *options: str, folder: Path, env: Mapping[str, str] | None = None
 ) -> AsyncIterator[Process]:
-    """Give a backend that listens; it is killed at the end unless it has ended before."""
-    process = await start(mode, *options, folder=folder, env=env)
+    """Give a backend that listens; it is killed at the end unless it has ended before.
+
+    It is forked unless it begins with variables of its own: modules may read those as they are imported.
+    """
+    process = await start(mode, *options, folder=folder, env=env, fork=not env)
     try:
         await process.ready()
         yield process
@@ -80,6 +89,8 @@ async def running(
         with suppress(ProcessLookupError):
             process.child.kill()
         await process.child.wait()
+        if isinstance(process.child, Forked):
+            process.child.close()
 
 
 def serve(folder: Path, *options: str, rate: str = "0") -> tuple[str, ...]:

@@ -28,12 +28,11 @@ IDLE_SECONDS = "3"  # a busy machine may take two until the first call
 async def refused(*arguments: str, folder: Path, env: dict[str, str] | None = None) -> tuple[int, str]:
     """Return (exit code, stderr) of a backend that does not start; asserts that stdout stays empty."""
     process = await start(*arguments, folder=folder, env=env)
-    out, err = await process.child.communicate()
-    assert out == b""
-    code = process.child.returncode
-    assert code is not None
-    assert err.decode().count("\n") == 1, err.decode()
-    return code, err.decode()
+    complaints = await process.complaints()
+    assert process.child.stdout is not None
+    assert await process.child.stdout.read() == b""
+    assert complaints.count("\n") == 1, complaints
+    return await process.child.wait(), complaints
 
 
 def mode(path: Path) -> int:
