@@ -98,7 +98,7 @@ def look_around(view: Terminal) -> None:
     view.send("Y")
     view.wait_for("copied")
     view.resize(120, 40)
-    view.wait_for(lambda text: text.count("█") + text.count("▎") > 4)
+    view.wait_for(lambda text: text.count("▎") == 3 and "? help" in text.splitlines()[-1])  # no strip
     view.send("?")
     view.wait_for("Keys")
     view.send("\x1b")
@@ -185,6 +185,7 @@ def all_of(view: Terminal) -> bytes:
 
 def back(view: Terminal, gone: str) -> None:
     """Leave a dialog: behind an escape the next letter would be alt+letter, so wait until it is gone."""
+    view.wait_for(gone)
     view.send("\x1b")
     view.wait_for(lambda text: gone not in text)
 
