@@ -28,7 +28,8 @@ from agent_tui.model.records import (
 LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"]
 
 # Notes that stay true of a turn and are stored with it ("trimmed" is, too, in ``Message.trimmed``).
-LASTING_NOTES = frozenset({"no_tools", "server_missing", "form_declined"})
+GUIDE_NOTES = frozenset({"guide", "guide_cut", "guide_unread"})
+LASTING_NOTES = frozenset({"no_tools", "server_missing", "form_declined"}) | GUIDE_NOTES
 LOCAL_ID = "local-"  # begins the ids that our clients make up, for messages that a server does not name
 
 
@@ -143,7 +144,8 @@ class TurnNoted:
     "servers_wait", the MCP servers named in ``about`` are waited for, none any more where it is empty;
     "server_missing", the model is not offered the tools of a server, whose name and what is wrong with it
     ``about`` says; "form_declined", what a server asked for was declined without a person, ``about`` says
-    whose and why.
+    whose and why; "guide", it was told ``count`` bytes of a file of its working folder, which ``about``
+    names, "guide_cut", only so much of its beginning, "guide_unread", it was not told it, ``about`` says why.
     """
 
     turn_id: str
@@ -158,7 +160,9 @@ class TurnNoted:
     @property
     def lasting(self) -> Note | None:
         """What of it stays true of the turn; None for what is of the moment."""
-        return Note(self.note, self.about) if self.note in LASTING_NOTES else None
+        if self.note not in LASTING_NOTES:
+            return None
+        return Note(self.note, self.about, self.count if self.note in GUIDE_NOTES else 0)
 
 
 @dataclass(frozen=True, slots=True)

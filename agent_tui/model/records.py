@@ -29,6 +29,7 @@ AnswerTokens = Annotated[
     int, Setting(most=10_000_000, zero="what the provider allows", noun="The longest answer")
 ]
 OnResume = Annotated[str, Setting(choices=("continue", "again"), option="--on-resume")]
+Guide = Annotated[str, Setting(choices=("tell", "ignore"), option="--guide")]
 Workspace = Annotated[str, Setting(is_folder=True, option="--workspace")]
 Archived = Annotated[bool, Setting(in_new=False, while_running=False, in_form=False)]
 _TOOLS = Setting(most=500, key="tools", option="--tool")
@@ -105,6 +106,7 @@ class Note:
 
     note: str
     about: str = ""
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +237,7 @@ class RoomInfo:
     queue: tuple[QueuedMessage, ...] = ()
     enabled_tools: Annotated[tuple[str, ...], _TOOLS] = ()  # what its agents may use
     workspace: Workspace = ""  # the folder that these work in, empty for none
+    guide: Guide = "tell"  # whether models are told the AGENTS.md of that folder
     asks: bool = False  # a tool waits for somebody's word
 
 
@@ -262,6 +265,7 @@ class ConversationInfo:
     )
     enabled_tools: Annotated[tuple[str, ...] | None, _TOOLS] = None
     workspace: Workspace = ""
+    guide: Guide = "tell"  # as a room's
     head: Annotated[str, Setting(in_new=False, while_running=False, in_form=False)] = ""
     archived: Archived = False
     max_tokens: MaxTokens = 0  # the budget, as a room's

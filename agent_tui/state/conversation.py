@@ -47,6 +47,7 @@ class ConversationState:
     unknown_count: int = 0
     unknown: deque[ev.Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
     _heads: dict[str, str] = field(default_factory=dict)  # id of a message that continues a turn → the turn's
+    _guide: ev.Note | None = None  # what the newest model that was told by its folder was told
     _tells_parents: bool = False  # does the server say which message follows which
 
     # --- what screens ask ------------------------------------------------------------------------------
@@ -256,7 +257,14 @@ class ConversationState:
         turn = self.turn_of(event.turn_id)
         if turn is not None and turn.status == "speaking":
             turn.note(event)
+            self._see_guide(turn)
             self.changed.add(turn.id)
+
+    def _see_guide(self, turn: Turn) -> None:
+        """Note whether the folder told the model of ``turn`` what it told nobody before."""
+        if turn.guide is not None:
+            turn.is_guide_news = turn.is_guide_news or turn.guide != self._guide
+            self._guide = turn.guide
 
     def _told(self, event: ev.TextAdded | StepEvent) -> None:
         turn = self.turns.get(event.turn_id) or self.turn_of(event.turn_id)
@@ -313,6 +321,7 @@ class ConversationState:
         is_newest = turn.part_id == message.id
         if is_newest:
             turn.take(message)
+            self._see_guide(turn)
         self.ledger.account(turn, message.id, message.token_count, message.usage, message.seconds)
         if message.id == turn.id:
             turn.parent_id = message.parent_id or turn.parent_id
@@ -428,7 +437,7 @@ class ConversationState:
     def _loaded(self, info: ev.RoomInfo | ev.ConversationInfo, messages: tuple[ev.Message, ...]) -> None:
         known, task = self.turns, self.room.task if self.is_room else ""
         self.info, self.members, self.turns, self._heads = info, Agents(), {}, {}
-        self.ledger, self.run_error, self._tells_parents = Ledger(), "", False
+        self.ledger, self.run_error, self._tells_parents, self._guide = Ledger(), "", False, None
         agents = info.agents if isinstance(info, ev.RoomInfo) else ()
         self.members.take(agents)
         for message in messages:

@@ -10,6 +10,7 @@ from agent_tui.model.events import (
     LOCAL_ID,
     Attachment,
     Message,
+    Note,
     Spoken,
     Step,
     StepAdded,
@@ -61,6 +62,8 @@ class Turn:
     has_no_tools: bool = False  # its model takes none, and was asked without
     waits_for: str = ""  # the MCP servers that are waited for
     missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
+    guide: Note | None = None  # the file of its folder that its model was told, or not
+    is_guide_news: bool = False  # the turn before was told another one, or none
     progress: str = ""  # what its agent told of how far it is, outside of a tool
     waits: TurnNoted | None = None  # since it said its last words
     steps: Steps = field(default_factory=Steps)
@@ -195,7 +198,7 @@ class Turn:
             self.replace(message.text)
         self.trimmed = message.trimmed or self.trimmed
         for note in message.notes:
-            noted = TurnNoted(message.id, note.note, about=note.about)
+            noted = TurnNoted(message.id, note.note, note.count, about=note.about)
             if noted.lasting:
                 self.note(noted)
 
@@ -210,6 +213,8 @@ class Turn:
                 self.waits_for = event.about
             case "server_missing" | "form_declined":
                 self.missing = (*(one for one in self.missing if one != event.about), event.about)
+            case "guide" | "guide_cut" | "guide_unread":
+                self.guide = event.lasting
             case "trimmed":
                 self.trimmed = max(self.trimmed, event.count)
             case "rate_limit":

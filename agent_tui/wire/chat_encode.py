@@ -73,6 +73,8 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             del fields["last_event_id"]  # this event's own id says it
             if conversation.on_resume == "continue":  # logs from before it was a setting replay as they were
                 del fields["on_resume"]
+            if conversation.guide == "tell":
+                del fields["guide"]
             return "conversation", fields
         case _:
             raise ValueError(f"{type(event).__name__} is not of a chat")

@@ -61,7 +61,7 @@ def stored_content(message: ev.Message) -> str:
 
 def note_fields(note: ev.Note) -> dict[str, Any]:
     """Return what stays true of a turn, as ``notes`` of a stored message has it."""
-    return {"note": note.note, **only_set(about=note.about)}
+    return {"note": note.note, **only_set(about=note.about, count=note.count)}
 
 
 def usage_fields(usage: ev.Usage | None) -> dict[str, Any]:

@@ -254,6 +254,21 @@ async def test_what_stays_true_of_an_answer_is_shown_of_a_stored_one_too() -> No
         assert "loading" not in text
 
 
+async def test_what_the_folder_tells_the_model_is_said_once_until_that_changes() -> None:
+    told, cut = ev.Note("guide", "AGENTS.md", 1234), ev.Note("guide_cut", "AGENTS.md", 32_768)
+    stored = [
+        (message(f"q{place}", "x"), message(f"a{place}", "So", "assistant", notes=(note,)))
+        for place, note in enumerate((told, told, cut))
+    ]
+    async with opened(*(one for both in stored for one in both)) as chat:
+        text = " ".join((await chat.text()).split())
+        assert text.count("AGENTS.md told, 1.2 kB") == 1
+        assert "AGENTS.md told, its first 33 kB" in text
+        unread = ev.TurnNoted("a9", "guide_unread", about="AGENTS.md: is outside the workspace\x1b[2J")
+        text = await chat.send(started("a9", "q2"), unread, words("So"))
+        assert "not told: AGENTS.md: is outside the workspace␛[2J" in text
+
+
 async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> None:
     async with opened(message("q1", "x")) as chat:
         timer = chat.app.chat._looking

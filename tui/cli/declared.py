@@ -146,6 +146,8 @@ NEW_ROOM: Final = (
     Option("--tool", "NAME", "a tool that the agents may use; may be given again (default: none; "
         "agent-tui tools list names them)", many=True, setting=True),
     Option("--workspace", "DIR", "the folder that the tools work in", setting=True),
+    Option("--guide", "WORD", "whether models are told the AGENTS.md of that folder: tell (default) "
+        "or ignore", setting=True),
     Option("--keep-running", "", "the room goes on when nobody watches it", setting=True),
     STRICT._replace(text=f"exit code 2 where the demo model would speak {_NO_DEMO}"),
 )

@@ -9,12 +9,13 @@ from math import ceil
 from typing import Final, Protocol
 
 from agent_tui.model.budget import ceilings
-from agent_tui.model.events import LinkChanged, TurnNoted
+from agent_tui.model.events import LinkChanged, Note, TurnNoted
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import Steps, StepState
 from tui.live import signs
 from tui.screens.words import ENGLISH, count, ordinal_try, say
+from widgets.units import size
 
 MAX_DETAIL_CHARACTERS: Final = 120
 MAX_TOOL_CHARACTERS: Final = 60
@@ -61,17 +62,26 @@ class Noted(Protocol):
     trimmed: int
     has_no_tools: bool
     missing: tuple[str, ...]
+    guide: Note | None
+    is_guide_news: bool
 
 
 def told_apart(turn: Noted) -> list[str]:
     """Return what a person should know of how a turn's model was asked."""
-    found = [say("turn.no_tools")] if turn.has_no_tools else []
+    found = [guide(turn.guide)] if turn.guide is not None and turn.is_guide_news else []
+    if turn.has_no_tools:
+        found.append(say("turn.no_tools"))
     if turn.trimmed:
         found.append(left_out(turn.trimmed))
     found += [
         say("turn.server_missing", server=inert_line(one, MAX_SERVER_CHARACTERS)) for one in turn.missing
     ]
     return found
+
+
+def guide(note: Note) -> str:
+    """Return which file of its folder a model was told, or why it was not."""
+    return say(f"turn.{note.note}", file=inert_line(note.about, MAX_SERVER_CHARACTERS), size=size(note.count))
 
 
 def left_out(number: int) -> str:

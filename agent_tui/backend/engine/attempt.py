@@ -13,6 +13,7 @@ from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.answer_tools import Calls, Workshop, offered
 from agent_tui.backend.engine.call import Call
 from agent_tui.backend.engine.ending import Ending, Used
+from agent_tui.backend.engine.guide import guide_of, with_guide
 from agent_tui.backend.engine.history import Brief, cut_off, steps_told, without_unrun
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.trimming import room_for_history, trim
@@ -37,6 +38,7 @@ from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
 from agent_tui.backend.tools.calling import failed
 from agent_tui.backend.tools.rooms import ROOM_TOOLS
 from agent_tui.backend.tools.tool import ToolPlace
+from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.chains import joined_steps
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import Step
@@ -78,6 +80,7 @@ class Attempt:
         self._resources = resources
         self._on_use = on_use
         agent = next(agent for agent in row.agents if agent.id == turn.agent_id)
+        self._is_demo = agent.provider_id == DEMO_PROVIDER
         self._terms = resources.models.terms(agent.provider_id, agent.model)
         self._has_steps = brief.keeps_steps or self._terms.acts
         self._steps = Steps(
@@ -152,8 +155,9 @@ class Attempt:
     # --- what it is given ------------------------------------------------------------------------------
 
     async def _prepare(self) -> None:
-        """Find out which tools may be called, and what was called before."""
+        """Find out what the working folder says, which tools may be called, and what was called before."""
         brief, row, specs = self.brief, self.row, tuple[ToolSpec, ...]()
+        await self._tell_guide()
         if brief.keeps_steps and not (self._terms.acts or self.cut_for):
             specs = await self._offered()
             told = (*self._request.messages, *await self._called_before())
@@ -163,6 +167,20 @@ class Attempt:
             enabled = frozenset(spec.name for spec in specs)
             workshop = Workshop(self._resources.tools, self._gate, place, enabled)
             self._calls = Calls(workshop, self._steps, self._write, self._resources.timing)
+
+    async def _tell_guide(self) -> None:
+        """Have the model told what the working folder says, and people that it was."""
+        row, heeds = self.row, not (self._is_demo or self._terms.acts)
+        if not (row.workspace and row.guide == "tell" and heeds) or self.cut_for:
+            return
+        tokens = room_for_history(self._terms, self._request.max_tokens)
+        if (guide := await asyncio.to_thread(guide_of, Path(row.workspace), tokens)) is None:
+            return
+        notes = [guide.note]
+        self._request = replace(self._request, messages=with_guide(self._request.messages, guide))
+        if (gone := self._fitting(steps_told(self.brief.before))[1]) > self.turn.trimmed:
+            notes.append(NotePiece("trimmed", gone))
+        await self._tell(*notes)
 
     async def _offered(self) -> tuple[ToolSpec, ...]:
         """Return the tools that may be called; none once it is cut."""

@@ -162,8 +162,8 @@ class NotePiece:
 
     ``note``: "loading", its server loads the model; "no_tools", the model refused tools and is asked without;
     "trimmed", ``count`` of the oldest messages are not told it; "rate_limit", it is asked again at ``until``
-    (ISO 8601), in ``seconds``; "progress", an agent tells how far it is; those of MCP servers are in
-    ``events.TurnNoted``.
+    (ISO 8601), in ``seconds``; "progress", an agent tells how far it is; those of MCP servers and
+    of the working folder are in ``events.TurnNoted``.
     """
 
     note: Literal[
@@ -174,6 +174,9 @@ class NotePiece:
         "servers_wait",
         "server_missing",
         "form_declined",
+        "guide",
+        "guide_cut",
+        "guide_unread",
         "progress",
     ]
     count: int = 0

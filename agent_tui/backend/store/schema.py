@@ -30,7 +30,7 @@ from agent_tui.backend.models.model import AgentSession
 from agent_tui.backend.store.rows import ConversationRow, InboxPut, ToolRule, TurnRow, UserSaid
 from agent_tui.model.events import AgentInfo
 
-HEAD = "0013"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0014"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 

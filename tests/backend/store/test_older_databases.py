@@ -58,7 +58,13 @@ def timeless(value: Any) -> Any:
     """Return an answer without what is different each time, or a field since."""
     match value:
         case dict():
-            skipped = ("updated_at", "cursor", "on_resume", *(("kind",) if "snippet" in value else ()))
+            skipped = (
+                "updated_at",
+                "cursor",
+                "on_resume",
+                "guide",
+                *(("kind",) if "snippet" in value else ()),
+            )
             return {name: timeless(one) for name, one in value.items() if name not in skipped}
         case list():
             return [timeless(one) for one in value]

@@ -24,7 +24,7 @@ from agent_tui.model.events import RoomInfo
 from agent_tui.model.inert import inert_line
 from tui.cli import exits, output
 from tui.cli.output import OutputFormat
-from tui.live.texts import dollars, left_out, why_paused
+from tui.live.texts import dollars, guide, left_out, why_paused
 from tui.request import Server, Source, reach
 from tui.screens.words import say
 
@@ -174,6 +174,8 @@ def note_line(noted: ev.TurnNoted) -> str:
             found = say("turn.loading")
         case "no_tools":
             found = say("turn.no_tools")
+        case "guide_unread":
+            found = guide(ev.Note(noted.note, noted.about))
         case "trimmed" if noted.count:
             found = left_out(noted.count)
         case "rate_limit":
