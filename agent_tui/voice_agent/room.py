@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from livekit import rtc
 from livekit.agents import llm
+from livekit.agents.types import ATTRIBUTE_AGENT_STATE
 from livekit.agents.voice import room_io
 from livekit.agents.voice.remote_session import SessionHost
 
@@ -29,6 +30,7 @@ FILE_TOPIC: Final = "agent-tui.file"
 AGENT_NAME: Final = "agent-tui"
 MAX_FILE_BYTES: Final = 1 << 20
 MAX_FILES: Final = 16
+_STATE_SECONDS: Final = 0.3  # in which a state that was told late is put right
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +63,7 @@ class RoomAgent:
         await self._host.start()
         self._room.on("participant_connected", self._on_joined)
         self._room.on("participant_disconnected", self._on_left)
+        self._room.on("participant_attributes_changed", self._on_attributes)
         self._offer("talk_to_me", self._talk_to_me)
         self._offer("start_turn", self._start_turn)
         self._offer("end_turn", self._end_turn)
@@ -125,6 +128,19 @@ class RoomAgent:
         owners = [one for one in rest if self._owners.has(one.identity, one.attributes)]
         following = next(iter(owners or rest), None)
         self._listen_to(following.identity if following else None)
+
+    def _on_attributes(self, changed: dict[str, str], participant: rtc.Participant) -> None:
+        if participant.identity == self._room.local_participant.identity and ATTRIBUTE_AGENT_STATE in changed:
+            self._spawn(self._put_state_right())
+
+    async def _put_state_right(self) -> None:
+        """Tell the state again where the room shows an older one: of two that are told at nearly the same
+        moment the earlier can arrive last, and would stay.
+        """
+        await asyncio.sleep(_STATE_SECONDS)
+        state, me = self._session.livekit.agent_state, self._room.local_participant
+        if me.attributes.get(ATTRIBUTE_AGENT_STATE) != state:
+            await me.set_attributes({ATTRIBUTE_AGENT_STATE: state})
 
     # --- what people may ask for -----------------------------------------------------------------------
 

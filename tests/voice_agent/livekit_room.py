@@ -52,6 +52,12 @@ class LiveKitServer:
         token = self._token(AGENT).with_kind("agent").with_attributes({"lk.agent.name": "agent-tui"})
         return token.with_grants(grants).to_jwt()
 
+    async def show_state(self, state: str) -> None:
+        """Have the room show ``state`` as the agent's, whatever that said last."""
+        shown = api.UpdateParticipantRequest(room=ROOM, identity=AGENT, attributes={"lk.agent.state": state})
+        async with api.LiveKitAPI(self.url.replace("ws", "http", 1), KEY, self.secret) as server:
+            await server.room.update_participant(shown)
+
     def _token(self, identity: str) -> api.AccessToken:
         return api.AccessToken(KEY, self.secret).with_identity(identity).with_ttl(timedelta(minutes=10))
 

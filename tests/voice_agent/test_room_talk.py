@@ -174,6 +174,15 @@ async def test_stop_silences_the_agent_and_is_no_question(house: House) -> None:
     await alice.until(lambda: len(alice.texts("assistant")) == 2)
 
 
+async def test_a_state_that_arrives_late_does_not_stay(house: House) -> None:
+    alice = await house.somebody("alice", is_owner=True)
+    await house.agent(greets=False)
+    await alice.until(lambda: alice.agent.get("lk.agent.state") == "listening")
+    await house.server.show_state("thinking")
+    await alice.until(lambda: alice.agent.get("lk.agent.state") == "thinking")
+    await alice.until(lambda: alice.agent.get("lk.agent.state") == "listening")
+
+
 async def test_a_guest_does_not_drive_the_agent_and_has_only_tools_that_look(house: House) -> None:
     alice = await house.somebody("alice", is_owner=True)
     await house.agent(greets=False)
