@@ -20,8 +20,9 @@ from agent_tui.clients.log_stream import (
     ready,
 )
 from agent_tui.clients.paths import Paths
+from agent_tui.clients.records import read_all
 from agent_tui.model.errors import NotFound, NotOffered, ProtocolError
-from agent_tui.model.events import ConversationInfo, Event, Message, RoomInfo
+from agent_tui.model.events import ChangedFile, ConversationInfo, Event, Message, RoomInfo
 from agent_tui.wire.fields import page_marks
 
 MAX_PAGES = 1000
@@ -179,6 +180,19 @@ class Conversations(Generic[I]):
         json = word_fields(decision, pattern, reason, values)
         what = "asking before a tool runs"
         await self._calls.about("POST", "ask", (id_, message_id, step_id), what, json)
+
+    async def changed_files(self, id_: str) -> list[ChangedFile]:
+        """Return the files that tools changed, the newest change first."""
+        value = await self._calls.about("GET", "changes", (id_,), "a list of changed files")
+        return read_all(ChangedFile, value, "changes")
+
+    async def undo(self, id_: str, message_id: str, step_id: str = "") -> tuple[list[ChangedFile], ...]:
+        """Undo the change of one call, or all of an answer; return what was undone, and what was left. Raises
+        ``Refused`` (409) where nothing could be, or somebody speaks.
+        """
+        body = {"message_id": message_id} | ({"step_id": step_id} if step_id else {})
+        value = await self._calls.about("POST", "undo", (id_,), "undoing changes", body)
+        return read_all(ChangedFile, value, "undone"), read_all(ChangedFile, value, "left")
 
     # --- followed --------------------------------------------------------------------------------------
 

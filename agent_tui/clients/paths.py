@@ -38,6 +38,8 @@ ROOM_PATHS: Mapping[str, str] = {
     "retry": "/api/rooms/{id}/agents/{agent_id}/retry",
     "continue": "/api/rooms/{id}/agents/{agent_id}/continue",
     "ask": "/api/rooms/{id}/asks/{message_id}/{step_id}",
+    "changes": "/api/rooms/{id}/changes",
+    "undo": "/api/rooms/{id}/changes/undo",
     "presence": "/api/presence",
     **_COMMON,
 }
@@ -48,6 +50,8 @@ CHAT_PATHS: Mapping[str, str] = {
     "events": "/api/conversations/{id}/events",
     "stop": "/api/conversations/{id}/stop",
     "ask": "/api/conversations/{id}/asks/{message_id}/{step_id}",
+    "changes": "/api/conversations/{id}/changes",
+    "undo": "/api/conversations/{id}/changes/undo",
     "search": "/api/search",
     **_COMMON,
 }

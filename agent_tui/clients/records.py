@@ -204,6 +204,10 @@ def text_of(item: object, name: str) -> str:
     return str(value) if isinstance(value, str | int) else ""
 
 
+def _flag(item: object, name: str) -> bool:
+    return isinstance(item, Mapping) and item.get(name) is True
+
+
 def _mapping(item: object, name: str) -> Mapping[str, Any]:
     value = item.get(name) if isinstance(item, Mapping) else None
     return value if isinstance(value, Mapping) else {}
@@ -213,5 +217,6 @@ def _mapping(item: object, name: str) -> Mapping[str, Any]:
 _READERS: Mapping[Any, Callable[[object, str], Any]] = {
     str: text_of,
     int: _count,
+    bool: _flag,
     Mapping[str, Any]: _mapping,
 }

@@ -14,6 +14,7 @@ from typing import Literal
 from agent_tui.model.records import (
     AgentInfo as AgentInfo,
     Attachment as Attachment,
+    ChangedFile as ChangedFile,
     ConversationInfo as ConversationInfo,
     Message as Message,
     Note as Note,
@@ -28,6 +29,7 @@ from agent_tui.model.records import (
 LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"]
 
 # Notes that stay true of a turn and are stored with it ("trimmed" is, too, in ``Message.trimmed``).
+UNDONE = "undone"  # the status of a call whose change of a file a person has undone since
 GUIDE_NOTES = frozenset({"guide", "guide_cut", "guide_unread"})
 LASTING_NOTES = frozenset({"no_tools", "server_missing", "form_declined"}) | GUIDE_NOTES
 LOCAL_ID = "local-"  # begins the ids that our clients make up, for messages that a server does not name
@@ -248,8 +250,8 @@ class StepAdded:
 @dataclass(frozen=True, slots=True)
 class ToolStatusChanged:
     """What becomes of a call: asks (``ask`` says what), running, done, failed, denied, unknown (the program
-    ended while it ran), cut; ``seconds`` once it is over. ``progress``: what it tells in a line of how far
-    it is, while it runs.
+    ended while it ran), cut, undone (a person undid what it changed); ``seconds`` once it is over.
+    ``progress``: what it tells in a line of how far it is, while it runs.
     """
 
     turn_id: str

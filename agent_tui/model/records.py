@@ -101,6 +101,27 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file of the working folder that a call of a tool changed: ``path`` in that ``folder``, by so many
+    lines, as ``diff`` says. ``is_new``: the call made it.
+
+    ``stands`` is "made" where the file is as the call left it, and that can be undone; else "undone", or why
+    it cannot be: "changed" since, "gone", or "unreadable".
+    """
+
+    message_id: str
+    step_id: str
+    path: str
+    folder: str = ""
+    added: int = 0
+    removed: int = 0
+    diff: str = ""
+    is_new: bool = False
+    created_at: str = ""
+    stands: str = "made"
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """What stays true of how the model of a turn was asked, in the words of ``events.TurnNoted``."""
 

@@ -268,8 +268,10 @@ class ConversationState:
 
     def _told(self, event: ev.TextAdded | StepEvent) -> None:
         turn = self.turns.get(event.turn_id) or self.turn_of(event.turn_id)
-        turn = turn or self._orphan(event.turn_id, event.agent_id)
         is_late_status = isinstance(event, ev.ToolStatusChanged) and event.status != "asks"
+        if turn is None and isinstance(event, ev.ToolStatusChanged) and event.status == ev.UNDONE:
+            return  # of a branch that is not shown
+        turn = turn or self._orphan(event.turn_id, event.agent_id)
         if turn.status != "speaking" and not is_late_status:
             name = "message_chunk" if isinstance(event, ev.TextAdded) else "process_step"
             self._count(ev.Unknown(name, repr(event), "more of a turn after its end"))

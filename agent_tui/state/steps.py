@@ -131,7 +131,7 @@ class Steps:
             case ev.StepSet(_, told):
                 step = self._set(told)
             case ev.ToolStatusChanged(_, step_id, status, seconds, ask, progress):
-                step = self._named.get(step_id) or self._guess(step_id, "tool_call")
+                step = self._named.get(step_id) or self._guess(step_id, "tool_call", status)
                 self._stands(step, status, ask)
                 step.seconds = seconds if seconds is not None else step.seconds
                 step.progress = progress
@@ -223,8 +223,10 @@ class Steps:
         cut.seams.append(cut.content.length)
         return cut
 
-    def _guess(self, step_id: str, type_: str) -> StepState:
-        """Begin a step that was never announced."""
+    def _guess(self, step_id: str, type_: str, status: str = "") -> StepState:
+        """Begin a step that was never announced; what was undone may be of a part before the newest."""
+        if status == ev.UNDONE and step_id in self.all:
+            return self.all[step_id]
         step = self._new(step_id, type_)
         self._guessed.add(step.id)
         return step

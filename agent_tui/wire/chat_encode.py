@@ -37,8 +37,10 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "process_step", {"step": step_fields(step)}
         case ev.StepAdded(_, step_id, content, arguments):
             return "process_step_delta", {"id": step_id, **only_set(content=content, arguments=arguments)}
-        case ev.ToolStatusChanged(_, step_id, status, seconds, ask, progress):
-            return "tool_status", {"id": step_id, **call_fields(status, seconds, ask, progress)}
+        case ev.ToolStatusChanged(turn_id, step_id, status, seconds, ask, progress):
+            fields = {"id": step_id, **call_fields(status, seconds, ask, progress)}
+            # It comes after the end of its answer: whose call it was has to be said.
+            return "tool_status", fields | ({"message_id": turn_id} if status == ev.UNDONE else {})
         case ev.TurnStarted():
             fields = {"message_id": event.turn_id, "parent_id": event.parent_id, "model": event.sender_name}
             return "answer_started", {

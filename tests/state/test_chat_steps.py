@@ -191,3 +191,28 @@ def test_finding_a_name_for_a_step_costs_the_same_however_often_its_id_was_used(
         steps.apply(ev.StepSet("a1", ev.Step("step-0", type="text" if number % 2 else "tool_call")))
     assert len(looked) == 500
     assert looked.times <= 3 * 500
+
+
+# --- what was undone ----------------------------------------------------------------------------------------
+
+
+def test_what_was_undone_is_said_of_its_call_also_after_the_end() -> None:
+    state = after(started(), call(), result("step-1"), ev.TurnDone("a1", "a1"), status("undone"))
+    assert state.turns["a1"].steps.all["step-1"].status == "undone"
+    assert state.unknown_count == 0
+
+
+def test_an_undone_change_of_a_branch_that_is_not_shown_makes_no_turn() -> None:
+    state = after(started(), words("So"), ev.TurnDone("a1", "a1"))
+    state.apply(ev.ToolStatusChanged("a9", "step-1", "undone"))
+    assert list(state.turns) == ["a1"]
+
+
+def test_an_undone_change_of_an_answer_that_was_continued_is_of_its_own_step() -> None:
+    state = after(started(), call(), result("step-1"), ev.TurnEnded("a1", "", 0, interrupted="stop"))
+    state.apply(ev.TurnStarted("a2", "", "assistant", "demo", "", 0, continues="a1"))
+    state.apply(ev.StepSet("a2", ev.Step("step-3", content="So")))
+    state.apply(ev.TurnDone("a2", "a2"))
+    state.apply(status("undone"))
+    assert state.turns["a1"].steps.all["step-1"].status == "undone"
+    assert len(state.turns["a1"].steps) == 3

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 from agent_tui.backend.engine.call import Heard
+from agent_tui.backend.engine.words import storable
 from agent_tui.backend.engine.written import Written, pieces
 from agent_tui.backend.models.model import (
     CallPiece,
@@ -18,13 +20,16 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     ToolCall,
 )
-from agent_tui.backend.store.rows import NewEvent, StepPut, StepStands
+from agent_tui.backend.store.rows import FileChanged, NewEvent, StepPut, StepStands
+from agent_tui.backend.tools.texts import cut
+from agent_tui.backend.tools.tool import FileChange
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import Step, ToolAsk
 from agent_tui.wire.agent_socket import SUB_AGENT
 
 MAX_CALLS = 64  # in one round
+MAX_DIFF_CHARACTERS = 100_000  # of what a call did to a file, as people are shown it later
 MAX_ACTED_STEPS = 2_000  # of an agent that runs its own tools, in one answer
 
 
@@ -173,6 +178,21 @@ class Steps:
         self.put(result, written)
         return result
 
+    def file_changed(self, call: Step, change: FileChange, folder: str) -> FileChanged:
+        """Return what keeps what a call did to a file of ``folder``."""
+        return FileChanged(
+            self.message_id,
+            call.index,
+            folder,
+            change.path,
+            change.before,
+            digest(change.after.encode()),
+            storable(cut(change.diff, MAX_DIFF_CHARACTERS)),
+            change.added,
+            change.removed,
+            self.now,
+        )
+
     @property
     def in_order(self) -> tuple[Step, ...]:
         """All steps on record, in the order they began."""
@@ -316,6 +336,11 @@ class Steps:
 
     def _as_chat(self, event: ev.Event) -> Sequence[NewEvent]:
         return [NewEvent.of(event, self.message_id)]
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    return sha256(data).hexdigest()
 
 
 def tool_calls(calls: Sequence[Step]) -> tuple[ToolCall, ...]:

@@ -24,7 +24,7 @@ from agent_tui.backend.models.model import Image, NotePiece, ToolSpec
 from agent_tui.backend.tools.calling import failed, parsed, run_tool
 from agent_tui.backend.tools.mcp_server import ServerListed
 from agent_tui.backend.tools.rules import exact_rule
-from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import FileChange, Tool, ToolError, ToolOutput, ToolPlace
 from agent_tui.model.errors import StoreError
 from agent_tui.model.events import Step, ToolAsk
 from agent_tui.model.tool_forms import FormAnswer, ToolForm
@@ -280,18 +280,23 @@ class Calls:
             return
         clock = asyncio.get_running_loop().time
         begun = clock()
-        output = await self._run_tool(one.call, one.tool, one.arguments or {})
+        changes: list[FileChange] = []
+        output = await self._run_tool(one.call, one.tool, one.arguments or {}, changes)
         seconds = round(clock() - begun, 3)
         if output is None:
-            await self._end(one.call, "cut", failed("cut: the answer was stopped while this ran"), seconds)
+            why = failed("cut: the answer was stopped while this ran")
+            await self._end(one.call, "cut", why, seconds, changes)
         else:
             if output.images:
                 self.images[one.call.id] = output.images
-            await self._end(one.call, "done" if output.success else "failed", output, seconds)
+            await self._end(one.call, "done" if output.success else "failed", output, seconds, changes)
 
-    async def _run_tool(self, call: Step, tool: Tool, arguments: Mapping[str, Any]) -> ToolOutput | None:
-        """Return what ``_unless_cut`` does. What the tool tells meanwhile of its progress is written down, no
-        more often than a person can read it; what it wants a person to fill in is asked.
+    async def _run_tool(
+        self, call: Step, tool: Tool, arguments: Mapping[str, Any], changes: list[FileChange]
+    ) -> ToolOutput | None:
+        """Return what ``_unless_cut`` does, and leave in ``changes`` what was done to files. What the tool
+        tells meanwhile of its progress is written down, no more often than a person can read it; what it
+        wants a person to fill in is asked.
         """
         newest: list[str] = []
         remarks: list[str] = []
@@ -305,7 +310,9 @@ class Calls:
         def tell(line: str) -> None:
             newest[:] = [line]
 
-        place = replace(self._workshop.place, tell=tell, fill_in=fill_in, remark=remarks.append)
+        place = replace(
+            self._workshop.place, tell=tell, fill_in=fill_in, remark=remarks.append, changed=changes.append
+        )
         work = asyncio.create_task(self._unless_cut(run_tool(tool, arguments, place)))
         form = asyncio.create_task(forms.get())
         try:
@@ -377,9 +384,19 @@ class Calls:
             return str(error)
         return "" if replace(now, suspended=one.ask.suspended) == one.ask else OUTDATED
 
-    async def _end(self, call: Step, status: str, output: ToolOutput, seconds: float | None) -> None:
+    async def _end(
+        self,
+        call: Step,
+        status: str,
+        output: ToolOutput,
+        seconds: float | None,
+        changes: Sequence[FileChange] = (),
+    ) -> None:
         written = Written()
         self._steps.now = self._timing.now().isoformat()
+        folder = str(self._workshop.place.workspace)
+        for change in changes[:1]:  # a tool changes one file
+            written.changes.append(self._steps.file_changed(call, change, folder))
         self._steps.set_call(call, status, seconds, written)
         content = storable(output.content)
         self._steps.put_result(call, content, success=output.success, written=written)

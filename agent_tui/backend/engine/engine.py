@@ -13,6 +13,7 @@ from agent_tui.backend.engine.asks import Asks, Word
 from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.chat_acts import ChatActs
 from agent_tui.backend.engine.fields import waits
+from agent_tui.backend.engine.file_changes import FileChanges
 from agent_tui.backend.engine.kinds import ROOMS, Info, Kind
 from agent_tui.backend.engine.resources import ModelSource, Resources
 from agent_tui.backend.engine.room_acts import RoomActs
@@ -61,7 +62,8 @@ class MessagesPage:
 
 
 class Engine:
-    """All conversations of one store, in one event loop; ``rooms`` and ``chats`` do what one kind alone has.
+    """All conversations of one store, in one event loop; ``rooms`` and ``chats`` do what one kind alone has,
+    ``files`` what concerns the files that tools changed.
 
     Whatever changes a conversation is done to its end even when its caller goes away, and one at a time for
     each of them. Raises ``NotFound`` for one that does not exist or is of another kind, ``StoreError`` when
@@ -89,6 +91,7 @@ class Engine:
         store.subscribe(self._changes.publish)
         self.rooms = RoomActs(resources, self.runs, self._changes, partial(self.show, ROOMS))
         self.chats = ChatActs(resources, self.runs, presence)
+        self.files = FileChanges(resources, self.runs)
 
     # --- the whole engine ------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.backend.tools.calling import failed
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.chains import joined, joined_steps
-from agent_tui.model.events import AgentInfo, Attachment, Message, Step
+from agent_tui.model.events import UNDONE, AgentInfo, Attachment, Message, Step
 
 ROOM_FAILED = "LLM stream failed"  # protocols.md §1
 CHAT_FAILED = "API Error"  # protocols.md §2
@@ -25,6 +25,7 @@ CHAT_FAILED = "API Error"  # protocols.md §2
 # What an attempt continues: the attempts before it, oldest first, each with its steps, if it has any.
 Chain = Sequence[tuple[TurnRow, tuple[Step, ...]]]
 _FENCES = re.compile("`{3,}")
+UNDONE_SINCE = "\n[The user has undone this change since: the file is as it was before.]"
 NO_RESULT = failed("unknown: nothing is known of what became of this call; it was not run again").content
 
 
@@ -227,6 +228,8 @@ def _round_told(
     for call in calls:
         result = results.get(call.id)
         content = NO_RESULT if result is None else result.content
+        if call.status == UNDONE:
+            content += UNDONE_SINCE
         shown = images.get(call.id, ())
         told.append(ChatMessage("tool", content, call_id=call.id_ref, name=call.name, images=shown))
     return told

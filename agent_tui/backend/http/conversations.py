@@ -1,11 +1,12 @@
 """What both faces do with a conversation: list, make, show, change and delete it, read its messages, give a
-word on what its tools ask. A face (``rooms``, ``chats``) is a table of its paths and words, and its streams.
+word on what its tools ask, undo what these changed. A face (``rooms``, ``chats``) is a table of its paths and
+words, and its streams.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any, Generic
 
@@ -57,6 +58,8 @@ class Calls(Generic[Info]):
             by_method(self.one, GET=self.show, PATCH=self.change, DELETE=self.delete),
             by_method(f"{self.one}/messages", GET=self.messages, POST=said),
             by_method(f"{self.one}/asks/{{message_id}}/{{step_id}}", POST=self.answer),
+            by_method(f"{self.one}/changes", GET=self.changes),
+            by_method(f"{self.one}/changes/undo", POST=self.undo),
         ]
 
     def id(self, request: Request) -> str:
@@ -111,6 +114,18 @@ class Calls(Generic[Info]):
         word = word_of(await read_fields(request))
         await self._engine.answer(self._kind, id_, message_id, step_id, word)
         return json_answer({}, HTTPStatus.ACCEPTED)
+
+    async def changes(self, request: Request) -> Response:
+        """Answer with the files that tools changed, the newest change first."""
+        changes = await self._engine.files.listed(self._kind, self.id(request))
+        return json_answer({"changes": [asdict(change) for change in changes]})
+
+    async def undo(self, request: Request) -> Response:
+        """Undo the change of a call, or without ``step_id`` all of an answer; say what could not be."""
+        id_, fields = self.id(request), await read_fields(request)
+        message_id, step_id = fields.needed_text("message_id"), fields.text("step_id") or ""
+        done = await self._engine.files.undo(self._kind, id_, message_id, step_id)
+        return json_answer(asdict(done))
 
     def _one(self, conversation: Info, status: int = HTTPStatus.OK) -> Response:
         return json_answer(self._dialect.fields(conversation), status)

@@ -28,6 +28,7 @@ from agent_tui.backend.store.rows import (
     KINDS,
     ROOM,
     ConversationRow,
+    FileChanged,
     Frame,
     Hit,
     Link,
@@ -545,6 +546,35 @@ def versions(links: Mapping[str, Link]) -> dict[str, tuple[str, ...]]:
     for link in links.values():
         children.setdefault((link.parent, link.role), []).append(link.id)
     return {id_: tuple(ids) for ids in children.values() if len(ids) > 1 for id_ in ids}
+
+
+# --- files that calls changed -------------------------------------------------------------------------
+
+
+def file_changes(
+    connection: Connection, id_: str, kinds: Collection[str] = KINDS
+) -> list[tuple[FileChanged, Step]]:
+    """Return what calls did to files, each with its call, in their order. Raises ``NotFound``."""
+    conversation(connection, id_, kinds)
+    changes, calls = schema.file_change.c, schema.step.c
+    mine = (calls.conversation_id == changes.conversation_id) & (calls.message_id == changes.message_id)
+    query = (
+        select(
+            *(changes[field.name] for field in fields(FileChanged)),
+            *(calls[name].label(f"call_{name}") for name in ("id", "status", "seconds", "success")),
+        )
+        .join_from(schema.file_change, schema.step, mine & (calls.place == changes.place))
+        .join(schema.turn, _TURN.message_id == changes.message_id)
+        .where(changes.conversation_id == id_)
+        .order_by(_TURN.first_seq, changes.place)
+    )
+    return [
+        (
+            FileChanged(*values),
+            Step(call_id, values[1], "tool_call", status=status, seconds=seconds, success=success),
+        )
+        for *values, call_id, status, seconds, success in connection.execute(query)
+    ]
 
 
 # --- rules and searching ------------------------------------------------------------------------------

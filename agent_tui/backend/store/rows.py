@@ -362,6 +362,24 @@ class StepStands:
 
 
 @dataclass(frozen=True, slots=True)
+class FileChanged:
+    """What the call at ``place`` among the steps of its message did to the file at ``path`` in ``folder``:
+    what was ``before`` in it (None: there was none), and the SHA-256 of what is ``after``.
+    """
+
+    message_id: str
+    place: int
+    folder: str
+    path: str
+    before: str | None
+    after: str
+    diff: str
+    added: int
+    removed: int
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class RulePut:
     """Such calls run from now on; nothing new if that rule is there."""
 
@@ -431,6 +449,7 @@ Change = (
     | InboxSet
     | StepPut
     | StepStands
+    | FileChanged
     | RuleChange
     | Searchable
     | Unsearchable

@@ -27,10 +27,17 @@ from sqlalchemy import (
 )
 
 from agent_tui.backend.models.model import AgentSession
-from agent_tui.backend.store.rows import ConversationRow, InboxPut, ToolRule, TurnRow, UserSaid
+from agent_tui.backend.store.rows import (
+    ConversationRow,
+    FileChanged,
+    InboxPut,
+    ToolRule,
+    TurnRow,
+    UserSaid,
+)
 from agent_tui.model.events import AgentInfo
 
-HEAD = "0014"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0015"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 
@@ -142,7 +149,8 @@ _once("inbox_by_number", inbox.c.conversation_id, inbox.c.number)
 _once("inbox_client_key_once", inbox.c.conversation_id, inbox.c.client_key, where="client_key != ''")
 
 # The steps of a turn (protocols.md §2), in the order of their place. A call stands here before it runs:
-# status is asks | running | done | failed | denied | unknown | cut, ask what a person is asked, as JSON.
+# status is asks | running | done | failed | denied | unknown | cut | undone, ask what a person is asked, as
+# JSON.
 # Thinking and text stand here once they are whole; until then what the log says of them is the record.
 step = Table(
     "step",
@@ -153,6 +161,14 @@ step = Table(
     *_text("id", "type", "name", "id_ref", "arguments", "content", "status", "started_at", "ask"),
     Column("success", Boolean, nullable=False),
     Column("seconds", Float),
+)
+
+# What calls did to files, so that it can be undone. Rows are never changed: its call says that it was undone.
+file_change = Table(
+    "file_change",
+    metadata,
+    _owner(is_key=True),
+    *_of(FileChanged, "message_id", "place"),
 )
 
 # Which calls run without being asked for. No foreign key: the rules of all conversations are of none.

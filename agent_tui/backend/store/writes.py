@@ -23,6 +23,7 @@ from agent_tui.backend.store.rows import (
     ConversationSet,
     ConversationUsed,
     EventsDropped,
+    FileChanged,
     Frame,
     InboxPut,
     InboxSet,
@@ -51,6 +52,7 @@ from agent_tui.backend.store.schema import (
     agent_session,
     conversation,
     event,
+    file_change,
     inbox,
     searched,
     step,
@@ -153,7 +155,7 @@ def _change(connection: Connection, id_: str, change: Change, seqs: Sequence[int
             connection.execute(_PUT_SESSION, {**asdict(session), **key})
         case TurnOpened() | TurnClosed() | TurnAgain() | TurnNotePut() | SpokenSet():
             _change_turn(connection, id_, change, seqs)
-        case StepPut() | StepStands():
+        case StepPut() | StepStands() | FileChanged():
             _change_step(connection, id_, change)
         case InboxPut() | InboxSet():
             _change_inbox(connection, id_, change)
@@ -232,7 +234,7 @@ def _agent_columns(id_: str, place: int, one: AgentInfo) -> dict[str, object]:
 
 def _drop(connection: Connection, id_: str) -> None:
     _forget(connection, id_)
-    for table in (step, tool_rule, turn, user_message, inbox, agent_session, agent):
+    for table in (file_change, step, tool_rule, turn, user_message, inbox, agent_session, agent):
         connection.execute(delete(table).where(table.c.conversation_id == id_))
     connection.execute(delete(conversation).where(conversation.c.id == id_))
 
@@ -287,8 +289,10 @@ def _open(connection: Connection, id_: str, opened: TurnRow, first_seq: int) -> 
     connection.execute(insert(turn).values(values))
 
 
-def _change_step(connection: Connection, id_: str, change: StepPut | StepStands) -> None:
+def _change_step(connection: Connection, id_: str, change: StepPut | StepStands | FileChanged) -> None:
     match change:
+        case FileChanged():
+            connection.execute(insert(file_change).values({**asdict(change), "conversation_id": id_}))
         case StepPut(message_id, one, started_at):
             values = {name: getattr(one, name) for name in ("id", "type", "name", "id_ref", "arguments")}
             values |= {name: getattr(one, name) for name in ("content", "success", "status", "seconds")}

@@ -50,11 +50,11 @@ def diff(old: str, new: str, path: str, *, is_new: bool = False) -> str:
     return "\n".join(shown)
 
 
-def counts(old: str, new: str) -> str:
-    """Return how many lines a change adds and takes away: ``+3 -1``."""
+def counts(old: str, new: str) -> tuple[int, int]:
+    """Return how many lines a change adds and takes away."""
     lines = _compared(old, new, ("", ""))[2:]
     plus, minus = (sum(line.startswith(sign) for line in lines) for sign in "+-")
-    return f"+{plus} -{minus}"
+    return plus, minus
 
 
 def _compared(old: str, new: str, names: tuple[str, str]) -> list[str]:

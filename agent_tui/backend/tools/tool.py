@@ -18,17 +18,32 @@ Permission = Literal["read", "ask"]
 
 
 @dataclass(frozen=True, slots=True)
+class FileChange:
+    """What a call did to the text file at ``path``, which is without links: what was ``before`` in it (None:
+    there was none) and is ``after``, and how many lines were added and removed.
+    """
+
+    path: str
+    before: str | None
+    after: str
+    diff: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
 class ToolPlace:
     """Where a call works. ``workspace`` None: there is none, and tools that need one say so. ``tell`` takes a
     line that says how far the call is, as often as the tool likes. ``fill_in`` returns what a person makes of
     a form, however long that takes; where nobody can be asked, it is declined. ``remark`` takes a line about
-    an MCP server, by its name, that people are told once.
+    an MCP server, by its name, that people are told once, ``changed`` what was done to a file.
     """
 
     workspace: Path | None = None
     tell: Callable[[str], None] | None = None
     fill_in: Callable[[ToolForm], Awaitable[FormAnswer]] | None = None
     remark: Callable[[str], None] | None = None
+    changed: Callable[[FileChange], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

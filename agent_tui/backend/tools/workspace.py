@@ -132,6 +132,15 @@ class Workspace:
                 raise _refusal(path, error) from error
             return found.path
 
+    def remove(self, path: str) -> None:
+        """Take a regular file away."""
+        with self.find(path, is_written=True) as found:
+            os.close(self._regular(found, path))
+            try:
+                os.unlink(found.name, dir_fd=found.folder)
+            except OSError as error:
+                raise _refusal(path, error) from error
+
     @contextmanager
     def find(self, path: str, *, is_written: bool = False, makes_folders: bool = False) -> Iterator[Found]:
         """Walk to where ``path`` leads; the last part need not be there.

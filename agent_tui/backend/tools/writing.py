@@ -12,7 +12,14 @@ from typing import Any
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.files import FILE_SECONDS, PATH, refuse_binary
 from agent_tui.backend.tools.patching import counts, diff, patched
-from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
+from agent_tui.backend.tools.tool import (
+    FileChange,
+    Permission,
+    ToolError,
+    ToolOutput,
+    ToolPlace,
+    object_schema,
+)
 from agent_tui.backend.tools.workspace import Missing, Workspace
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import inert_line, visible, visible_line
@@ -70,11 +77,17 @@ class _ChangingTool(ABC):
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
         """Return in a line what was written."""
-        workspace = Workspace.of(place)
-        # In a thread, and to its end also when cancelled: a file is written whole or not at all.
-        return await asyncio.to_thread(self._write, arguments, workspace)
+        # In a thread, and to its end also when cancelled: a file is written whole or not at all, and what
+        # was done to it is known before anybody says that the call was cut.
+        work = asyncio.create_task(asyncio.to_thread(self._write, arguments, place))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            await asyncio.wait({work})
+            raise
 
-    def _write(self, arguments: Mapping[str, Any], workspace: Workspace) -> ToolOutput:
+    def _write(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
+        workspace = Workspace.of(place)
         old, new = self._both(arguments, workspace)
         path = inert_line(arguments["path"], 300)
         if old == new:
@@ -83,10 +96,14 @@ class _ChangingTool(ABC):
             data = new.encode("utf-8")
         except UnicodeEncodeError:
             raise ToolError("the content holds half a character (a lone surrogate)") from None
-        workspace.write(arguments["path"], data)
+        real = workspace.write(arguments["path"], data)
+        added, removed = counts(old or "", new)
+        if place.changed is not None:
+            changes = diff(old or "", new, real, is_new=old is None)
+            place.changed(FileChange(real, old, new, changes, added, removed))
         if old is None:
             return ToolOutput(f"{path}: made, {len(data):,} bytes", size=len(data))
-        return ToolOutput(f"{path}: {counts(old, new)} lines, {len(data):,} bytes now", size=len(data))
+        return ToolOutput(f"{path}: +{added} -{removed} lines, {len(data):,} bytes now", size=len(data))
 
     @abstractmethod
     def _both(self, arguments: Mapping[str, Any], workspace: Workspace) -> tuple[str | None, str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.backend.tools.patching import counts, diff, patched
-from agent_tui.backend.tools.tool import ToolError, ToolPlace
+from agent_tui.backend.tools.tool import FileChange, ToolError, ToolPlace
+from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.backend.tools.writing import PatchFile, WriteFile
 from tests.backend.tools.calls import called, refused
 
@@ -45,6 +49,39 @@ def test_a_write_through_a_link_names_the_file_that_changes(tmp_path: Path) -> N
     ask = WriteFile().ask({"path": "notes.txt", "content": "x\n"}, ToolPlace(tmp_path))
     assert ask.call == "write_file notes.txt, a link to Makefile"
     assert "-all:" in ask.preview
+
+
+async def test_what_was_done_to_a_file_is_told_also_when_the_call_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n")
+    (tmp_path / "link").symlink_to("a.txt")
+    changes: list[FileChange] = []
+    begun = threading.Event()
+
+    def told(change: FileChange) -> None:
+        changes.append(change)
+
+    place = ToolPlace(tmp_path, changed=told)
+    arguments = {"path": "link", "content": "two\n"}
+    work = asyncio.create_task(_Slow(begun).run(arguments, place))
+    await asyncio.sleep(0)
+    work.cancel()
+    begun.set()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert [(one.path, one.before, one.after, one.added, one.removed) for one in changes] == [
+        ("a.txt", "one\n", "two\n", 1, 1)
+    ]
+
+
+class _Slow(WriteFile):
+    """Writes once it may."""
+
+    def __init__(self, begun: threading.Event) -> None:
+        self._begun = begun
+
+    def _both(self, arguments: Mapping[str, Any], workspace: Workspace) -> tuple[str | None, str]:
+        self._begun.wait(10)
+        return super()._both(arguments, workspace)
 
 
 def test_nothing_hides_in_what_a_write_shows(tmp_path: Path) -> None:
@@ -111,8 +148,8 @@ def test_edits_that_make_more_and_more_of_a_file_are_refused_before_they_are_mad
 
 def test_what_changes_is_counted_also_in_a_long_file() -> None:
     old, new = ("".join(f"{word} {number}\n" for number in range(5_000)) for word in ("old", "new"))
-    assert counts(old, new) == "+5000 -5000"
-    assert counts(f"{old}same\n", f"{old}same\nmore\n") == "+1 -0"
+    assert counts(old, new) == (5000, 5000)
+    assert counts(f"{old}same\n", f"{old}same\nmore\n") == (1, 0)
 
 
 def test_a_diff_of_something_huge_is_quick_and_leaves_nothing_out() -> None:

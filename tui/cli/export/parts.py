@@ -10,7 +10,9 @@ from widgets.markdown.step_row import APART
 from widgets.transcript.step_body import fenced, step_body, step_head
 from widgets.units import size
 
-TOLD_STATUSES = frozenset({"asks", "running", "denied", "unknown", "cut"})  # which a result does not tell
+TOLD_STATUSES = frozenset(
+    {"asks", "running", "denied", "unknown", "cut", "undone"}
+)  # which a result does not tell
 
 
 def parts(message: Message) -> list[str | Folded]:
