@@ -39,6 +39,16 @@ def size(count: int) -> str:
     return f"{value:,.{digits}f} {_SIZES[unit]}"
 
 
+def tokens(count: int) -> str:
+    """Return so many tokens as "840", "1.2k", "128k" or "1.05M"."""
+    if count < 1_000:
+        return str(max(0, count))
+    value, unit = (count / 1_000, "k") if count < 999_500 else (count / 1_000_000, "M")
+    digits = 0 if unit == "k" and value >= 10 else 2 if unit == "M" else 1
+    text = f"{value:,.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if digits else text) + unit
+
+
 def counted(count: int, one: str, many: str) -> str:
     """Return "1 row" or "1,234 rows"."""
     return f"{count:,} {one if count == 1 else many}"

@@ -10,6 +10,7 @@ from agent_tui.clients.calls import Calls
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.log_stream import GIVE_UP_SECONDS, IDLE_SECONDS, LogStream, Post
 from agent_tui.clients.records import (
+    ModelInfo,
     PausesSoon,
     ProviderInfo,
     ProviderTest,
@@ -52,6 +53,10 @@ class BackendClient:
         )
 
     async def models(self, provider_id: str) -> list[str]:
+        """Return the names of the models of one provider; see ``offered``."""
+        return [model.id for model in await self.offered(provider_id)]
+
+    async def offered(self, provider_id: str) -> list[ModelInfo]:
         """Return the models of one provider, who is asked now; raises what a person can act on."""
         path = self._calls.paths.of("provider_models", provider_id)
         return read_models(await self._calls.net.call("GET", path, patience=PROVIDER_SECONDS))

@@ -12,6 +12,7 @@ from agent_tui.wire.fields import listed
 from agent_tui.wire.rooms import decode_room, decode_rooms
 
 R = TypeVar("R")
+MOST_AMOUNT = 1e9  # of tokens or dollars: what says more is nonsense
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,18 @@ class ProviderInfo:
     name: str = ""
     kind: str = ""
     model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A model that a provider offers: how many tokens it can be told (0: nobody knows), and what a million of
+    them costs, in US dollars (None: nobody knows).
+    """
+
+    id: str
+    context_tokens: int = 0
+    input_price: float | None = None
+    output_price: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +175,24 @@ def read_all(record: type[R], value: object, key: str) -> list[R]:
     return [one for one in read if getattr(one, next(iter(hints)))]
 
 
-def read_models(value: object) -> list[str]:
-    """Return the ids of the models of ``{"models": […]}``, ``{"data": […]}`` or a bare list, each once."""
-    items = [*listed(value, "models")] or listed(value, "data")
-    named = (
-        item if isinstance(item, str) else text_of(item, "id") or text_of(item, "name") for item in items
-    )
-    return list(dict.fromkeys(name for name in named if name))
+def read_models(value: object) -> list[ModelInfo]:
+    """Return the models of ``{"models": […]}``, ``{"data": […]}`` or a bare list, each once."""
+    found = {}
+    for item in [*listed(value, "models")] or listed(value, "data"):
+        name = item if isinstance(item, str) else text_of(item, "id") or text_of(item, "name")
+        if name and name not in found:
+            tokens, *prices = (
+                _amount(item, key) for key in ("context_tokens", "input_price", "output_price")
+            )
+            found[name] = ModelInfo(name, int(tokens or 0), *prices)
+    return list(found.values())
+
+
+def _amount(item: object, name: str) -> float | None:
+    value = item.get(name) if isinstance(item, Mapping) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return value if 0 <= value < MOST_AMOUNT else None
 
 
 def read_provider_test(value: object) -> ProviderTest:
@@ -176,7 +200,7 @@ def read_provider_test(value: object) -> ProviderTest:
     seconds = value.get("answer_seconds") if isinstance(value, Mapping) else None
     took = float(seconds) if isinstance(seconds, int | float) else None
     has_no_tools = isinstance(value, Mapping) and value.get("no_tools") is True
-    return ProviderTest(tuple(read_models(value)), took, has_no_tools)
+    return ProviderTest(tuple(model.id for model in read_models(value)), took, has_no_tools)
 
 
 def pauses_soon(data: str) -> PausesSoon | None:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from agent_tui.clients.http import Net
-from agent_tui.clients.records import ProviderInfo
+from agent_tui.clients.records import ModelInfo, ProviderInfo
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import NotFound, NotOffered, Refused, StreamLost
 from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json
@@ -181,6 +181,15 @@ async def test_models_are_read_in_every_shape(server: FakeServer, body: object) 
     server.on("GET", "/api/providers/local%2F1/models", answers_json(body))
     async with Net(server.url, environ={}) as net:
         assert await RoomsClient(net).backend.models("local/1") == ["m", "n"]
+
+
+async def test_what_is_known_of_a_model_is_read_and_nonsense_is_not(server: FakeServer) -> None:
+    known = {"id": "m", "context_tokens": 128_000, "input_price": 2.5, "output_price": 10}
+    odd = {"id": "n", "context_tokens": -1, "input_price": True, "output_price": 1e400}
+    server.on("GET", "/api/providers/local/models", answers_json({"models": [known, odd]}))
+    async with Net(server.url, environ={}) as net:
+        offered = await RoomsClient(net).backend.offered("local")
+    assert offered == [ModelInfo("m", 128_000, 2.5, 10), ModelInfo("n")]
 
 
 # --- what a server lacks -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent_tui.clients.chat import Question
-from agent_tui.clients.records import ProviderInfo, ToolInfo, ToolServer
+from agent_tui.clients.records import ModelInfo, ProviderInfo, ToolInfo, ToolServer
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import ConversationInfo, Event, Message
 from tests.fakes.event_link import EventLink
@@ -74,8 +74,11 @@ class FakeChatClient(FakeRules):
         return [ProviderInfo("local", "Local", "openai", "big")]
 
     async def models(self, provider_id: str) -> list[str]:
+        return [model.id for model in await self.offered(provider_id)]
+
+    async def offered(self, provider_id: str) -> list[ModelInfo]:
         self._note(f"models {provider_id}")
-        return ["big", "small"]
+        return [ModelInfo("big", 128_000, 2.5, 10.0), ModelInfo("small")]
 
     def _note(self, call: str) -> None:
         self.asked.append(call)

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from agent_tui.backend.engine.chat_fields import Question
 from agent_tui.backend.engine.kinds import CHATS
-from agent_tui.clients.records import Hit, ProviderInfo, ToolInfo, ToolServer
+from agent_tui.clients.records import Hit, ModelInfo, ProviderInfo, ToolInfo, ToolServer
 from agent_tui.config.file import Config, ScreenConfig
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationInfo, Message
@@ -96,7 +96,10 @@ class ListedChats(FakeRules):
         return [ProviderInfo("demo", "Demo", "demo", "demo"), ProviderInfo("local", "Local", "openai", "big")]
 
     async def models(self, provider_id: str) -> list[str]:
-        return ["big", "small"]
+        return [model.id for model in await self.offered(provider_id)]
+
+    async def offered(self, provider_id: str) -> list[ModelInfo]:
+        return [ModelInfo("big", 128_000, 2.5, 10.0), ModelInfo("small")]
 
     async def _in_time(self) -> None:
         if self.held is not None:

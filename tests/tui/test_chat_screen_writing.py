@@ -302,7 +302,27 @@ async def test_a_model_is_chosen_from_those_of_all_providers() -> None:
     async with opened() as chat:
         text = await chat.write("/model", "enter")
         assert "small · local" in text
-        await chat.press(*"small", "enter")
+        text = await chat.press(*"small", "enter")
+        assert chat.asked[-1] == "change {'provider_id': 'local', 'model': 'small'}"
+        assert "From the next question on: small · local" in text
+
+
+async def test_a_key_opens_the_models_with_the_present_one_marked_and_what_is_known_of_each() -> None:
+    async with opened(model="big") as chat:
+        text = await chat.press("ctrl+l")
+        row = next(line for line in text.splitlines() if "big · local" in line)
+        assert "in use · 128k context · $2.50 in, $10.00 out per million tokens" in row
+        await chat.press("enter")
+        assert not any(asked.startswith("change") for asked in chat.asked)  # it answers already
+
+
+async def test_letters_in_their_order_find_a_model_and_those_in_one_piece_come_first() -> None:
+    async with opened() as chat:
+        await chat.press("ctrl+l")
+        text = await chat.press(*"sml")
+        assert "small · local" in text
+        assert "big · local" not in text
+        await chat.press("enter")
         assert chat.asked[-1] == "change {'provider_id': 'local', 'model': 'small'}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationChanged, ConversationInfo
 from agent_tui.model.inert import inert_line
 from tui.chat.asking import Asking
+from tui.chat.models import ModelPicker
 from tui.chat.open_chat import OpenChat
 from tui.chat_commands import COMMANDS, typed
 from tui.first_chat import NEW
@@ -25,17 +25,19 @@ from tui.screens.words import say
 
 NOTHING: Final = "-"
 DEFAULT: Final = "default"
-BETWEEN: Final = "\n"  # a provider's id and a model's name, as one value
 MAX_WORDS: Final = 300
 
 
 class ChatCommands:
     """Does what is written behind a slash, for one chat."""
 
-    def __init__(self, chat: OpenChat, asking: Asking, open_chat: Callable[..., None]) -> None:
+    def __init__(
+        self, chat: OpenChat, asking: Asking, models: ModelPicker, open_chat: Callable[..., None]
+    ) -> None:
         """``open_chat`` shows another chat: see ``Places.open_chat``."""
         self._chat = chat
         self._asking = asking
+        self._models = models
         self._host = chat.host
         self._composer = chat.composer
         self._open_chat = open_chat
@@ -101,35 +103,9 @@ class ChatCommands:
 
     def _set_model(self, name: str) -> None:
         if name:
-            self._change(inert_line(name, MAX_WORDS), {"model": name})
-            return
-        info = self._info
-
-        def chosen(value: str | None) -> None:
-            if value is not None:
-                provider, _, model = value.partition(BETWEEN)
-                self._change(f"{provider} {model}".strip(), {"provider_id": provider, "model": model})
-
-        now = f"{info.provider_id}{BETWEEN}{info.model}"
-        screen = ChooseScreen(say("command.models"), self._models, now, ascii_only=self._host.ascii_only)
-        self._host.open(screen, chosen)
-
-    async def _models(self) -> Candidates:
-        """Return the models of all providers; one that does not answer has its default alone."""
-        client = await self._chat.client()
-        providers = await client.backend.providers()
-
-        async def of(provider: str, default: str) -> list[Candidate]:
-            try:
-                names = await client.backend.models(provider)
-            except AgentTuiError:
-                names = []
-            names += [default] if default and default not in names else []
-            return [Candidate(f"{provider}{BETWEEN}{name}", f"{name} · {provider}") for name in names]
-
-        found = await asyncio.gather(*(of(provider.id, provider.model) for provider in providers))
-        default = Candidate(BETWEEN, say("command.models.default"))
-        return [default, *(candidate for candidates in found for candidate in candidates)]
+            self._models.choose(inert_line(name, MAX_WORDS))
+        else:
+            self._models.open()
 
     def _set_system(self, words: str) -> None:
         now = self._info.system_prompt

@@ -19,6 +19,7 @@ from tui.chat.board import ChatBoard
 from tui.chat.commands import ChatCommands
 from tui.chat.composer import ChatComposer
 from tui.chat.drafting import Drafting
+from tui.chat.models import ModelPicker
 from tui.chat.open_chat import OpenChat
 from tui.chat.place import ReaderPlace
 from tui.chat.queue import ChatQueueScreen
@@ -50,6 +51,7 @@ class ChatScreen(LiveScreen):
         Binding("escape", "back", "Stop the answer; back", id="chat.back"),
         Binding("ctrl+e", "editor", "Write in your editor", id="chat.editor", priority=True),
         Binding("ctrl+o", "settings", "Change the chat: title, model, tools", id="chat.settings"),
+        Binding("ctrl+l", "models", "Choose the model", id="chat.models", priority=True),
         Binding("ctrl+r", "history", "Search what you asked", id="chat.history", priority=True),
         Binding("i", "compose", "Write a question", id="chat.say"),
         Binding("e", "edit", "Ask the question another way", id="chat.edit"),
@@ -86,7 +88,8 @@ class ChatScreen(LiveScreen):
         self._transcript = self._chat.transcript
         self._asking = Asking(self._chat)
         self._reader = ReaderPlace(self._chat, self._asking)
-        self._commands = ChatCommands(self._chat, self._asking, open_chat)
+        self._models = ModelPicker(self._chat)
+        self._commands = ChatCommands(self._chat, self._asking, self._models, open_chat)
         self._drafting = Drafting(self._composer, self._host)
         self._approvals = Approvals(self._chat, self._host.show_soon, clock, ascii_only=ascii_only)
         self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
@@ -226,6 +229,11 @@ class ChatScreen(LiveScreen):
         """Change what holds for the chat."""
         if self._reader.may("settings"):
             self._commands.open_settings()
+
+    def action_models(self) -> None:
+        """Choose who answers from the next question on."""
+        if self._reader.may("settings"):
+            self._models.open()
 
     def action_editor(self) -> None:
         """Write the question in the person's own editor."""

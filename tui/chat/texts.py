@@ -186,6 +186,7 @@ def _writing_hints(shown: Shown) -> list[Hint]:
         *found,
         Hint("@", say("hint.file"), 3),
         Hint("/", say("hint.command"), 3),
+        Hint("ctrl+l", say("hint.model"), 5),
         Hint("ctrl+e", say("hint.editor"), 6),
         Hint("ctrl+r", say("hint.history"), 6),
         Hint("tab", say("hint.read"), 2),

@@ -247,6 +247,7 @@ _ACTS_OF_A_CHAT: Final = {  # what the chat itself says about them
     "chat.open_step": "open_step",
     "chat.queue": "queue",
     "chat.settings": "settings",
+    "chat.models": "settings",
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from rich.cells import cell_len
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -22,15 +23,17 @@ from tui.screens.words import count, say
 
 MOST_SHOWN: Final = 200  # of what fits; a provider may offer thousands
 MAX_LABEL_CHARACTERS: Final = 120
+MAX_COLUMN_CELLS: Final = 44  # of the labels, where something stands behind them
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``label`` is what a person reads; a ``color`` is shown before it."""
+    """``label`` is what a person reads, ``detail`` what stands dim behind it; a ``color`` is shown before."""
 
     value: str
     label: str
     color: str = ""
+    detail: str = ""
 
 
 Candidates = Sequence[Candidate]
@@ -88,14 +91,15 @@ class ChooseScreen(LineAndList[str | None]):
     def _list(self, note: str = "") -> None:
         """Show what has the filter in it, what stands there now marked first."""
         typed = self.typed
-        found = [one for one in self._known if typed.casefold() in f"{one.label} {one.value}".casefold()]
+        found = _fitting(self._known, typed)
         missing = len(found) - MOST_SHOWN
         self._shown = found[:MOST_SHOWN]
         if typed and self._may_type and all(one.value != typed for one in self._known):
             self._shown.append(Candidate(typed, say("choose.typed", typed=inert_line(typed, 80))))
         values = [one.value for one in self._shown]
         at = values.index(self._value) if self._value in values and not typed else 0
-        self.show([self._content(one) for one in self._shown], at if values else None)
+        wide = max((cell_len(one.label) for one in self._shown if one.detail), default=0)
+        self.show([self._content(one, wide) for one in self._shown], at if values else None)
         if not note and missing > 0:
             note = say("choose.more", count=count(missing))
         elif not note and self._known and not self._shown:
@@ -104,11 +108,19 @@ class ChooseScreen(LineAndList[str | None]):
             self._note.update(note)
         self._note.display = bool(note) or not self._known
 
-    def _content(self, one: Candidate) -> Content:
+    def _content(self, one: Candidate, wide: int) -> Content:
+        """Return the row of one; details begin behind a label that is as ``wide`` as the widest."""
         label = inert_line(one.label, MAX_LABEL_CHARACTERS)
-        if not one.color:
-            return Content(label)
-        return Content.assemble(swatch(self, one.color, ascii_only=self._ascii_only), f" {label}")
+        detail = inert_line(one.detail, MAX_LABEL_CHARACTERS)
+        if one.value == self._value and self._value:
+            detail = " · ".join(filter(None, (say("choose.now"), detail)))
+        parts: list[Content | str | tuple[str, str]] = [label]
+        if one.color:
+            parts = [swatch(self, one.color, ascii_only=self._ascii_only), f" {label}"]
+        if detail:
+            space = " " * (2 + max(0, min(wide, MAX_COLUMN_CELLS) - cell_len(label)))
+            parts.append((space + self._own(detail), "dim"))
+        return Content.assemble(*parts)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what fits."""
@@ -118,3 +130,23 @@ class ChooseScreen(LineAndList[str | None]):
     def take(self, at: int) -> None:
         """Close with the value in this row."""
         self.dismiss(self._shown[at].value)
+
+
+def _fitting(known: Candidates, typed: str) -> list[Candidate]:
+    """Return those that fit each word that was typed: those that have it in one piece before those that have
+    its letters in that order.
+    """
+    ranked: tuple[list[Candidate], list[Candidate]] = [], []
+    words = typed.casefold().split()
+    for one in known:
+        text = f"{one.label} {one.value}".casefold()
+        if all(word in text for word in words):
+            ranked[0].append(one)
+        elif all(_has_letters(word, text) for word in words):
+            ranked[1].append(one)
+    return [*ranked[0], *ranked[1]]
+
+
+def _has_letters(word: str, text: str) -> bool:
+    letters = iter(text)
+    return all(letter in letters for letter in word)

@@ -276,6 +276,7 @@ ENGLISH: Final[dict[str, str]] = {
     "choose.asking": "asking…",
     "choose.none": "nothing is offered to choose from",
     "choose.nothing": "nothing has that in its name",
+    "choose.now": "in use",
     "choose.more": "{count} more: type a part of the name",
     "choose.typed": 'take "{typed}" as it is',
     "choose.hint": "{choose.up} {choose.down} choose · enter take · {choose.back} back",

@@ -20,6 +20,7 @@ from agent_tui.backend.http.problem import json_answer, problem
 from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.models.endpoints import Endpoint, endpoint_of, tried
 from agent_tui.backend.models.model import ChatMessage, ModelRequest, NotePiece, ToolSpec
+from agent_tui.backend.models.prices import offer_of
 from agent_tui.backend.models.providers import DEMO, Models
 from agent_tui.backend.models.remote import RemoteProvider, list_models
 from agent_tui.config.file import AGENT_PROVIDER, PROVIDER_KINDS
@@ -80,9 +81,15 @@ class Providers:
             provider = self._models.provider(provider_id)
             if provider is None:
                 raise NotFound("There is no such provider", "GET /api/providers lists those there are.")
-            return _offered(await list_models(endpoint_of(provider)))
+            names = await list_models(endpoint_of(provider))
         except (ModelError, ConfigError) as error:
             return _refused(error)
+        terms = [self._models.terms(provider_id, name) for name in names]
+        # In a thread: the first time the table of prices is read.
+        known = await asyncio.to_thread(lambda: list(map(offer_of, terms, names)))
+        return json_answer(
+            {"models": [{"id": name, **more} for name, more in zip(names, known, strict=True)]}
+        )
 
     async def test(self, request: Request) -> Response:
         fields = await read_fields(request)

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 UNLIMITED_TOKENS = 100_000_000  # of a context that is not known yet: what reads it leaves messages out
 PRICE_TOKENS = 1_000_000  # prices are for so many
+FEW = 1_000  # one part in so many of the tokens that prices are for
+_LISTED_KINDS = ("openai", "anthropic", "google")  # that the table of prices may have
 NEAR_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")  # of names in one's own network
 
 # Takes (prompt tokens, completion tokens), gives US dollars; None where no price is known.
@@ -58,7 +60,7 @@ async def cost_of(terms: Terms, model: str) -> Cost:
     """Return what that model's tokens cost. The first time the table is loaded, in a thread."""
     if terms.input_price is not None or terms.output_price is not None:
         return _at(terms.input_price or 0.0, terms.output_price or 0.0)
-    if terms.kind not in ("openai", "anthropic", "google"):
+    if terms.kind not in _LISTED_KINDS:
         return unknown_cost
     return await asyncio.to_thread(_listed, terms.kind, terms.base_url, model)
 
@@ -76,6 +78,23 @@ def listed_context(kind: str, base_url: str, model: str) -> int:
     except LookupError:
         return 0
     return found.context_window or 0
+
+
+def offer_of(terms: Terms, model: str) -> dict[str, float]:
+    """Return what is known of a model before it is chosen: ``context_tokens``, and ``input_price`` and
+    ``output_price`` in US dollars per million tokens. Reads the table: call it in a thread.
+    """
+    is_listed = terms.kind in _LISTED_KINDS
+    context = terms.context_tokens if terms.context_tokens < UNLIMITED_TOKENS else 0
+    if not context and is_listed:
+        context = listed_context(terms.kind, terms.base_url, model)
+    prices = terms.input_price, terms.output_price
+    if prices == (None, None) and is_listed:
+        cost = _listed(terms.kind, terms.base_url, model)
+        few = PRICE_TOKENS // FEW  # many tokens in one call may have another price
+        prices = tuple(None if of is None else of * FEW for of in (cost(few, 0), cost(0, few)))  # type: ignore[assignment]
+    known = {"context_tokens": context or None, "input_price": prices[0], "output_price": prices[1]}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def unknown_cost(_prompt_tokens: int, _completion_tokens: int) -> None:

@@ -1,0 +1,93 @@
+"""The models that a chat can be answered by: a list of those of all providers, to choose from."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.inert import inert_line
+from tui.chat.open_chat import OpenChat
+from tui.live.texts import dollars
+from tui.screens.choose import Candidate, Candidates, ChooseScreen
+from tui.screens.words import say
+from widgets.units import tokens
+
+if TYPE_CHECKING:
+    from agent_tui.clients.records import ModelInfo, ProviderInfo
+
+BETWEEN: Final = "\n"  # a provider's id and a model's name, as one value
+MAX_WORDS: Final = 120
+
+
+class ModelPicker:
+    """Lets a person choose who answers from the next question on."""
+
+    def __init__(self, chat: OpenChat) -> None:
+        self._chat = chat
+        self._host = chat.host
+
+    def open(self) -> None:
+        """Show the models of all providers, the present one marked."""
+
+        def chosen(value: str | None) -> None:
+            if value is not None and value != now:
+                provider, _, model = value.partition(BETWEEN)
+                self.choose(model, provider)
+
+        info = self._chat.state.conversation
+        now = f"{info.provider_id}{BETWEEN}{info.model}"
+        title, ascii_only = say("command.models"), self._host.ascii_only
+        self._host.open(ChooseScreen(title, self._models, now, ascii_only=ascii_only), chosen)
+
+    def choose(self, model: str, provider: str | None = None) -> None:
+        """Take this model; without a ``provider`` that of the present one."""
+        fields = {"model": model} if provider is None else {"provider_id": provider, "model": model}
+        self._host.run("settings", self._change(fields))
+
+    async def _change(self, fields: dict[str, str]) -> None:
+        if await self._chat.changed_by(self._chat.change(**fields)):
+            name = inert_line(
+                " · ".join(filter(None, (fields["model"], fields.get("provider_id")))), MAX_WORDS
+            )
+            self._chat.composer.tell(say("command.model.chosen", model=name or say("command.models.default")))
+        self._host.show_soon()
+
+    async def _models(self) -> Candidates:
+        """Return the models of all providers; one that does not answer has its default, and says why."""
+        # Lazy: pydantic is read with the client only.
+        from agent_tui.clients.records import ModelInfo
+
+        client = await self._chat.client()
+        providers = await client.backend.providers()
+
+        async def of(provider: ProviderInfo) -> list[Candidate]:
+            default = ModelInfo(provider.model)
+            try:
+                models, why = await client.backend.offered(provider.id), ""
+            except AgentTuiError as error:
+                models, why = [], inert_line(str(error), MAX_WORDS)
+            if default.id and all(model.id != default.id for model in models):
+                models = [*models, default]
+            return [_candidate(provider.id, model, why) for model in models]
+
+        found = await asyncio.gather(*map(of, providers))
+        default = Candidate(BETWEEN, say("command.models.default"))
+        return [default, *(candidate for candidates in found for candidate in candidates)]
+
+
+def _candidate(provider: str, model: ModelInfo, why: str) -> Candidate:
+    return Candidate(f"{provider}{BETWEEN}{model.id}", f"{model.id} · {provider}", detail=why or about(model))
+
+
+def about(model: ModelInfo) -> str:
+    """Return what is known of a model: how much it can be told, and what it costs; "" for nothing."""
+    known = []
+    if model.context_tokens:
+        known.append(say("command.models.context", tokens=tokens(model.context_tokens)))
+    paid, said = model.input_price, model.output_price
+    if paid is not None and said is not None:
+        is_free = not (paid or said)
+        price = "command.models.free" if is_free else "command.models.price"
+        known.append(say(price, input=dollars(paid), output=dollars(said)))
+    return " · ".join(known)
