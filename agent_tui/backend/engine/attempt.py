@@ -305,7 +305,7 @@ class Attempt:
     def _note(self, notes: Sequence[NotePiece], written: Written) -> None:
         """Say what happens to it besides words."""
         self._steps.note(notes, written)
-        trimmed = max(self.turn.trimmed, *(note.count for note in notes), 0)
+        trimmed = max(self.turn.trimmed, *(note.count for note in notes if note.note == "trimmed"), 0)
         self.turn = replace(self.turn, trimmed=trimmed)
 
     async def _tell(self, *notes: NotePiece) -> None:

@@ -55,6 +55,7 @@ async def test_a_model_is_told_the_agents_md_of_its_folder_behind_the_system_pro
         assert system[1].startswith("Be brief.\n\nThe working folder has a file AGENTS.md")
         assert system[1].endswith("\n\nAGENTS.md:\n```\nUse tabs.\n```")
         assert await notes(house) == (Note("guide", "AGENTS.md", 10),)
+        assert (await house.last()).trimmed == 0
         assert [(one["note"], one["about"], one["count"]) for one in noted(house)] == [
             ("guide", "AGENTS.md", 10)
         ]
