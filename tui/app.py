@@ -240,6 +240,10 @@ class AgentTuiApp(KeysInOrder[int]):
         """Go back to the list of rooms."""
         self.places.leave_room()
 
+    def action_new_room(self) -> None:
+        """Leave the room, and make another one."""
+        self.places.leave_room(for_another=True)
+
     def action_leave_chat(self) -> None:
         """Go back to the list of chats."""
         self.places.leave_chat()
@@ -275,6 +279,11 @@ class AgentTuiApp(KeysInOrder[int]):
     def action_setup(self) -> None:
         """Set up a provider of models for the backend of this machine."""
         self.places.set_up()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the key of the palette to the list of what may be written, while that is open."""
+        is_choosing = action == "command_palette" and getattr(self.focused, "is_choosing", False)
+        return not is_choosing and super().check_action(action, parameters)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Return the palette: everything that the screen can do, with its keys, and the themes."""

@@ -19,12 +19,14 @@ from agent_tui.ignored import MAX_IGNORE_BYTES, Ignored
 from agent_tui.model.events import Attachment
 from agent_tui.model.inert import inert, inert_line
 from tui.screens.words import count, say
+from widgets.fuzzy import has_letters, span
 from widgets.units import size
 
 MOST: Final = 20  # attachments of one question (ours takes no more)
 MAX_BYTES: Final = 4_000_000  # of all of them; as JSON that is well within what is taken
 MAX_LISTED: Final = 100_000  # files of a folder that are offered
 MAX_DEPTH: Final = 20
+MAX_SCATTERED: Final = 500  # with the letters of what was typed here and there, of which the best are offered
 LISTING_SECONDS: Final = 5.0  # how long a listing is taken for true
 LONG_LINES: Final = 30  # a pasted text with more is an attachment
 LONG_CHARACTERS: Final = 2_000
@@ -61,7 +63,7 @@ class Files:
 
     def fitting(self, begun: str, most: int) -> list[str]:
         """Return paths that ``begun`` may become: those that begin so, then files whose name does, then
-        those that hold it anywhere.
+        those that hold it anywhere, then those with its letters in that order.
         """
         if begun.startswith(("/", "~", "..")):
             return _in_folder(begun, most)
@@ -72,6 +74,7 @@ class Files:
 
     def _ranked(self, begun: str, most: int) -> list[str]:
         ranked: tuple[list[str], ...] = ([], [], [])
+        scattered: list[str] = []
         for path in self._listed:
             low = path.casefold()
             if low.startswith(begun):
@@ -81,11 +84,16 @@ class Files:
             elif begun in low:
                 rank = 2
             else:
+                if len(scattered) < MAX_SCATTERED and has_letters(begun, low):
+                    scattered.append(path)
                 continue
             ranked[rank].append(path)
             if len(ranked[0]) >= most:
                 break
-        return [path for paths in ranked for path in paths][:most]
+        found = [path for paths in ranked for path in paths]
+        if len(found) < most:
+            found += sorted(scattered, key=lambda path: span(begun, path))
+        return found[:most]
 
     def path_of(self, named: str) -> Path | None:
         """Return the file that was named, ``None`` where there is none."""

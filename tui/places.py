@@ -131,13 +131,15 @@ class Places:
             screen.show_message(message_id)
             self._app.push_screen(screen)
 
-    def leave_room(self) -> None:
-        """Go back to the list of rooms, which goes on where it was."""
+    def leave_room(self, *, for_another: bool = False) -> None:
+        """Go back to the list of rooms, which goes on where it was; ``for_another``: have one made there."""
         if isinstance(self._app.screen, RoomScreen):
             self._app.pop_screen()
             self._app.garbage.screen_gone()
             if self._open_one(RoomsScreen) is None:
                 self.show_rooms()
+            if for_another and (listed := self._open_one(RoomsScreen)) is not None:
+                self._app.call_later(listed.action_new)
 
     # --- chats -----------------------------------------------------------------------------------------
 

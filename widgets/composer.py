@@ -1,17 +1,18 @@
-"""A few lines to write in: they grow, remember what was sent, and complete names."""
+"""A few lines to write in: they grow, remember what was sent, and complete what is begun."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
 from agent_tui.model.inert import inert
+from widgets.choices import Choice, ChoiceList, Completion
 from widgets.terminal.private import forget_theme_watcher, name_key, type_into
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ name_key("\x1b\r", _Keys.ALT_ENTER)
 class Composer(TextArea):
     """Takes nothing that a terminal would obey, and no more than ``MAX_CHARACTERS``.
 
-    ``names`` are completed behind an ``@`` at the beginning; ``past`` is what was sent, the newest last.
+    ``past`` is what was sent, the newest last. ``choices`` lists what may be written for what was begun:
+    whoever has a completer shows it. ``free_keys`` do something else than to be typed while nothing is
+    written.
     """
 
     class Submitted(Message):
@@ -48,10 +51,24 @@ class Composer(TextArea):
     class Cut(Message):
         """More was put in than there is room for."""
 
+    class Cleared(Message):
+        """What was written was taken away; it is the newest of ``past``."""
+
+    class ChoicesChanged(Message):
+        """The list of what may be written was opened or closed."""
+
+    class Ended(Message):
+        """Nothing is written, and the key for the end was pressed."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         # Textual's own line break would come first.
         Binding("enter", "send", "Send", id="composer.send", show=False, priority=True),
         Binding("alt+enter,ctrl+j", "new_line", "New line", id="composer.new_line", priority=True),
+        Binding("ctrl+n", "choose(1)", "The next of the list", id="composer.choice_below", priority=True),
+        Binding("ctrl+p", "choose(-1)", "The one above", id="composer.choice_above", priority=True),
+        Binding("tab", "take_choice", "Write the one that is marked", id="composer.take", priority=True),
+        Binding("escape", "close_choices", "Close the list", id="composer.close"),
+        Binding("ctrl+d", "end", "Quit, where nothing is written", id="composer.end", show=False),
     ]
     DEFAULT_CSS = """
     Composer, Composer:focus {
@@ -71,13 +88,20 @@ class Composer(TextArea):
         placeholder: str = "",
         most_rows: int = MOST_ROWS,
         may_be_empty: bool = False,
+        completer: Callable[[str], Completion] | None = None,
+        ascii_only: bool = False,
         id: str | None = None,  # noqa: A002 - Textual's own word
     ) -> None:
-        """``may_be_empty``: nothing can be submitted too."""
+        """``may_be_empty``: nothing can be submitted too. ``completer`` is asked what the text before the
+        cursor may become.
+        """
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=placeholder, id=id)
         self.cursor_blink = False
-        self.names: Sequence[str] = ()
+        self.choices = ChoiceList(self._take, ascii_only=ascii_only)
+        self.free_keys: frozenset[str] = frozenset()
         self.past: Sequence[str] = ()
+        self._completer = completer
+        self._closed_at: tuple[int, int] | None = None  # where the word begins whose list was closed
         self._back = 0  # how many steps back in ``past`` the shown text is; 0 is what is being written
         self._written = ""  # kept while something of ``past`` is shown
         self._most_rows = most_rows
@@ -143,7 +167,7 @@ class Composer(TextArea):
     # --- keys ------------------------------------------------------------------------------------------
 
     def action_send(self) -> None:
-        """Ask for the text to be sent; a name that is only begun is completed instead.
+        """Ask for the text to be sent; what is only begun is completed first.
 
         A priority binding comes before the letters that were typed ahead of it in one burst and still wait
         for this line: it has to wait behind them, or what is sent lacks its end, and an empty line is not
@@ -152,8 +176,10 @@ class Composer(TextArea):
         self.call_later(self._send)
 
     def _send(self) -> None:
-        if self.candidates and self.text[1:] not in self.names and self.complete():
-            return
+        if self._takes_choice and (chosen := self.choices.marked) is not None:
+            self.action_take_choice()
+            if not chosen.is_all:
+                return
         if self.text.strip() or self._may_be_empty:
             self.post_message(self.Submitted(self.text))
 
@@ -165,15 +191,19 @@ class Composer(TextArea):
         type_into(self, "\n", *self.selection)
 
     def action_cursor_up(self, select: bool = False) -> None:
-        """Go up, from the first row to what was sent before."""
-        if select or not self.navigator.is_first_wrapped_line(self.cursor_location):
+        """Go up, in the list if it is open, from the first row to what was sent before."""
+        if self.choices.is_open and not select:
+            self.choices.move(-1)
+        elif select or not self.navigator.is_first_wrapped_line(self.cursor_location):
             super().action_cursor_up(select)
         else:
             self._step(1)
 
     def action_cursor_down(self, select: bool = False) -> None:
-        """Go down, from the last row to what was sent after."""
-        if select or not self.navigator.is_last_wrapped_line(self.cursor_location):
+        """Go down, in the list if it is open, from the last row to what was sent after."""
+        if self.choices.is_open and not select:
+            self.choices.move(1)
+        elif select or not self.navigator.is_last_wrapped_line(self.cursor_location):
             super().action_cursor_down(select)
         else:
             self._step(-1)
@@ -187,24 +217,109 @@ class Composer(TextArea):
         self._back = target
         self.put(self.past[-target] if target else self._written)
 
-    # --- names -----------------------------------------------------------------------------------------
+    def on_key(self, event: events.Key) -> None:
+        """Leave the keys that are free while nothing is written to whoever they belong to."""
+        if not self.text and event.key in self.free_keys:
+            event.prevent_default()
+
+    def action_end(self) -> None:
+        """Ask for the end where nothing is written; else delete what is right of the cursor."""
+        if self.text:
+            self.action_delete_right()
+        else:
+            self.post_message(self.Ended())
+
+    def clear_line(self) -> bool:
+        """Take away what is written, and keep it among what was sent; return whether there was anything."""
+        text = self.text
+        if text.strip():
+            self.past = [*(known for known in self.past if known != text), text]
+            self._back = 0
+        self.put("")
+        if text:
+            self.post_message(self.Cleared())
+        return bool(text)
+
+    # --- what may be written for what was begun -------------------------------------------------------------
 
     @property
-    def candidates(self) -> list[str]:
-        """The names that what was begun behind ``@`` may become."""
-        text = self.text
-        if not text.startswith(AT) or "\n" in text or self.cursor_location != self.document.end:
-            return []
-        begun = text[1:].casefold()
-        return [name for name in self.names if name.casefold().startswith(begun)]
+    def completion(self) -> Completion:
+        """What the words before the cursor may become."""
+        row, column = self.cursor_location
+        lines = self.text.split("\n")
+        is_selecting = self.selection.start != self.selection.end
+        if self._completer is None or is_selecting or row >= len(lines):
+            return Completion()
+        if lines[row][column : column + 1].strip():
+            return Completion()  # in the middle of a word
+        return self._completer("\n".join([*lines[:row], lines[row][:column]]))
 
-    def complete(self) -> bool:
-        """Complete the first name that fits; return whether there was one."""
-        candidates = self.candidates
-        if candidates:
-            self.put(f"{AT}{candidates[0]} ")
-            self.post_message(TextArea.Changed(self))
-        return bool(candidates)
+    @property
+    def is_choosing(self) -> bool:
+        """Whether a list of what may be written is open."""
+        return self.choices.is_open
+
+    @on(TextArea.Changed)
+    @on(TextArea.SelectionChanged)
+    @on(events.Focus)
+    @on(events.Blur)
+    def look_for_choices(self) -> None:
+        """List what may be written now, while it is written here."""
+        completion = self.completion if self.has_focus else Completion()
+        row, column = self.cursor_location
+        begins_at = row, column - completion.length
+        if not completion.choices or begins_at != self._closed_at:
+            self._closed_at = None
+        self._list(completion.choices if self._closed_at is None else ())
+
+    def _list(self, choices: Sequence[Choice]) -> None:
+        was_open = self.choices.is_open
+        self.choices.show(choices)
+        if self.choices.is_open != was_open:
+            self.post_message(self.ChoicesChanged())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keep the keys of the list free while it is closed."""
+        if action in ("choose", "take_choice", "close_choices"):
+            return self.choices.is_open
+        return super().check_action(action, parameters)
+
+    def action_choose(self, step: int) -> None:
+        """Mark another one."""
+        self.choices.move(step)
+
+    def action_close_choices(self) -> None:
+        """Close the list, until another word is begun."""
+        row, column = self.cursor_location
+        self._closed_at = row, column - self.completion.length
+        self._list(())
+
+    def action_take_choice(self) -> None:
+        """Write the one that is marked."""
+        if (chosen := self.choices.marked) is not None:
+            self._write(chosen)
+
+    def _take(self, at: int) -> None:
+        if at < len(choices := self.completion.choices):
+            self._write(choices[at])
+
+    def _write(self, choice: Choice) -> None:
+        row, column = self.cursor_location
+        end = "" if choice.word.endswith("/") else " "
+        type_into(self, choice.word + end, (row, column - self.completion.length), (row, column))
+
+    @property
+    def _takes_choice(self) -> bool:
+        """Whether ``enter`` takes what is marked: it was looked for, or what was begun is no whole word."""
+        self.look_for_choices()  # what was typed last may not have been looked at
+        length, choices = self.completion
+        begun = self.text_before(length)
+        return self.choices.was_moved or bool(begun and all(begun != one.word for one in choices))
+
+    def text_before(self, length: int) -> str:
+        """Return so many characters before the cursor, of its line."""
+        row, column = self.cursor_location
+        return self.document[row][column - length : column]
 
 
 def with_line_ends(text: str) -> str:

@@ -13,10 +13,11 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import Refused
 from tests.state.chat_events import message, started
 from tests.tui.one_chat import Chat, opened, said
-from tui.chat_commands import Typed, fitting, typed
 from tui.chat_drafts import ChatDrafts, Kept, Waiting, moved
 from tui.chat_files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
 from tui.first_chat import NEW
+from tui.live.commands import COMMANDS, Kind, Typed, completion, path_for_export, typed
+from widgets.choices import ChoiceList
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +60,7 @@ def _read(name: str) -> str:
 async def test_a_path_behind_an_at_is_completed_and_its_file_goes_along() -> None:
     async with opened() as chat:
         await chat.write("What is in @Mak")
-        assert "tab completes: @Makefile" in await settled(chat)
+        assert "▸ Makefile" in await settled(chat)
         await chat.press("tab")
         assert composer_text(chat) == "What is in @Makefile "
         await chat.press("enter")
@@ -242,14 +243,89 @@ def test_what_is_a_command(text: str, command: Typed | None) -> None:
     assert typed(text) == command
 
 
+def offered(text: str, kind: Kind = "chat") -> list[str]:
+    tools = {"tools": ["read_file", "run_command"]}
+    return [choice.word for choice in completion(text, kind, tools).choices]
+
+
 def test_commands_and_their_words_are_completed() -> None:
-    assert fitting("/t") == ("/", ["tools", "thinking", "temperature", "title"])
-    assert fitting("/thinking o") == ("/thinking ", ["on", "off", "own"])
-    assert fitting("/tools read_file ru", ["read_file", "run_command"]) == (
-        "/tools read_file ",
-        ["run_command"],
+    assert offered("/t") == ["/tools", "/title", "/theme", "/thinking", "/temperature", *offered("/t")[5:]]
+    assert offered("/thinking o") == ["on", "off", "own"]
+    assert offered("/tools read_file ru") == ["run_command"]
+    assert offered("no /t") == []
+
+
+def test_a_command_is_found_by_letters_in_its_order_and_by_what_others_call_it() -> None:
+    assert offered("/mdl") == ["/model"]
+    assert offered("/exit") == ["/quit"]
+    assert completion("/mdl", "chat").choices[0].marks == (1, 3, 5)
+
+
+def test_a_room_and_a_chat_have_their_own_commands() -> None:
+    assert "/pause" in offered("/", "room")
+    assert "/pause" not in offered("/")
+    assert {"/quit", "/new", "/model", "/help", "/export", "/copy"} <= set(offered("/")) & set(
+        offered("/", "room")
     )
-    assert fitting("no /t") == ("", [])
+    names = [name for command in COMMANDS for name in (command.name, *command.also)]
+    assert len(names) == len(set(names))
+
+
+def test_a_file_to_export_to_is_named_by_the_title() -> None:
+    assert path_for_export("", "Redis or PostgreSQL?") == Path("Redis-or-PostgreSQL.md")
+    assert path_for_export("", "../..") == Path("export.md")
+    assert path_for_export("x.html", "Redis") == Path("x.html")
+
+
+async def test_a_command_is_run_while_an_answer_is_under_way() -> None:
+    async with opened(message("q9", "x")) as chat:
+        await chat.send(started("a9", "q9"))
+        await chat.write("/title Another", "enter")
+        assert chat.asked == ["change {'title': 'Another'}"]
+        assert chat.app.chat._composer.queue == ()
+
+
+# --- the list of what may be written ---------------------------------------------------------------------
+
+
+async def test_enter_runs_the_command_that_is_marked_and_tab_only_writes_it() -> None:
+    async with opened() as chat:
+        assert "▸ /help" in await chat.write("/he")
+        assert composer_text(chat) == "/he"
+        await chat.press("tab")
+        assert composer_text(chat) == "/help "
+        await chat.press("backspace", "backspace")
+        assert "Commands" in await chat.press("enter")
+
+
+async def test_arrows_and_ctrl_n_mark_another_one_and_esc_closes_the_list_until_another_word() -> None:
+    async with opened() as chat:
+        assert "▸ /help" in await chat.write("/")
+        assert "▸ /model" in await chat.press("down")
+        assert "▸ /new" in await chat.press("ctrl+n")
+        assert "▸ /model" in await chat.press("up")
+        assert "▸ /help" in await chat.press("up")
+        text = await chat.press("escape")
+        assert "/model" not in text
+        assert composer_text(chat) == "/"
+        assert "/model" not in await chat.write("m")
+        await chat.press("backspace", "backspace")
+        assert "▸ /model" in await chat.write("/m")
+
+
+async def test_a_list_is_clicked() -> None:
+    async with opened() as chat:
+        await chat.write("/")
+        await chat.pilot.click(ChoiceList, offset=(5, 1))
+        await chat.text()
+        assert composer_text(chat) == "/model "
+
+
+async def test_what_is_listed_lies_above_the_line_on_a_small_screen_too() -> None:
+    async with opened(size=(40, 8)) as chat:
+        lines = (await chat.write("/")).splitlines()
+        assert [line[1:7] for line in lines if "/" in line][:2] == ["▸ /hel", "  /mod"]
+        assert lines[-2].startswith(" › /")
 
 
 @pytest.mark.parametrize(
@@ -291,11 +367,10 @@ async def test_the_tools_say_that_rules_of_an_earlier_version_are_suspended() ->
         assert "suspended rules of an earlier version: 1, listed in the settings" in text
 
 
-async def test_enter_completes_a_command_that_is_only_begun() -> None:
+async def test_enter_writes_a_command_that_needs_words_and_waits_for_them() -> None:
     async with opened() as chat:
-        assert "tab completes: system · stop" in await chat.write("/s")
-        await chat.press("y", "enter")
-        assert composer_text(chat) == "/system "
+        await chat.write("/ti", "enter")
+        assert composer_text(chat) == "/title "
 
 
 async def test_a_model_is_chosen_from_those_of_all_providers() -> None:

@@ -20,8 +20,8 @@ from tests.state.chat_events import loaded
 from tests.tui.chats_listed import Real, real_list
 from tests.tui.one_chat import LIVE, Chat, OneChat
 from tui.chat.screen import ChatScreen
-from tui.chat_commands import COMMANDS
 from tui.first_chat import NEW, NewChat
+from tui.live.commands import of_kind
 
 
 @pytest.fixture(autouse=True)
@@ -81,15 +81,16 @@ async def test_chats_goes_to_the_one_that_is_chosen(tmp_path: Path) -> None:
         assert sum(isinstance(one, ChatScreen) for one in seen.app.screen_stack) == 1
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [command.name for command in of_kind("chat")])
 async def test_every_command_does_something_that_is_seen(tmp_path: Path, command: str) -> None:
     async with real_list(tmp_path, speaks(["Yes."]), size=(100, 30)) as seen:
         await seen.pilot.press("enter")
         await seen.until("First", "✓ ready")
         before, screen = await seen.text(), seen.app.screen
         await submit(seen, f"/{command}")
-        while seen.app.screen is screen and seen.now == before:
+        while seen.app.is_running and seen.app.screen is screen and seen.now == before:
             await seen.look()
+        await seen.app.places.link.close()  # of the list of rooms
 
 
 def test_every_message_of_ours_is_heard_by_the_name_it_calls() -> None:

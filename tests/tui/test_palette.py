@@ -114,6 +114,14 @@ async def test_what_has_no_key_can_be_done_by_the_palette(tmp_path: Path) -> Non
         assert seen.link.calls.asked == [("pause", "r0")]
 
 
+async def test_its_key_moves_in_the_list_of_commands_while_that_is_open(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        assert "▸ /help" in await seen.press("i", "slash")
+        assert "▸ /quit" in await seen.press("ctrl+p")
+        assert "▸ /help" in await seen.press("ctrl+n")
+        assert "Search for commands" in await seen.press("escape", "ctrl+p")
+
+
 async def test_what_cannot_be_done_now_says_why_when_it_is_chosen(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         await seen.press("ctrl+p", *"continue what")

@@ -127,11 +127,21 @@ async def test_what_could_not_be_sent_stays_and_goes_again_as_the_same_message()
 async def test_an_at_completes_a_name_and_whispers() -> None:
     async with opened() as screen:
         await screen.send(running(), LIVE)
-        assert "@Mika" in await screen.press("i", "@", "m")
+        assert "▸ Mika" in await screen.press("i", "@", "m")
         text = await screen.press("tab", *"psst")
         assert "whispers to Mika" in text
         await screen.press("enter")
         assert said(screen) == ["next to a psst"]
+
+
+async def test_a_command_is_done_and_not_said() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        await screen.press("i", *"/pau", "enter")
+        assert ("pause", "r") in screen.link.calls.asked or screen.link.calls.asked == ["pause"]
+        assert said(screen) == []
+        assert line(screen).text == ""
+        assert "there is no /nonsense" in await screen.press(*"/nonsense", "enter")
 
 
 async def test_two_agents_of_one_name_can_both_be_whispered_to() -> None:

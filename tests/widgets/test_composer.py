@@ -10,7 +10,18 @@ from textual.app import App, ComposeResult
 from textual.events import Paste
 from textual.pilot import Pilot
 
+from widgets.choices import Choice, Completion
 from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer, whispered
+
+NAMES = ("Mika", "Михаил", "老王")
+
+
+def names(text: str) -> Completion:
+    """Return the names that what begins with @ may become."""
+    fits = [
+        name for name in NAMES if text.startswith("@") and name.casefold().startswith(text[1:].casefold())
+    ]
+    return Completion(len(text), tuple(Choice(name, f"@{name}") for name in fits))
 
 
 class OneComposer(App[None]):
@@ -20,8 +31,15 @@ class OneComposer(App[None]):
         super().__init__()
         self.sent: list[str] = []
 
+        self.ended = 0
+
     def compose(self) -> ComposeResult:
-        yield Composer()
+        line = Composer(completer=names)
+        yield line.choices
+        yield line
+
+    def on_composer_ended(self) -> None:
+        self.ended += 1
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         self.sent.append(event.text)
@@ -92,21 +110,49 @@ async def test_what_is_written_while_it_is_sent_stays() -> None:
         assert line.text == " two"
 
 
-async def test_enter_completes_a_name_that_is_only_begun() -> None:
+async def test_enter_takes_what_is_marked_of_what_is_only_begun() -> None:
     async with opened() as (line, pilot):
-        line.names = ["Mika", "Михаил", "老王"]
         await pilot.press("@", "m", "enter")
         assert (line.text, sent(line)) == ("@Mika ", [])
-        line.put("@М")
-        assert line.candidates == ["Михаил"]
         line.put("@x")
         await pilot.press("enter")
         assert sent(line) == ["@x"]
 
 
+async def test_the_end_is_asked_for_where_nothing_is_written_else_a_letter_is_deleted() -> None:
+    async with opened() as (line, pilot):
+        await pilot.press(*"ab", "left", "ctrl+d")
+        assert line.text == "a"
+        assert ended(line) == 0
+        await pilot.press("backspace", "ctrl+d")
+        assert ended(line) == 1
+
+
+async def test_what_was_cleared_is_the_newest_of_what_was_sent() -> None:
+    async with opened() as (line, pilot):
+        await pilot.press(*"ab")
+        assert line.clear_line()
+        assert line.text == ""
+        assert not line.clear_line()
+        await pilot.press("up")
+        assert line.text == "ab"
+
+
+async def test_a_free_key_is_typed_only_behind_something_else() -> None:
+    async with opened() as (line, pilot):
+        line.free_keys = frozenset(["question_mark"])
+        await pilot.press("question_mark", "a", "question_mark")
+        assert line.text == "a?"
+
+
 async def test_its_cursor_does_not_blink() -> None:
     async with opened() as (line, _):
         assert not line.cursor_blink
+
+
+def ended(line: Composer) -> int:
+    assert isinstance(line.app, OneComposer)
+    return line.app.ended
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the commands of a chat's line do (``tui.chat_commands`` lists them)."""
+"""What the commands of a chat's line do (``tui.live.commands`` lists them)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from agent_tui.model.inert import inert_line
 from tui.chat.asking import Asking
 from tui.chat.models import ModelPicker
 from tui.chat.open_chat import OpenChat
-from tui.chat_commands import COMMANDS, typed
 from tui.first_chat import NEW
 from tui.forms.chat import SETTINGS, ConversationForm
 from tui.forms.suspended_rules import suspended_in
 from tui.forms.values import FLAGS, read_value, shown
-from tui.live.pager import PagerScreen
+from tui.live.commands import Commands, copy_newest, path_for_export, written_path
 from tui.live.texts import told_server
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.words import say
@@ -41,20 +40,28 @@ class ChatCommands:
         self._host = chat.host
         self._composer = chat.composer
         self._open_chat = open_chat
-        self._commands: Final[Mapping[str, Callable[[str], object]]] = {
-            "model": self._set_model,
-            "system": self._set_system,
-            "tools": lambda words: self._host.run("settings", self._set_tools(words)),
-            "thinking": self._set_thinking,
-            "temperature": self._set_temperature,
-            "title": self._set_title,
-            "new": lambda _: self._begin_another(),
-            "chats": lambda _: self._choose_chat(),
-            "workspace": self._set_workspace,
-            "export": self._export,
-            "stop": lambda _: self._stop(),
-            "help": lambda _: self._show_commands(),
-        }
+        self._commands = Commands(
+            "chat",
+            chat.composer,
+            chat.host,
+            {
+                "model": self._set_model,
+                "system": self._set_system,
+                "tools": lambda words: self._host.run("settings", self._set_tools(words)),
+                "thinking": self._set_thinking,
+                "temperature": self._set_temperature,
+                "title": self._set_title,
+                "new": lambda _: self._begin_another(),
+                "clear": lambda _: self._begin_another(),
+                "chats": lambda _: self._choose_chat(),
+                "rooms": lambda _: self._host.do("app.lists"),
+                "workspace": self._set_workspace,
+                "settings": lambda _: self._host.do("settings"),
+                "copy": lambda _: self._copy(),
+                "export": self._export,
+                "stop": lambda _: self._stop(),
+            },
+        )
 
     @property
     def _info(self) -> ConversationInfo:
@@ -62,22 +69,18 @@ class ChatCommands:
 
     def does(self, text: str) -> bool:
         """Do what a command says; return whether ``text`` is one."""
-        command = typed(text) if not self._composer.is_editing else None
-        if command is None:
-            return False
-        do = self._commands.get(command.name)
-        if do is None:
-            self._tell("command.unknown", name=command.name)
-            return True
-        self._composer.line.take_away(text)
-        do(command.rest)
-        return True
+        return not self._composer.is_editing and self._commands.run(text)
 
     def _stop(self) -> None:
         if self._chat.state.open_turn:
             self._asking.stop()
         else:
             self._tell("chat.nothing_runs")
+
+    def _copy(self) -> None:
+        answers = (turn for turn in reversed(self._chat.state.turns.values()) if turn.role != "user")
+        newest = next(answers, None)
+        copy_newest(self._chat.transcript, newest.text if newest is not None else "", self._host)
 
     def _tell(self, key: str, **fields: object) -> None:
         self._composer.tell(say(key, **fields))
@@ -195,7 +198,7 @@ class ChatCommands:
             key = "command.workspace.now" if now else "command.workspace.none"
             self._tell(key, folder=inert_line(now, MAX_WORDS))
             return
-        path = _path(folder).absolute()
+        path = written_path(folder).absolute()
         if self._chat.link.is_embedded and not path.is_dir():
             self._tell("command.workspace.wrong", folder=inert_line(str(path), MAX_WORDS))
             return
@@ -229,10 +232,8 @@ class ChatCommands:
         self._host.open(ChooseScreen(title, chats, now, ascii_only=self._host.ascii_only), chosen)
 
     def _export(self, name: str) -> None:
-        path = _path(name)
-        if not name:
-            self._tell("command.needs", name="export", what=say("command.export"))
-        elif not self._chat.state.turns:
+        path = path_for_export(name, self._info.title or say("chat.untitled"))
+        if not self._chat.state.turns:
             self._tell("command.export.nothing")
         elif os.path.lexists(path):
             self._tell("command.exists", file=inert_line(str(path), MAX_WORDS))
@@ -264,21 +265,6 @@ class ChatCommands:
             self._composer.tell(str(error))
         else:
             self._tell("command.exported", file=inert_line(str(path), MAX_WORDS))
-
-    def _show_commands(self) -> None:
-        lines = [f"- `/{name}` {say(f'command.{name}')}" for name in COMMANDS]
-        screen = PagerScreen(
-            say("command.help"), "\n".join(lines), self._host.clock, ascii_only=self._host.ascii_only
-        )
-        self._host.open(screen)
-
-
-def _path(written: str) -> Path:
-    """Return the path that was written; a "~" that is nobody's home is a name like any other."""
-    try:
-        return Path(written).expanduser()
-    except RuntimeError:
-        return Path(written)
 
 
 def _told(prompt: str) -> str:

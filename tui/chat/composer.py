@@ -11,18 +11,20 @@ from textual import work
 
 from agent_tui.model.events import Attachment
 from agent_tui.model.inert import inert, inert_line
-from tui import chat_commands
-from tui.chat.line import ChatLine, Completion
+from tui.chat.line import ChatLine
 from tui.chat_drafts import ChatDrafts, Kept, Waiting
 from tui.chat_files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_paths, read, written
 from tui.forms.fields import own
+from tui.live import commands
 from tui.live.composer import Writing
 from tui.screens.words import count, say
+from widgets.choices import Choice, Completion
+from widgets.fuzzy import places
 from widgets.status_line import Part
 from widgets.units import size
 
 BETWEEN: Final = " · "
-MOST_CANDIDATES: Final = 6
+MOST_CANDIDATES: Final = 30
 MAX_SHOWN_CHARACTERS: Final = 120
 
 
@@ -32,7 +34,7 @@ class ChatComposer(Writing):
     SMALL_ROWS = 2
 
     def __init__(self, conversation_id: str, *, ascii_only: bool = False) -> None:
-        line = ChatLine(self._complete, self._takes_paste)
+        line = ChatLine(self._complete, self._takes_paste, ascii_only=ascii_only)
         super().__init__(conversation_id, line, ascii_only=ascii_only)
         self.line: ChatLine = line
         self._kept = ChatDrafts(conversation_id)
@@ -102,10 +104,6 @@ class ChatComposer(Writing):
     def _about_line(self) -> tuple[str, str]:
         if self._told:
             return self._told, ""
-        candidates = self.line.candidates
-        if candidates:
-            names = BETWEEN.join(inert_line(name, 60) for name in candidates[:MOST_CANDIDATES])
-            return say("chat.candidates", names=names), ""
         attached = say("chat.attaching", names=_names(self.attachments)) if self.attachments else ""
         if self.is_editing:
             return say("chat.editing"), attached
@@ -114,26 +112,23 @@ class ChatComposer(Writing):
     # --- completion ------------------------------------------------------------------------------------
 
     def _complete(self, text: str) -> Completion:
-        before, words = chat_commands.fitting(text, self.tools)
-        if words:
-            begun = text[len(before) :]
-            is_command = before == "/"
-            return Completion(len(begun), tuple(words), is_command and begun not in words)
+        found = commands.completion(text, "chat", {"tools": self.tools})
         path = begun_in(text)
-        if path is None:
-            return Completion()
+        if found.choices or path is None:
+            return found
         if not self.files.is_listed:
             self._look_for_files()
-        found = tuple(self.files.fitting(path, MOST_CANDIDATES))
-        if found[:1] == (path,) and len(found) == 1:
+        fits = self.files.fitting(path, MOST_CANDIDATES)
+        if fits[:1] == [path] and len(fits) == 1:
             return Completion()
         quoted = text.endswith(f'@"{path}')
-        return Completion(len(path) + 1 + quoted, tuple(written(name) for name in found))
+        choices = [Choice(one, written(one), marks=places(path, one)) for one in fits]
+        return Completion(len(path) + 1 + quoted, tuple(choices))
 
     @work(group="files", exclusive=True)
     async def _look_for_files(self) -> None:
         await asyncio.to_thread(self.files.look)
-        self.show()
+        self.line.look_for_choices()
 
     # --- what is put in --------------------------------------------------------------------------------
 

@@ -178,6 +178,7 @@ class ChatScreen(LiveScreen):
         turn = self._reader.turn
         return texts.Shown(
             is_writing=composer.has_line_focus,
+            is_choosing=composer.line.is_choosing,
             is_asking=self._approvals.has_bar_focus,
             is_finding=self._find_bar.is_finding,
             is_following=transcript.follow,
@@ -274,7 +275,8 @@ class ChatScreen(LiveScreen):
         if self._approvals.spot is not None:
             parts.insert(1, self._approvals.bar)
         here = self.focused if self.focused in parts else self._transcript
-        if here is self._composer.line and step > 0 and self._composer.line.complete():
+        if here is self._composer.line and step > 0 and self._composer.line.choices.is_open:
+            self._composer.line.action_take_choice()
             return
         there = parts[(parts.index(here) + step) % len(parts)]
         if there is self._approvals.bar:

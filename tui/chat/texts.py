@@ -18,6 +18,7 @@ from tui.live import signs
 from tui.live import texts as live_texts
 from tui.live.texts import (
     Hint,
+    choosing_hints,
     link_status,
     rate_limited,
     told_apart,
@@ -46,6 +47,7 @@ class Shown:
     """What the screen itself knows, for the lines above and below."""
 
     is_writing: bool = True  # the line has the focus
+    is_choosing: bool = False  # what may be written is listed
     is_asking: bool = False  # the bar that asks has it
     is_finding: bool = False
     is_following: bool = True
@@ -139,6 +141,8 @@ def _doing(turn: Turn) -> Status:
 def hints(state: ConversationState, shown: Shown) -> list[Hint]:
     """Return which keys make sense now, the most useful first."""
     found: list[Hint] = []
+    if shown.is_choosing:
+        return choosing_hints()
     if shown.is_editing:
         found.append(Hint("esc", say("hint.back"), 0))
     elif shown.has_selection:

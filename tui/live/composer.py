@@ -15,6 +15,7 @@ from textual.widgets import Static, TextArea
 
 from agent_tui.model.inert import inert_line
 from tui.live.drafts import Drafts
+from tui.live.key_hints import keys_of
 from tui.screens.words import count, say
 from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer
 from widgets.status_line import StatusLine
@@ -55,6 +56,7 @@ class Writing(Vertical):
         self._saving: Timer | None = None
 
     def compose(self) -> ComposeResult:
+        yield self.line.choices
         yield self._queued
         yield self._note
         yield self._rule
@@ -72,6 +74,7 @@ class Writing(Vertical):
         self.line.past = self._drafts.past()
         self.line.put(self._drafts.draft(self._kept_as))
         self._show_note()
+        self.line.free_keys = frozenset(keys_of(self.screen, "app.help"))
 
     def on_unmount(self) -> None:
         """Keep what was written: the last letters too."""
@@ -132,6 +135,16 @@ class Writing(Vertical):
             self._saving = None
         if not self._drafts.keep(self._kept_as, self._draft) and self.is_mounted:
             self.notify(say("composer.not_kept"), severity="warning", markup=False)
+
+    def on_composer_cleared(self, event: Composer.Cleared) -> None:
+        """Say how to have it back."""
+        event.stop()
+        self.tell(say("composer.cleared"))
+
+    async def on_composer_ended(self, event: Composer.Ended) -> None:
+        """Quit, as at the end of what is typed into a shell."""
+        event.stop()
+        await self.run_action("app.leave")
 
     def on_composer_cut(self, event: Composer.Cut) -> None:
         """Say that not all of it found room."""

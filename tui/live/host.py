@@ -67,6 +67,10 @@ class Host:
         """Run ``work`` as long as the screen lives; an ``exclusive`` one ends the others of its group."""
         return self._screen.run_worker(work, group=group, exclusive=exclusive)
 
+    def do(self, action: str) -> None:
+        """Do an action of the screen, or one of the program ("app.themes"), behind what goes on now."""
+        self._screen.call_later(self._screen.run_action, action)
+
     def leave_program(self) -> None:
         """End the program as one that did what it was asked to."""
         self._screen.app.exit(0)

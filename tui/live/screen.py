@@ -20,6 +20,7 @@ from tui.live.composer import Writing
 from tui.live.find import FIND_BINDINGS, FindBar
 from tui.live.host import Host
 from tui.screens.words import say
+from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock
 from widgets.transcript.transcript import Transcript
 
@@ -72,6 +73,7 @@ class LiveScreen(Screen[None]):
     @on(Transcript.FollowChanged)
     @on(Transcript.SelectionChanged)
     @on(FindBar.Changed)
+    @on(Composer.ChoicesChanged)
     def _show_soon(self) -> None:
         self._host.show_soon()
 

@@ -37,6 +37,16 @@ class Hint:
     rank: int = 0
 
 
+def choosing_hints() -> list[Hint]:
+    """Return what keys do while what may be written is listed."""
+    return [
+        Hint("tab", say("hint.take")),
+        Hint("↑", say("hint.choose"), 1),
+        Hint("ctrl+n", say("hint.next"), 2),
+        Hint("esc", say("hint.close")),
+    ]
+
+
 def link_status(link: LinkChanged, seconds_left: int) -> str:
     """Return how it stands with the server, with its sign; "" where that is no news: while it is live, and
     with servers that are heard only while something runs.

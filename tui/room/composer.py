@@ -13,13 +13,15 @@ from textual.widget import Widget
 from agent_tui.model.events import QueuedMessage
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import own
+from tui.live.commands import completion
 from tui.live.composer import Writing
 from tui.screens.words import count, say
-from widgets.composer import Composer, whispered
+from widgets.choices import Choice, Completion
+from widgets.composer import AT, Composer, whispered
+from widgets.fuzzy import match
 from widgets.status_line import Part, StatusLine
 
 When = Literal["next", "now"]
-MOST_CANDIDATES = 5
 
 
 class RoomComposer(Writing):
@@ -36,11 +38,10 @@ class RoomComposer(Writing):
         """The other moment is meant."""
 
     def __init__(self, room_id: str, *, ascii_only: bool = False) -> None:
-        super().__init__(
-            room_id,
-            Composer(placeholder=own(say("composer.empty"), ascii_only=ascii_only)),
-            ascii_only=ascii_only,
-        )
+        placeholder = own(say("composer.empty"), ascii_only=ascii_only)
+        line = Composer(placeholder=placeholder, completer=self._complete, ascii_only=ascii_only)
+        super().__init__(room_id, line, ascii_only=ascii_only)
+        self._names: Sequence[str] = ()
         self.when: When = "next"
         self._meant = StatusLine(is_dim=True, ascii_only=ascii_only, classes="composer--when")
 
@@ -65,17 +66,24 @@ class RoomComposer(Writing):
 
     def show_names(self, names: Sequence[str]) -> None:
         """Complete these names from now on."""
-        self.line.names = names
+        self._names = names
+
+    def _complete(self, text: str) -> Completion:
+        """Return commands, or the agents that a whisper may be for."""
+        found = completion(text, "room")
+        if found.choices or not text.startswith(AT) or "\n" in text:
+            return found
+        fits = [(fit, name) for name in self._names if (fit := match(text[1:], name)) is not None]
+        if len(text) > 1:
+            fits.sort(key=lambda pair: pair[0].rank)
+        about = say("composer.whisper.about")
+        choices = [Choice(inert_line(name, 60), f"{AT}{name}", about, fit.places) for fit, name in fits]
+        return Completion(len(text), tuple(choices))
 
     def _show_note(self) -> None:
-        line = self.line
-        name, _ = whispered(line.text, line.names)
-        candidates = line.candidates if not name else []
+        name, _ = whispered(self.line.text, self._names)
         note = self._told
-        if not note and candidates:
-            names = "  ".join(f"@{inert_line(name, 30)}" for name in candidates[:MOST_CANDIDATES])
-            note = say("composer.candidates", names=names)
-        elif not note and name:
+        if not note and name:
             note = say("composer.whisper", name=inert_line(name, 40))
         self._note.show([note] if note else [])
         self._note.set_class(not note, "-empty")
@@ -92,6 +100,10 @@ class RoomComposer(Writing):
         self._set_when("next")
         self.tell("")
         self.keep_text()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the key to the list of what may be written, while that is open."""
+        return action != "when" or not self.line.choices.is_open
 
     def action_when(self) -> None:
         """Mean the other moment."""

@@ -19,6 +19,7 @@ from tui.live.screen import GO_TO_BINDING, LiveScreen
 from tui.room import texts
 from tui.room.acts import Act, RoomActs
 from tui.room.board import RoomBoard
+from tui.room.commands import commands_of
 from tui.room.composer import RoomComposer
 from tui.room.open_room import OpenRoom
 from tui.room.panes import PANE_BINDINGS, RoomPanes
@@ -66,6 +67,7 @@ class RoomScreen(LiveScreen):
         self._runs = Running(room, changed=self._show_status, start=start)
         self._acts = RoomActs(room)
         self._speaking = Speaking(room, self._acts)
+        self._commands = commands_of(room, self._runs, self._acts)
         self._approvals = Approvals(room, self._host.show_soon, clock, ascii_only=ascii_only)
         self._find_bar = FindBar(self._panes, ascii_only=ascii_only)
         self._board = RoomBoard(room, key_now=lambda key: self.key_now(key), ascii_only=ascii_only)
@@ -159,6 +161,7 @@ class RoomScreen(LiveScreen):
             self._panes.shown,
             is_finding=self._find_bar.is_finding,
             is_writing=self._composer.has_line_focus,
+            is_choosing=self._composer.line.is_choosing,
             when=self._composer.when,
             can=frozenset(
                 act for act in ("say", "stop", "skip", "retry", "continue") if not self.why_not(act)
@@ -195,9 +198,10 @@ class RoomScreen(LiveScreen):
         self._composer.open()
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Send what was written."""
+        """Do the command that was written, or send what was written."""
         event.stop()
-        self._speaking.submit(event.text)
+        if not self._commands.run(event.text):
+            self._speaking.submit(event.text)
 
     def action_queue(self) -> None:
         """Show what waits for the next turn."""
@@ -223,9 +227,9 @@ class RoomScreen(LiveScreen):
         if self._approvals.has_bar_focus:
             self._panes.focus_current()
         elif self._composer.has_line_focus:
-            if step > 0 and self._composer.line.complete():
-                return
-            if self._approvals.spot is not None:
+            if step > 0 and self._composer.line.choices.is_open:
+                self._composer.line.action_take_choice()
+            elif self._approvals.spot is not None:
                 self._approvals.look()
             else:
                 self._panes.step_in(step)

@@ -19,6 +19,7 @@ from tui.live.texts import (
     MAX_DETAIL_CHARACTERS,
     Hint,
     KeyNow,
+    choosing_hints,
     dollars,
     link_status,
     rate_limited,
@@ -136,6 +137,7 @@ class Shown:
     has_selection: bool = False
     is_finding: bool = False
     is_writing: bool = False
+    is_choosing: bool = False  # what may be written is listed
     when: str = "next"  # the moment that is meant
     can: frozenset[str] = frozenset()  # of stop, skip, retry, continue, say: for the agent that keys act on
     is_skipped: bool = False  # its next turn
@@ -153,6 +155,8 @@ def arrangement(shown: Shown, key_now: KeyNow = str) -> str:
 
 def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
     """Return the key hints of the screen, the most important first: only what is possible now."""
+    if shown.is_choosing:
+        return choosing_hints()
     if shown.has_selection:
         return [Hint("y", say("hint.copy")), Hint("esc", say("hint.clear"), 1)]
     if shown.is_finding:

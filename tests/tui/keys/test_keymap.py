@@ -20,8 +20,9 @@ from tui.screens.help import HelpScreen
 
 ENTRIES = {entry.id: entry for entry in catalogue()}
 # Of one press the innermost that can act takes it; everything else that shares a key is a mistake of ours.
-# Enter opens the composer, then sends; c answers what asks, and continues an answer that is over.
-SHARED_ON_PURPOSE = {"escape", "ctrl+c", "ctrl+q", "enter", "c"}
+# Enter opens the composer, then sends; c answers what asks, and continues an answer that is over. A list of
+# what may be written has its keys only while it is open.
+SHARED_ON_PURPOSE = {"escape", "ctrl+c", "ctrl+q", "enter", "c", "tab", "ctrl+p"}
 
 
 def declared_ids() -> set[str]:

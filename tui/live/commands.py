@@ -1,0 +1,189 @@
+"""What may be written behind a slash, in rooms and chats: one table, and what runs and completes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from tui.live.composer import Writing
+from tui.live.host import Host
+from tui.live.pager import PagerScreen
+from tui.screens.words import say
+from widgets.choices import Choice, Completion
+from widgets.fuzzy import match
+from widgets.transcript.transcript import Transcript
+
+MOST_WORDS: Final = 6  # of a title, in the name of a file
+MAX_NAME_CHARACTERS: Final = 60
+Kind = Literal["room", "chat"]
+BOTH: Final[tuple[Kind, ...]] = ("room", "chat")
+ROOM: Final[tuple[Kind, ...]] = ("room",)
+CHAT: Final[tuple[Kind, ...]] = ("chat",)
+
+
+class Command(NamedTuple):
+    """A command: ``kinds`` of screens that have it, what its first ``words`` may be where that is one of a
+    few, what else it may be called (``also``), and whether it says nothing without more words.
+    """
+
+    name: str
+    kinds: tuple[Kind, ...] = BOTH
+    words: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    needs_words: bool = False
+
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    Command("help", also=("commands", "keys")),
+    Command("model", also=("models", "provider", "agents")),
+    Command("new"),
+    Command("clear", CHAT, also=("reset",)),
+    Command("chats", also=("sessions", "history")),
+    Command("rooms"),
+    Command("pause", ROOM),
+    Command("resume", ROOM, also=("start",)),
+    Command("stop", also=("cancel", "interrupt")),
+    Command("retry", ROOM, also=("again",)),
+    Command("skip", ROOM),
+    Command("timeline", ROOM),
+    Command("system", CHAT, also=("prompt",)),
+    Command("tools", CHAT, ("all", "none", "default")),
+    Command("thinking", CHAT, ("on", "off", "own"), ("reasoning",)),
+    Command("temperature", CHAT, ("default",)),
+    Command("workspace", CHAT, also=("folder", "cd")),
+    Command("title", CHAT, also=("rename", "name"), needs_words=True),
+    Command("settings", also=("config", "options")),
+    Command("theme", also=("themes", "colors")),
+    Command("copy"),
+    Command("export", also=("save",)),
+    Command("quit", also=("exit", "q", "bye")),
+)
+_COMMAND: Final = re.compile(r"/([a-z]+)(?:[ \t]+(.*))?\s*\Z", re.DOTALL)
+
+
+class Typed(NamedTuple):
+    """A command and what stands behind it."""
+
+    name: str
+    rest: str
+
+
+def of_kind(kind: Kind) -> list[Command]:
+    """Return the commands of a room or a chat."""
+    return [command for command in COMMANDS if kind in command.kinds]
+
+
+def typed(text: str) -> Typed | None:
+    """Return the command that ``text`` is; None for words to the model, such as "/etc/hosts is …".
+
+    A word that is no command is returned too: who mistypes one does not mean the model.
+    """
+    found = _COMMAND.match(text.strip())
+    return Typed(found[1], (found[2] or "").strip()) if found else None
+
+
+def completion(text: str, kind: Kind, more: Mapping[str, Sequence[str]] | None = None) -> Completion:
+    """Return what a command that ``text`` begins may become; ``more`` are further words, by command."""
+    if not text.startswith("/") or "\n" in text:
+        return Completion()
+    head, space, begun = text.rpartition(" ")
+    if not space:
+        return Completion(len(text), tuple(_names(text[1:], kind)))
+    name = head.split(" ", 1)[0][1:]
+    command = next((one for one in of_kind(kind) if one.name == name), None)
+    many = (more or {}).get(name, ())
+    if command is None or (head != f"/{name}" and not many):
+        return Completion()
+    found = _fitting(begun, [Choice(word, word) for word in (*command.words, *many)])
+    is_whole = any(one.word == begun for one in found)
+    return Completion() if is_whole else Completion(len(begun), tuple(found))
+
+
+def _names(begun: str, kind: Kind) -> list[Choice]:
+    """Return the commands that ``begun`` may mean; who typed another name for one means it, too."""
+    choices = [
+        Choice(one.name, f"/{one.name}", say(f"command.{one.name}"), is_all=not one.needs_words)
+        for one in of_kind(kind)
+    ]
+    found = _fitting(begun, choices)
+    also = {one.name: one.also for one in of_kind(kind)}
+    meant = [
+        choice
+        for choice in choices
+        if begun and any(name.startswith(begun) for name in also[choice.text])
+        if all(choice.word != one.word for one in found)
+    ]
+    return [
+        Choice(one.word, one.word, one.about, tuple(at + 1 for at in one.marks), one.is_all)
+        for one in (*found, *meant)
+    ]
+
+
+def _fitting(begun: str, choices: Sequence[Choice]) -> list[Choice]:
+    found = [(fits, choice) for choice in choices if (fits := match(begun, choice.text)) is not None]
+    if begun:
+        found.sort(key=lambda pair: pair[0].rank)
+    return [Choice(one.text, one.word, one.about, fits.places, one.is_all) for fits, one in found]
+
+
+class Commands:
+    """Does what is written behind a slash on one screen. ``does`` are the commands that its kind has of its
+    own, by name; each gets the words behind it.
+    """
+
+    def __init__(
+        self, kind: Kind, composer: Writing, host: Host, does: Mapping[str, Callable[[str], object]]
+    ) -> None:
+        self._kind = kind
+        self._composer = composer
+        self._host = host
+        self._does: Mapping[str, Callable[[str], object]] = {
+            "help": lambda _: self._show_commands(),
+            "theme": lambda _: host.do("app.themes"),
+            "quit": lambda _: host.do("app.leave"),
+            **does,
+        }
+
+    def run(self, text: str) -> bool:
+        """Do what a command says; return whether ``text`` is one."""
+        command = typed(text)
+        if command is None:
+            return False
+        name = next((one.name for one in of_kind(self._kind) if command.name in (one.name, *one.also)), "")
+        if name not in self._does:
+            self._composer.tell(say("command.unknown", name=command.name))
+            return True
+        self._composer.line.take_away(text)
+        self._does[name](command.rest)
+        return True
+
+    def _show_commands(self) -> None:
+        lines = [f"- `/{command.name}` {say(f'command.{command.name}')}" for command in of_kind(self._kind)]
+        body, ascii_only = "\n".join(lines), self._host.ascii_only
+        self._host.open(PagerScreen(say("command.help.title"), body, self._host.clock, ascii_only=ascii_only))
+
+
+def copy_newest(transcript: Transcript | None, text: str, host: Host) -> None:
+    """Have the newest answer copied, or say that there is none."""
+    if transcript is None or not text:
+        host.tell(say("copy.nothing"))
+    else:
+        transcript.post_message(Transcript.CopyRequested(transcript, text, "message"))
+
+
+def path_for_export(name: str, title: str) -> Path:
+    """Return the file to write to: the one that was named, else one in this folder, named by the title."""
+    if name:
+        return written_path(name)
+    words = re.findall(r"\w+", title)[:MOST_WORDS]
+    return Path("-".join(words)[:MAX_NAME_CHARACTERS].strip("-") or "export").with_suffix(".md")
+
+
+def written_path(written: str) -> Path:
+    """Return the path that was written; a "~" that is nobody's home is a name like any other."""
+    try:
+        return Path(written).expanduser()
+    except RuntimeError:
+        return Path(written)

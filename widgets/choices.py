@@ -1,0 +1,193 @@
+"""A list that opens above a line while something is typed there that can be completed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+from rich.cells import cell_len
+from rich.style import Style
+from textual import events
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from agent_tui.model.inert import inert_line
+from widgets.ink import DIM
+from widgets.layout import Line, strips_in
+from widgets.painter import Painter, cropped, painter_of
+from widgets.signs import FOLDED, GUTTER
+
+MOST_ROWS: Final = 8
+MAX_CHARACTERS: Final = 200  # of a row
+LEAST_ABOUT_CELLS: Final = 12  # a description with less room is left out
+GAP: Final = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What can be taken: ``text`` is read in the list, ``about`` says what it is, ``word`` is written.
+
+    ``marks`` are the letters of ``text`` that were typed. ``is_all``: nothing has to follow it, so ``enter``
+    also sends it.
+    """
+
+    text: str
+    word: str
+    about: str = ""
+    marks: tuple[int, ...] = ()
+    is_all: bool = False
+
+
+class Completion(NamedTuple):
+    """What the words before the cursor may become: the last ``length`` characters are replaced by one of
+    ``choices``, the best first.
+    """
+
+    length: int = 0
+    choices: tuple[Choice, ...] = ()
+
+
+class ChoiceList(Widget):
+    """Lies over what stands above its parent's first row, and takes no room of it.
+
+    It never has the focus: the line that is written in tells it what to show and which row is marked.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "choice-list--dim",
+        "choice-list--edge",
+        "choice-list--marked",
+        "choice-list--cursor",
+    }
+    DEFAULT_CSS = """
+    ChoiceList {
+        overlay: screen;
+        display: none;
+        width: 100%;
+        height: 1;
+        background: $panel;
+        color: $foreground;
+        & > .choice-list--dim { color: $foreground 70%; }
+        & > .choice-list--edge { color: $accent; }
+        & > .choice-list--marked { text-style: bold underline; }
+        & > .choice-list--cursor { background: $accent 30%; color: $foreground; }
+    }
+    """
+
+    def __init__(self, taken: Callable[[int], None], *, ascii_only: bool = False) -> None:
+        """``taken`` is called with the number of a choice that was clicked."""
+        super().__init__()
+        self._taken = taken
+        self._ascii_only = ascii_only
+        self.was_moved = False  # somebody looked for the one that is marked
+        self._choices: Sequence[Choice] = ()
+        self._at = 0
+        self._top = 0
+        self._lines: list[Line] = []
+        self._painted_for = (0, 0)
+
+    # --- what is shown ---
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is anything to choose from."""
+        return bool(self._choices)
+
+    @property
+    def marked(self) -> Choice | None:
+        """The choice that a key takes."""
+        return self._choices[self._at] if self._choices else None
+
+    def show(self, choices: Sequence[Choice]) -> None:
+        """Show these, the first one marked; none close the list."""
+        if choices != self._choices:
+            self._choices, self._at, self._top, self.was_moved = choices, 0, 0, False
+            self._fit()
+
+    def move(self, step: int) -> None:
+        """Mark another one; behind the last comes the first."""
+        if self._choices:
+            self._at, self.was_moved = (self._at + step) % len(self._choices), True
+            self._fit()
+
+    def _fit(self) -> None:
+        """Be as high as what there is to choose from, within what stands above the line."""
+        parent = self.parent
+        above = parent.region.y if isinstance(parent, Widget) else 0
+        rows = max(0, min(len(self._choices), MOST_ROWS, above))
+        self._top = max(min(self._top, self._at), self._at - rows + 1, 0)
+        if rows and (self.styles.height is None or self.styles.height.value != rows):
+            self.styles.height = rows
+            self.styles.offset = (0, -rows)
+        if self.display != (rows > 0):
+            self.display = rows > 0
+        self._painted_for = (0, 0)
+        self.refresh()
+
+    # --- drawing ---
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the rows."""
+        if not self.is_attached:
+            return [Strip.blank(crop.width)] * crop.height
+        if self._painted_for != self.outer_size:
+            self._painted_for = self.outer_size
+            self._paint()
+        return strips_in(crop, self.outer_size.width, self._lines, self.rich_style)
+
+    def render_line(self, y: int) -> Strip:
+        """Return one row."""
+        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
+
+    def notify_style_update(self) -> None:
+        """Paint anew after a change of theme."""
+        super().notify_style_update()
+        self._painted_for = (0, 0)
+
+    def _paint(self) -> None:
+        painter = painter_of(self, "choice-list--", ascii_only=self._ascii_only)
+        shown = self._choices[self._top : self._top + self.outer_size.height]
+        cells = max((cell_len(inert_line(one.text)) for one in shown), default=0)
+        self._lines = [
+            self._row(painter, one, cells, is_marked=self._top + row == self._at)
+            for row, one in enumerate(shown)
+        ]
+
+    def _row(self, painter: Painter, one: Choice, cells: int, *, is_marked: bool) -> Line:
+        base, dim = self.rich_style, painter.style(DIM)
+        if is_marked:
+            base = dim = base + self.get_component_rich_style("choice-list--cursor")
+        hit = self.get_component_rich_style("choice-list--marked")
+        letters = base + Style(bold=hit.bold, underline=hit.underline)
+        text = cropped(inert_line(one.text, MAX_CHARACTERS), painter.room - 2)
+        marks = set(one.marks) if inert_line(one.text, MAX_CHARACTERS) == one.text else set()
+        pieces = [(painter.own(f"{FOLDED} " if is_marked else "  "), base)]
+        pieces += [(painter.own(letter), letters if at in marks else base) for at, letter in enumerate(text)]
+        left = painter.room - 2 - max(cells, cell_len(text)) - len(GAP)
+        if one.about and left >= LEAST_ABOUT_CELLS:
+            space = " " * (max(cells, cell_len(text)) - cell_len(text)) + GAP
+            about = cropped(inert_line(one.about, MAX_CHARACTERS), left)
+            pieces += [(space, base), (painter.own(about), dim)]
+        edge = base + Style(color=self.get_component_rich_style("choice-list--edge").color)
+        return painter.paint([(painter.own(GUTTER) * painter.gutter, edge), *pieces], ground=base)
+
+    # --- the mouse ---
+
+    def on_click(self, event: events.Click) -> None:
+        """Take the one that was clicked."""
+        event.stop()
+        if self._top + event.y < len(self._choices):
+            self._taken(self._top + event.y)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Mark the next one."""
+        event.stop()
+        self.move(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Mark the one before."""
+        event.stop()
+        self.move(-1)

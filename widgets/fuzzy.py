@@ -1,0 +1,90 @@
+"""Which letters of a text somebody means who typed a few of them, and how well the text fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+MAX_CHARACTERS: Final = 400  # of a text that is looked at
+MOST_STARTS: Final = 12  # places of the first letter from which the others are looked for
+BEGINNING, WORD, WITHIN, SCATTERED = range(4)
+
+
+class Match(NamedTuple):
+    """How a text fits: ``rank`` is smaller the better it does, ``places`` are the letters that were meant."""
+
+    rank: tuple[int, int, int]
+    places: tuple[int, ...]
+
+
+def match(typed: str, text: str) -> Match | None:
+    """Return how ``text`` fits what was typed, None if it lacks a letter. Capitals and small letters are the
+    same. A beginning fits best, then the beginning of a word, then a piece, then letters in that order.
+    """
+    low, wanted = _low(text[:MAX_CHARACTERS]), _low(typed)
+    if not wanted:
+        return Match((BEGINNING, 0, len(text)), ())
+    at = _whole(low, wanted, text)
+    if at >= 0:
+        kind = BEGINNING if at == 0 else WORD if _begins_word(text, at) else WITHIN
+        return Match((kind, at, len(text)), tuple(range(at, at + len(wanted))))
+    found = min(_scattered(low, wanted), key=lambda places: places[-1] - places[0], default=None)
+    return Match((SCATTERED, found[-1] - found[0], len(text)), found) if found else None
+
+
+def places(typed: str, text: str) -> tuple[int, ...]:
+    """Return which letters of ``text`` were meant, none where it does not fit."""
+    fits = match(typed, text)
+    return fits.places if fits is not None else ()
+
+
+def span(typed: str, text: str) -> int:
+    """Return over how many letters of ``text`` those that were meant stand."""
+    meant = places(typed, text)
+    return meant[-1] - meant[0] if meant else len(text)
+
+
+def has_letters(wanted: str, text: str) -> bool:
+    """Whether ``text`` has these letters in this order, capitals and small ones being two. A quick look."""
+    at = -1
+    for letter in wanted:
+        at = text.find(letter, at + 1)
+        if at < 0:
+            return False
+    return True
+
+
+def _low(text: str) -> str:
+    """Return the text in small letters, each in its place: some letters have two for one."""
+    low = text.casefold()
+    return low if len(low) == len(text) else text.lower() if len(text.lower()) == len(text) else text
+
+
+def _whole(low: str, wanted: str, text: str) -> int:
+    """Return where all of it stands in one piece, at the beginning of a word if it does; else -1."""
+    first = at = low.find(wanted)
+    while at >= 0:
+        if _begins_word(text, at):
+            return at
+        at = low.find(wanted, at + 1)
+    return first
+
+
+def _begins_word(text: str, at: int) -> bool:
+    return at == 0 or not text[at - 1].isalnum() or (text[at].isupper() and text[at - 1].islower())
+
+
+def _scattered(low: str, wanted: str) -> Iterator[tuple[int, ...]]:
+    """Yield the places of the letters in their order, from each place where the first one stands."""
+    start = -1
+    for _ in range(MOST_STARTS):
+        at = start = low.find(wanted[0], start + 1)
+        places = [at]
+        for letter in wanted[1:]:
+            if at < 0:
+                return
+            at = low.find(letter, at + 1)
+            places.append(at)
+        if at < 0:
+            return
+        yield tuple(places)
