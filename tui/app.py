@@ -72,15 +72,13 @@ class AgentTuiApp(KeysInOrder[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "Quit", id="app.quit", priority=True),
         Binding("q", "leave", "Quit", id="app.quit.quick"),
-        Binding("question_mark", "help", "The keys of the screen", id="app.help"),
-        Binding("f1", "help", "The keys of the screen", id="app.help.anywhere", priority=True),
-        Binding(
-            "ctrl+p", "command_palette", "Every command, and the themes", id="app.palette", priority=True
-        ),
+        Binding("question_mark", "help", "Show the keys", id="app.help"),
+        Binding("f1", "help", "Show the keys", id="app.help.anywhere", priority=True),
+        Binding("ctrl+p", "command_palette", "Command palette", id="app.palette", priority=True),
         Binding("ctrl+t", "themes", "Choose a theme", id="app.theme"),
-        Binding("f3", "lists", "Go to the chats, or back to the rooms", id="app.lists"),
+        Binding("f3", "lists", "Switch between rooms and chats", id="app.lists"),
         Binding("f6", "voice", "Talk in a voice room", id="app.voice"),
-        Binding("f4", "setup", "Set up a provider of models", id="app.setup", priority=True),
+        Binding("f4", "setup", "Connect a model", id="app.setup", priority=True),
         Binding("ctrl+z", "suspend_process", "Suspend to the shell", id="app.suspend", priority=True),
     ]
 

@@ -51,7 +51,7 @@ async def test_a_model_is_picked_from_what_its_provider_offers() -> None:
         text = await screen.press("tab", "down")
         assert isinstance(screen.app.screen, ChooseScreen)
         assert "Models of Local" in text
-        assert "the provider's default, small" in text
+        assert "default (small)" in text
         text = await screen.press(*"med")
         assert "large" not in text
         await screen.press("enter", "enter", "ctrl+s")
@@ -65,7 +65,7 @@ async def test_any_other_model_can_be_written() -> None:
         await opened_form(screen)
         screen.app.screen.query_one("#model", Line).focus()
         text = await screen.press("down", *"brand-new")
-        assert 'take "brand-new" as it is' in text
+        assert 'use "brand-new"' in text
         await screen.press("enter")
         assert screen.app.screen.query_one("#model", Line).value == "brand-new"
 
@@ -96,7 +96,7 @@ async def test_thousands_of_models_are_found_by_typing() -> None:
         await opened_form(screen)
         screen.app.screen.query_one("#model", Line).focus()
         text = await screen.press("down")
-        assert f"{5001 - MOST_SHOWN:,} more: type a part of the name" in text
+        assert f"{5001 - MOST_SHOWN:,} more – type to narrow the list" in text
         await screen.press(*"4711", "enter")
         assert screen.app.screen.query_one("#model", Line).value == "model-4711"
 
@@ -106,11 +106,11 @@ async def test_a_colour_is_chosen_or_written_and_a_wrong_one_is_refused() -> Non
         await opened_form(screen)
         screen.app.screen.query_one("#color", Line).focus()
         text = await screen.press("down")
-        assert "by its name" in text
+        assert "chosen by name" in text
         await screen.press(*PALETTE[1], "enter")
         assert screen.app.screen.query_one("#color", Line).value == PALETTE[1]
         screen.app.screen.query_one("#color", Line).value = "reddish"
-        assert "a colour such as #5b9df5, or nothing" in await screen.press("enter")
+        assert "enter a colour such as #5b9df5, or leave it empty" in await screen.press("enter")
         screen.app.screen.query_one("#color", Line).value = "#123456"
         await screen.press("enter", "ctrl+s")
         assert changed(screen) == ["change {'agents': [{'id': 'a', 'color': '#123456'}]}"]
@@ -184,7 +184,7 @@ async def test_esc_asks_before_what_was_written_is_given_up_and_else_goes_at_onc
         await screen.press("enter")  # kept: the room is another one now
         assert isinstance(screen.app.screen, SettingsScreen)
         await screen.press("escape")
-        assert "Give up what you wrote here?" in await screen.text()
+        assert "Discard changes?" in await screen.text()
         await screen.press("y")
         assert isinstance(screen.app.screen, RoomScreen)
         assert changed(screen) == []

@@ -35,7 +35,7 @@ async def test_nothing_to_copy_is_said_too(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         pane = seen.app.screen.query(Transcript).first()
         pane.post_message(Transcript.CopyRequested(pane, "", "code"))
-        assert "no code block in sight" in await seen.text()
+        assert "no code block in view" in await seen.text()
 
 
 async def test_what_is_told_again_stands_there_once_and_as_long_as_if_it_were_new(tmp_path: Path) -> None:

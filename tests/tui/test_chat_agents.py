@@ -206,8 +206,8 @@ async def test_what_is_not_offered_says_why(agent: AgentSocketServer) -> None:
         await chat.ask("Hi")
         await chat.until("You said: Hi")
         screen = chat.app.chat
-        assert screen.why_not("settings") == "this agent has settings of its own"
-        assert screen.why_not("edit") == "this server keeps one version of each message"
+        assert screen.why_not("settings") == "this agent has its own settings"
+        assert screen.why_not("edit") == "this server keeps only one version of each message"
         assert screen.why_not("again") == ""  # it is asked anew
         assert screen.why_not("continue")
         assert screen.why_not("version")
@@ -250,7 +250,7 @@ async def test_what_comes_unasked_is_shown_in_passing(agent: AgentSocketServer) 
         await chat.until(
             "Done.",
             lambda: "outside of an answer: By the way" in chat.told,
-            lambda: "The connection ended: the agent is about to stop" in chat.told,
+            lambda: "Connection lost: the agent is about to stop" in chat.told,
         )
 
 

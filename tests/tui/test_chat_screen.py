@@ -51,7 +51,7 @@ async def test_an_answer_of_a_server_that_names_no_model_has_the_one_that_is_ask
         text = await chat.send(call(turn_id=here), ev.TurnDone(here, "other"), ev.Unknown("x", "{}"))
         assert "default model" not in text
         assert text.count("some-model") == 2  # above all, and above the answer
-        assert "┄ no result came" in row(text, "▾ look")
+        assert "┄ no result received" in row(text, "▾ look")
         assert "1 unknown event kept" in text
 
 
@@ -229,10 +229,10 @@ async def test_a_model_that_is_loaded_says_since_when_and_one_without_tools_that
         text = await chat.later()
         assert text.splitlines()[0].rstrip().endswith("◌ loading the model… 41 s")
         text = await chat.send(ev.TurnNoted("a1", "no_tools"), words("So"))
-        assert "· this model has no tools" in text
+        assert "· this model cannot use tools" in text
         assert text.splitlines()[0].rstrip().endswith("● answering")
         text = await chat.send(ev.TurnNoted("a1", "trimmed", 3))
-        assert "· this model has no tools · 3 earlier messages left out" in text
+        assert "· this model cannot use tools · 3 earlier messages left out" in text
 
 
 async def test_an_mcp_server_that_is_waited_for_is_named_and_one_that_is_missing_with_the_reason() -> None:
@@ -250,7 +250,9 @@ async def test_what_stays_true_of_an_answer_is_shown_of_a_stored_one_too() -> No
     notes = ev.Note("no_tools"), ev.Note("server_missing", "slow: gone\x1b[2J"), ev.Note("loading")
     async with opened(message("q1", "x"), message("a1", "So", "assistant", notes=notes, trimmed=3)) as chat:
         text = " ".join((await chat.text()).split())
-        assert "· this model has no tools · 3 earlier messages left out · MCP server slow: gone␛[2J" in text
+        assert (
+            "· this model cannot use tools · 3 earlier messages left out · MCP server slow: gone␛[2J" in text
+        )
         assert "loading" not in text
 
 
@@ -262,8 +264,8 @@ async def test_what_the_folder_tells_the_model_is_said_once_until_that_changes()
     ]
     async with opened(*(one for both in stored for one in both)) as chat:
         text = " ".join((await chat.text()).split())
-        assert text.count("AGENTS.md told, 1.2 kB") == 1
-        assert "AGENTS.md told, its first 33 kB" in text
+        assert text.count("AGENTS.md included, 1.2 kB") == 1
+        assert "AGENTS.md included, only the first 33 kB" in text
         unread = ev.TurnNoted("a9", "guide_unread", about="AGENTS.md: is outside the workspace\x1b[2J")
         text = await chat.send(started("a9", "q2"), unread, words("So"))
         assert "not told: AGENTS.md: is outside the workspace␛[2J" in text
@@ -352,7 +354,7 @@ async def test_an_answer_cut_in_a_tool_says_so_below_its_steps() -> None:
         text = await chat.send(
             started("a1", "q1"), call(), status("running"), ev.TurnEnded("a1", "", 0, interrupted="crash")
         )
-        assert text.index("look") < text.index("┄ cut when the backend died")
+        assert text.index("look") < text.index("┄ cut when the backend crashed")
 
 
 async def test_a_finding_in_a_folded_step_unfolds_it() -> None:

@@ -131,7 +131,7 @@ async def test_help_and_palette_have_what_a_chat_can_do_and_why_not(tmp_path: Pa
         assert "Pause or resume the room" not in text
         await seen.press("escape")
         commands = {command.title: command.help for command in seen.app.get_system_commands(seen.app.screen)}
-        assert commands["Questions that wait"] == "u – no question waits"
+        assert commands["Queued questions"] == "u – nothing is queued"
         assert commands["Find in the transcript"] == "/"
 
 

@@ -68,7 +68,7 @@ async def test_one_key_lets_it_run(key: str, sent: str) -> None:
         if key == "a":
             assert chat.asked == []
             assert "run_command(make -n test)" in text
-            assert "this very call, in /code/x only" in text
+            assert "exactly this call, in /code/x only" in text
             await chat.press("enter")
         assert chat.asked == [sent]
         text = await chat.send(status("running"))
@@ -119,7 +119,7 @@ async def test_another_terminal_was_first_and_this_one_sees_it_gone() -> None:
         await chat.press("d")
         await chat.send(status("running"))
         assert not isinstance(chat.app.screen, AskScreen)
-        assert chat.told == ["answered already, here or in another terminal"]
+        assert chat.told == ["already answered, here or in another terminal"]
         assert chat.asked == []
 
 
@@ -128,7 +128,7 @@ async def test_an_answer_that_came_second_says_so_and_nothing_else_happens() -> 
         await asking(chat)
         chat.link.calls.refuse = Refused("answered already", status=409)
         await chat.press("y")
-        assert chat.told == ["answered already, here or in another terminal"]
+        assert chat.told == ["already answered, here or in another terminal"]
 
 
 async def test_an_answer_that_did_not_arrive_can_be_given_again() -> None:
@@ -198,7 +198,7 @@ async def test_what_is_out_of_sight_is_shown_first_and_not_let_run() -> None:
         chat.app.chat._transcript.action_to_start()
         await chat.press("y")
         assert chat.asked == []
-        assert chat.told == ["look at it first: it is in sight now"]
+        assert chat.told == ["look at it first: it is in view now"]
         assert "│ make -n test" in await chat.press("y")
         assert chat.asked == ["answer a1 step-1 once"]
 
@@ -261,7 +261,7 @@ async def test_what_cannot_be_allowed_for_always_says_so() -> None:
         await asking(chat, ev.ToolAsk("anything"))
         for key in ("a", "c"):
             await chat.press(key)
-            assert chat.told.pop() == "no rule can be kept for this: it can be allowed once"
+            assert chat.told.pop() == "no rule can be saved for this: it can only be allowed once"
         assert chat.asked == []
 
 
@@ -477,10 +477,10 @@ async def test_a_rule_for_a_file_says_that_anything_may_be_written_into_it() -> 
     ask = ev.ToolAsk("write_file a", "-x\n+y", "diff", "write_file(a)", "/code/x")
     async with opened(message("q1", "Look.")) as chat:
         text = await asking(chat, ask)
-        assert "A rule allows write_file(a): this file, whatever is written into it, in /code/x only." in text
+        assert "A rule allows write_file(a): this file, whatever is written to it, in /code/x only." in text
         text = await chat.press("a")
         assert "write_file(a)" in text
-        assert "this file, whatever is written into it, in /code/x only" in text
+        assert "this file, whatever is written to it, in /code/x only" in text
 
 
 @pytest.mark.parametrize(
@@ -494,7 +494,7 @@ async def test_a_wide_rule_that_a_backend_of_an_earlier_version_would_keep_is_sh
         await asking(chat, replace(ASK, pattern=pattern, folder=""))
         text = await chat.press("a")
         assert pattern in text
-        assert "every call that fits this pattern, in every folder" in text
+        assert "every call that matches this pattern, in every folder" in text
 
 
 async def test_the_rule_of_an_earlier_version_is_named_on_the_card() -> None:
@@ -538,7 +538,7 @@ async def test_what_was_not_seen_whole_is_shown_whole_and_read_to_its_end_first(
         await asking(chat, tall)
         text = await chat.press(key)
         assert isinstance(chat.app.screen, AskScreen)
-        assert "there is more to see: read it to the end, then answer" in text
+        assert "there is more: read to the end, then answer" in text
         await chat.press(key)
         assert isinstance(chat.app.screen, AskScreen)
         text = await chat.press("end", key)  # what lies between was not seen, and is shown

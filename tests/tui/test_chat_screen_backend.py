@@ -96,7 +96,7 @@ async def test_the_chat_is_written_as_the_server_keeps_it_where_the_file_is_json
         await seen.ask("What?")
         await seen.until("That.", "✓ ready")
         await seen.ask(f"/export {tmp_path}/out.json")
-        await seen.until("written to")
+        await seen.until("saved to")
         chat_id = seen.app.chat.state.conversation.id
         assert json.loads((tmp_path / "out.json").read_text()) == {
             "conversation": await seen.client.show_raw(chat_id),

@@ -81,7 +81,7 @@ async def test_after_a_stop_what_waits_is_asked_only_when_the_person_says_so() -
         text = await chat.send(ev.TurnEnded("a9", "", 1, interrupted="stop"), ev.RunFailed("Stopped"))
         assert questions(chat) == []
         assert "waits: Next? (1)" in text
-        assert "enter send what waits" in text
+        assert "enter send queued" in text
         await chat.press("enter")
         assert questions(chat) == ["Next?"]
 
@@ -105,7 +105,7 @@ async def test_what_waits_is_changed_put_in_order_and_dropped() -> None:
         for words_ in ("One?", "Two?", "Three?"):
             await chat.write(words_, "enter")
         text = await chat.press("tab", "u")
-        assert "Questions that wait" in text
+        assert "Queued questions" in text
         await chat.press("ctrl+down")  # One behind Two
         await chat.press("up", "e", "end", "exclamation_mark", "enter")  # Two is changed
         await chat.press("down", "down", "d", "escape")  # Three is dropped
@@ -136,7 +136,7 @@ async def test_a_question_that_was_asked_while_it_is_changed_says_so() -> None:
         screen = chat.app.screen
         assert isinstance(screen, ChatQueueScreen)
         screen._look()
-        assert "it was asked meanwhile" in await chat.text()
+        assert "already sent" in await chat.text()
 
 
 async def test_somebody_else_asked_first_so_the_question_waits() -> None:
@@ -190,7 +190,7 @@ async def test_nothing_is_asked_again_while_an_answer_comes() -> None:
         await chat.send(ev.MessageStored(message("q2", "x", parent_id="a1")), started("a2", "q2"))
         await chat.press("tab", "r", "e", "left_square_bracket")
         assert questions(chat) == []
-        assert chat.told[:2] == ["wait until the answer is done, or stop it"] * 2
+        assert chat.told[:2] == ["wait for the answer to finish, or stop it"] * 2
 
 
 async def test_asked_another_way_what_was_said_before_it_stays_on_screen() -> None:
@@ -214,7 +214,7 @@ async def test_versions_are_counted_and_stepped_through() -> None:
         text = await chat.send(loaded(message("q1", "First?"), other), LIVE)
         assert "version 3 of 3" in text
         await chat.press("right_square_bracket")
-        assert chat.told == ["there is no further version"]
+        assert chat.told == ["no more versions"]
 
 
 async def test_an_archived_chat_can_be_read_and_not_asked() -> None:
@@ -257,7 +257,7 @@ async def test_an_answer_that_broke_off_there_keeps_its_words_and_is_not_asked_a
         )
         text = await chat.text()
         assert "Half" in text
-        assert "┄ cut: the end never came" in text
+        assert "┄ cut: its end was never received" in text
         assert questions(chat) == ["Why?"]
 
 

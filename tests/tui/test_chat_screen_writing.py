@@ -113,9 +113,9 @@ def test_a_file_that_is_no_text_or_too_large_says_so(tmp_path: Path) -> None:
     binary.write_bytes(b"\0\1\2")
     large = tmp_path / "large.txt"
     large.write_text("x" * 101)
-    with pytest.raises(Unfit, match=r"x\.bin is no text"):
+    with pytest.raises(Unfit, match=r"x\.bin is not text"):
         read("x.bin", binary)
-    with pytest.raises(Unfit, match=r"large\.txt is too large: 101 B, and there is room for 100 B"):
+    with pytest.raises(Unfit, match=r"large\.txt is too large: 101 B, and only 100 B are left"):
         read("large.txt", large, room=100)
     with pytest.raises(Unfit, match="cannot be read: No such file"):
         read("gone", tmp_path / "gone")
@@ -125,7 +125,7 @@ async def test_a_file_that_cannot_go_along_keeps_the_question_here() -> None:
     _write("x.bin", b"\0\1")
     async with opened() as chat:
         text = await chat.write("see @x.bin", "enter")
-        assert "x.bin is no text" in text
+        assert "x.bin is not text" in text
         assert chat.link.questions == []
         assert composer_text(chat) == "see @x.bin"
 
@@ -156,7 +156,7 @@ async def test_several_files_dropped_at_once_are_all_attached_or_stay_words() ->
         assert "attaches a b.txt 16 B · Makefile 17 B" in text
         assert composer_text(chat) == ""
         text = await chat.paste(f"{here}/src/main.py {here}/x.bin")
-        assert "x.bin is no text" in text
+        assert "x.bin is not text" in text
         assert composer_text(chat).endswith("x.bin")
         assert [file.name for file in chat.app.chat._composer.attachments] == ["a b.txt", "Makefile"]
         await chat.paste(f" and {here}/Makefile or {here}/Makefile")
@@ -336,7 +336,7 @@ async def test_what_is_listed_lies_above_the_line_on_a_small_screen_too() -> Non
         ("/thinking maybe", [], "thinking is on, off or own"),
         ("/export x.md", [], "nothing to export yet"),
         ("/temperature 0.7", ["change {'temperature': 0.7}"], "temperature: 0.7"),
-        ("/temperature default", ["change {'temperature': None}"], "the model's own"),
+        ("/temperature default", ["change {'temperature': None}"], "default"),
         ("/temperature 3", [], "a number from 0 to 2"),
         ("/temperature nan", [], "a number from 0 to 2"),
         ("/system Be brief.", ["change {'system_prompt': 'Be brief.'}"], "is told: Be brief."),
@@ -345,9 +345,9 @@ async def test_what_is_listed_lies_above_the_line_on_a_small_screen_too() -> Non
         ("/tools ", ["tools"], "MCP server slow: it ended␛[2J"),
         ("/tools none", ["tools", "change {'enabled_tools': []}"], "tools: none"),
         ("/tools all", ["tools", "change {'enabled_tools': ['read_file', 'run_command']}"], "run_command"),
-        ("/tools rm", ["tools"], "there is no tool called rm"),
-        ("/nothing", [], "there is no /nothing"),
-        ("/stop", [], "no answer is under way"),
+        ("/tools rm", ["tools"], "no tool called rm"),
+        ("/nothing", [], "unknown command /nothing"),
+        ("/stop", [], "nothing to stop"),
     ],
 )
 async def test_a_command_does_what_it_says(command: str, asked: list[str], told: str) -> None:
@@ -364,7 +364,7 @@ async def test_the_tools_say_that_rules_of_an_earlier_version_are_suspended() ->
         old = ToolRule("1", "run_command", "run_command(make -n *)", scope="suspended")
         chat.link.calls.known_rules = old, replace(old, id="2", conversation_id="elsewhere")
         text = await chat.write("/tools ", "enter")
-        assert "suspended rules of an earlier version: 1, listed in the settings" in text
+        assert "suspended rules from an earlier version: 1, listed in the settings" in text
 
 
 async def test_enter_writes_a_command_that_needs_words_and_waits_for_them() -> None:
@@ -423,7 +423,7 @@ async def test_new_and_chats_open_another_one() -> None:
 async def test_the_chat_is_written_to_a_file_and_none_is_overwritten() -> None:
     async with opened(*said(1, "What?", "That.")) as chat:
         chat.link.calls.stored = said(1, "What?", "That.")
-        assert "written to out.md" in await chat.write("/export out.md", "enter")
+        assert "saved to out.md" in await chat.write("/export out.md", "enter")
         assert "That." in _read("out.md")
         assert "Makefile is there already" in await chat.write("/export Makefile", "enter")
         assert _read("Makefile") == "this is Makefile\n"
@@ -439,7 +439,7 @@ async def test_help_lists_the_commands() -> None:
     async with opened() as chat:
         text = await chat.write("/help", "enter")
         assert "/temperature" in text
-        assert "name the chat" in text
+        assert "rename the chat" in text
 
 
 # --- words from elsewhere --------------------------------------------------------------------------------

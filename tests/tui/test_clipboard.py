@@ -215,7 +215,7 @@ def test_the_longest_text_that_is_sent_arrives_whole() -> None:
 def test_what_was_done_is_said_in_one_line() -> None:
     assert notice(Copied(1, ("terminal",)), "message") == "copied 1 line"
     assert notice(Copied(12, ("tool",)), "selection") == "copied 12 lines"
-    assert notice(Copied(0, ()), "code") == "no code block in sight"
+    assert notice(Copied(0, ()), "code") == "no code block in view"
     assert notice(Copied(0, ()), "message") == "nothing to copy here"
 
 

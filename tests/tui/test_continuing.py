@@ -141,7 +141,7 @@ async def test_a_thought_that_was_cut_is_not_doubled_by_the_turn_that_begins_ane
         text = await screen.send(ev.TextAdded("2", "All."), ev.TurnEnded("2", "All.", 1, MIKA.id))
         assert text.count("All.") == 1
         assert [text.count(thought) for thought in ("Hm, let me", "Hm, let me see.")] == [2, 1]
-        assert text.count("┄ said again below") == 1
+        assert text.count("┄ retried below") == 1
         assert "┄ continued" not in text
 
 
@@ -187,7 +187,7 @@ async def test_a_turn_cut_by_a_pause_goes_on_with_the_room() -> None:
     async with opened() as screen:
         await screen.send(loaded(status="running", current_round=1), LIVE, start("1", MIKA))
         await screen.send(ev.TextAdded("1", "Half"), ev.TurnEnded("1", "Half", 1, MIKA.id, "pause"))
-        assert "it goes on when the room is resumed" in await screen.press("c")
+        assert "it continues when the room is resumed" in await screen.press("c")
         assert asked(screen) == []
 
 

@@ -60,7 +60,7 @@ async def test_only_what_is_different_is_sent_in_one_call(tmp_path: Path) -> Non
 async def test_nothing_is_sent_where_nothing_was_touched_however_strange_it_is(tmp_path: Path) -> None:
     strange = chat(1, title="\x1b[31mred", model="\x00m", workspace="/a\nb", enabled_tools=("gone",))
     async with fake_list(tmp_path, strange, size=SIZE) as seen:
-        assert "gone · is not there now" in await seen.press("e")
+        assert "gone · not available now" in await seen.press("e")
         await seen.press("ctrl+s")
         assert seen.client.asked == []
         assert isinstance(seen.app.screen, ConversationsScreen)
@@ -80,10 +80,10 @@ async def test_what_is_wrong_is_said_below_it_and_nothing_is_sent(tmp_path: Path
             line(seen, name).value = value
         text = await seen.press("ctrl+s")
         assert "a chat needs a title" in text
-        assert "a number from 0 to 2, or nothing" in text
+        assert "enter a number from 0 to 2, or leave it empty" in text
         assert "a folder by its whole path" in text
-        assert "a whole number, such as 50,000" in text
-        assert "an amount, such as 2.50" in text
+        assert "enter a whole number, such as 50,000" in text
+        assert "enter an amount, such as 2.50" in text
         assert seen.client.asked == []
         assert seen.app.screen.focused is line(seen, "name")
 
@@ -114,7 +114,7 @@ async def test_tools_are_chosen_one_by_one_or_all_at_once(
 ) -> None:
     async with fake_list(tmp_path, chat(1), size=SIZE) as seen:
         text = await seen.press("e")
-        assert "☑ read_file · only reads · Reads a file." in text  # what is sent by default
+        assert "☑ read_file · read-only · Reads a file." in text  # what is sent by default
         assert "☑ run_command · asks first · Runs a command." in text
         seen.app.screen.query_one("#tools", Choice).focus()
         text = await seen.press(*keys)
@@ -150,7 +150,7 @@ async def test_tools_and_providers_that_come_late_undo_nothing_that_was_typed_or
         line(seen, "model").value = "my-own"
         seen.app.screen.query_one("#tools", Choice).action_turn(1)
         await seen.press("ctrl+s")
-        assert "which tools there are is not known yet" in await seen.text()
+        assert "the list of tools has not been received yet" in await seen.text()
         assert seen.client.asked == []
         seen.client.held.set()
         text = await seen.until("‹ old ›")
@@ -201,7 +201,7 @@ async def test_the_form_fits_a_small_terminal_and_its_last_line_stays(tmp_path: 
     async with fake_list(tmp_path, chat(1), size=(50, 14), is_ascii=True) as seen:
         text = await seen.press("e")
         assert text.isascii()
-        assert "enter keep" in text
+        assert "enter save" in text
         seen.app.screen.query_one(ToolList).focus()
         text = await seen.text()
         assert "read_file" in text
@@ -217,7 +217,7 @@ async def test_settings_hold_in_a_real_backend_and_open_in_the_chat_too(tmp_path
             await seen.pilot.pause()
         await seen.until("First", "✓ ready")
         await seen.pilot.press("ctrl+o")
-        await seen.until("The chat", "change · asks first")
+        await seen.until("Chat settings", "change · asks first")
         form = seen.app.screen
         form.query_one("#workspace", Line).value = "/"
         form.query_one("#name", Line).value = "Second"

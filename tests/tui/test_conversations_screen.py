@@ -46,10 +46,10 @@ def _no_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"status": "running", "asks": True, "error": "old"}, "‖ needs approval"),
         ({"error": "API Error: no quota", "last_words": "So far"}, "✗ API Error: no quota"),
         ({"interrupted": "stop"}, "┄ stopped by you"),
-        ({"interrupted": "crash"}, "┄ cut when the backend died"),
+        ({"interrupted": "crash"}, "┄ cut when the backend crashed"),
         ({"interrupted": "gremlins"}, "┄ cut: gremlins"),
         ({"last_words": "Call it Ledger."}, '✓ "Call it Ledger."'),
-        ({}, "◌ nothing asked yet"),
+        ({}, "◌ no messages yet"),
         ({"archived": True, "error": "x"}, "✗ archived"),
     ],
 )
@@ -101,7 +101,7 @@ async def test_the_list_is_live_from_the_question_to_the_last_word(tmp_path: Pat
     model = speaks(["I will.", call("change", {"text": "x"})], ["Call it ", "Ledger."])
     async with real_list(tmp_path, model, writer()) as seen:
         chat_id = await seen.made("Name it", enabled_tools=["change"])
-        await seen.until("Name it", "nothing asked yet")
+        await seen.until("Name it", "no messages yet")
         with seen.backend.engine.asks.attend(chat_id):
             asked = seen.pilot.app.run_worker(seen.answered(chat_id, "Which name?"))
             rows = (await seen.until("‖ Name it", "needs approval")).splitlines()
@@ -133,13 +133,13 @@ async def test_a_chat_that_is_begun_is_listed_once_it_was_asked_something(tmp_pa
         await seen.pilot.press("n")
         while not isinstance(seen.app.screen, ChatScreen):
             await seen.pilot.pause()
-        await seen.until("a new chat", "Ask something")
+        await seen.until("untitled chat", "Ask something")
         while not isinstance(seen.app.screen, ConversationsScreen):
             await seen.pilot.press("escape")
         await seen.until("1 in all")
         assert seen.cursor == "First"
         await seen.pilot.press("n")
-        await seen.until("a new chat", "Ask something")
+        await seen.until("untitled chat", "Ask something")
         await seen.pilot.press(*"Why?", "enter")
         await seen.until("Yes.", "✓ ready")
         while not isinstance(seen.app.screen, ConversationsScreen):
@@ -165,11 +165,11 @@ async def test_a_title_is_changed_and_a_chat_is_put_away_and_found_again(tmp_pat
         await seen.pilot.press("R", *["backspace"] * 5, *"Plan", "enter")
         await seen.until("◌ Plan")
         await seen.pilot.press("a")
-        await seen.until("No chats here yet. n begins one.")
+        await seen.until("No chats yet. Press n to start one.")
         await seen.pilot.press("A")
         await seen.until("with archived chats", "Plan", "archived")
         await seen.pilot.press("a")
-        await seen.until("nothing asked yet")
+        await seen.until("no messages yet")
 
 
 # --- over a server in memory -----------------------------------------------------------------------------
@@ -178,7 +178,7 @@ async def test_a_title_is_changed_and_a_chat_is_put_away_and_found_again(tmp_pat
 async def test_a_deletion_is_taken_back_and_the_server_never_heard_of_it(tmp_path: Path) -> None:
     async with fake_list(tmp_path, chat(1), chat(2)) as seen:
         assert "deleted – u undoes" in await seen.press("d")
-        assert "it is deleted – u takes that back" in await seen.press("enter")
+        assert "Deleted. Press u to undo" in await seen.press("enter")
         assert "deleted – u undoes" not in await seen.press("u")
         assert seen.client.asked == []
 

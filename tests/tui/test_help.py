@@ -28,7 +28,7 @@ async def test_every_action_of_the_room_is_there_with_all_its_keys(tmp_path: Pat
         there = [entry for entry in catalogue() if entry.scope in ("app", "room", "pane", "find")]
         unnumbered = [entry for entry in there if not entry.id.startswith(NUMBERED)]
         assert [entry.id for entry in unnumbered if entry.description not in words] == []
-        assert "1 … 9, 0 Go to the agent of that number" in words
+        assert "1 … 9, 0 Go to the agent with that number" in words
         assert [title for title in ("Room", "Panes", "Reading", "Program") if title not in text] == []
 
 

@@ -208,10 +208,10 @@ def look_at_the_list(view: Terminal) -> None:
     view.send("c")
     view.wait_for("[red]rooms[/]")
     view.send("R")
-    view.wait_for("The name of the room")
-    back(view, "The name of the room")
+    view.wait_for("Rename room")
+    back(view, "Rename room")
     view.send("n")
-    view.wait_for("A new room")
+    view.wait_for("New room")
     view.send("why?")
     view.wait_for("why?")
     view.send("\x07")  # ctrl+g: refused
@@ -231,9 +231,9 @@ def look_at_the_list(view: Terminal) -> None:
     view.wait_for("[red]model[/]")
     back(view, "[red]model[/]")
     view.send("\x1b")
-    view.wait_for("Give up what you wrote here?")
+    view.wait_for("Discard changes?")
     view.send("y")
-    view.wait_for(lambda text: "A new room" not in text)
+    view.wait_for(lambda text: "New room" not in text)
 
 
 def look_at_the_room(view: Terminal) -> None:
@@ -260,10 +260,10 @@ def look_at_the_room(view: Terminal) -> None:
     view.wait_for("in the order they speak")
     go_to(view, "1  ██ [red]Ada[/]", tabs=8)
     view.send("\r")
-    view.wait_for("An agent")
-    go_to(view, "what it is told", tabs=1)
+    view.wait_for("Agent")
+    go_to(view, "system prompt", tabs=1)
     view.press_until("\x1b[5~", "[red]prompt[/]")  # up to the beginning of it
-    back(view, "An agent")
+    back(view, "Agent")
     back(view, "in the order they speak")
 
 

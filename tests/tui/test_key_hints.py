@@ -46,7 +46,7 @@ async def test_a_form_names_the_keys_in_force_and_leaves_out_what_has_none(tmp_p
         await seen.press("e")
         assert isinstance(seen.app.screen, SettingsScreen)
         assert foot(seen) == (
-            "enter keep · tab next · on an agent: enter change · ctrl+a add · d remove · f9 back · f10 help"
+            "enter save · tab next · on an agent: enter edit · ctrl+a add · d remove · f9 back · f10 help"
         )
         await seen.press("x", "f9")
         assert isinstance(seen.app.screen, QuestionScreen)
@@ -82,7 +82,7 @@ async def test_the_question_before_leaving_and_the_themes_name_the_keys_in_force
     async with opened_app(tmp_path, keys=REMAPPED) as seen:
         await seen.press("ctrl+t")
         assert isinstance(seen.app.screen, ThemeScreen)
-        assert foot(seen) == "ctrl+y ↓ look · enter keep · f7 back"
+        assert foot(seen) == "ctrl+y ↓ preview · enter save · f7 back"
         await seen.press("f7")
         seen.app.push_screen(QuitScreen())
         text = await seen.text()
@@ -118,7 +118,7 @@ async def test_the_help_opens_above_a_form_and_the_same_key_closes_it(tmp_path: 
         text = await seen.press(key)
         assert isinstance(seen.app.screen, HelpScreen)
         assert "Add an agent" in text
-        assert "The next choice" in text
+        assert "Next choice" in text
         assert "?, f1" in text
         await seen.press(key)
         assert seen.app.screen is form
@@ -142,7 +142,7 @@ async def test_what_acts_on_a_field_says_so_where_another_has_the_focus(tmp_path
             there = offers(seen.app.screen, seen.app.places.keymap)
             return next(offer.reason for offer in there if "form.next" in offer.ids)
 
-        assert reason() == "in a field of that kind"
+        assert reason() == "not in this field"
         seen.app.screen.query_one(Choice).focus()
         await seen.text()
         assert reason() == ""
@@ -165,18 +165,18 @@ def test_a_provider_that_is_set_up_above_a_form_is_offered_in_it_and_what_was_wr
         view.send("\x1b")
         view.wait_for("enter open")
         view.send("n")
-        view.wait_for("A new room")
+        view.wait_for("New room")
         view.send("half a task")
         view.wait_for("half a task")
         view.send(F4)
-        view.wait_for("Set up a provider of models")
+        view.wait_for("Connect a model")
         view.send(F4)  # it is there already
         view.send("\x1b[C")  # the next kind, Ollama, needs no key
         view.wait_for("http://127.0.0.1:11434")
         view.send(F2)
         view.wait_for("not tested")
         view.wait_for("half a task")
-        view.wait_for("the default one, ollama")
+        view.wait_for("default (ollama)")
 
 
 def test_the_set_up_takes_the_place_of_the_help_that_names_it(tmp_path: Path) -> None:
@@ -185,6 +185,6 @@ def test_the_set_up_takes_the_place_of_the_help_that_names_it(tmp_path: Path) ->
         view.send("?")
         view.wait_for("type to find a key")
         view.send(F4)
-        view.wait_for("Set up a provider of models")
+        view.wait_for("Connect a model")
         view.send("\x1b")
         view.wait_for(lambda text: "Set up a provider" not in text and "type to find a key" not in text)

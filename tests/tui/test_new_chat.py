@@ -40,7 +40,7 @@ async def stored(seen: Real) -> list[dict[str, Any]]:
 async def begin(seen: Real) -> None:
     """Open a new chat from the list."""
     await seen.pilot.press("n")
-    await seen.until("a new chat", "Ask something")
+    await seen.until("untitled chat", "Ask something")
 
 
 async def submit(seen: Real, words: str) -> None:
@@ -61,7 +61,7 @@ async def test_new_opens_another_chat_and_stores_nothing(tmp_path: Path) -> None
             await submit(seen, "/new")
             while seen.app.screen is before:
                 await seen.look()
-            assert "/new" not in await seen.until("a new chat", "Ask something")
+            assert "/new" not in await seen.until("untitled chat", "Ask something")
         assert [chat["title"] for chat in await stored(seen)] == ["First"]
         await submit(seen, "Why?")
         await seen.until("Yes.", "✓ ready")

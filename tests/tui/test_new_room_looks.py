@@ -185,13 +185,13 @@ async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Pat
 
 BAD = (
     ("task", "", "a room needs a task"),
-    ("max_rounds", "0", "a whole number from 1 to 1,000"),
-    ("max_rounds", "many", "a whole number from 1 to 1,000"),
-    ("max_rounds", "", "a whole number from 1 to 1,000"),
-    ("max_tokens", "-5", "a whole number, such as 50,000"),
-    ("max_tokens", "1e6", "a whole number, such as 50,000"),
-    ("max_cost", "cheap", "an amount, such as 2.50"),
-    ("max_cost", "nan", "an amount, such as 2.50"),
+    ("max_rounds", "0", "enter a whole number from 1 to 1,000"),
+    ("max_rounds", "many", "enter a whole number from 1 to 1,000"),
+    ("max_rounds", "", "enter a whole number from 1 to 1,000"),
+    ("max_tokens", "-5", "enter a whole number, such as 50,000"),
+    ("max_tokens", "1e6", "enter a whole number, such as 50,000"),
+    ("max_cost", "cheap", "enter an amount, such as 2.50"),
+    ("max_cost", "nan", "enter an amount, such as 2.50"),
     ("workspace", "work", "a folder by its whole path"),
 )
 
@@ -346,7 +346,7 @@ async def test_esc_asks_only_where_something_was_written_or_chosen(tmp_path: Pat
         for field, key in (("task", "x"), ("own_prompt", "x"), ("agents", "space")):
             await page.press("n")
             await page.go_to(field)
-            assert "Give up what you wrote here?" in await page.press(key, "escape")
+            assert "Discard changes?" in await page.press(key, "escape")
             await page.press("n")
             assert page.form.is_changed
             await page.press("escape", "y")

@@ -87,7 +87,7 @@ async def test_an_entry_says_its_keys_or_that_it_has_none(tmp_path: Path) -> Non
     async with opened_app(tmp_path, keys={"room.pause": "f5", "app.suspend": ""}) as seen:
         said = entries(seen)
         assert said["Pause or resume the room"] == "f5, ctrl+s"
-        assert said["The keys of the screen"] == "?, f1"
+        assert said["Show the keys"] == "?, f1"
         assert said["Suspend to the shell"] == "no key"
         assert said["Continue what was cut off"] == "c – nothing was cut off here"
 

@@ -125,10 +125,10 @@ async def test_a_turn_that_is_said_again_is_dim_in_pane_and_timeline() -> None:
         again = ev.TurnStarted("2", "r", "assistant", "Mika", "", 1, "a", supersedes="1")
         await screen.send(again, ev.TextAdded("2", "Second one"))
         assert style_of(screen, " try").color != plain.color == style_of(screen, "Second one").color
-        assert style_of(screen, " try").color == style_of(screen, "said again below").color
+        assert style_of(screen, " try").color == style_of(screen, "retried below").color
         text = await screen.press("t")
-        assert text.index("First try") < text.index("said again below") < text.index("Second one")
-        assert style_of(screen, " try").color == style_of(screen, "said again below").color
+        assert text.index("First try") < text.index("retried below") < text.index("Second one")
+        assert style_of(screen, " try").color == style_of(screen, "retried below").color
         assert style_of(screen, "Second one").color == plain.color
 
 

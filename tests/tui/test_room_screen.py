@@ -115,7 +115,7 @@ async def test_a_server_that_shows_only_runs_is_run_by_p_and_continued_by_c() ->
     async with opened() as screen:
         text = await screen.send(
             ev.RoomLoaded(ev.RoomInfo("r"), ()),
-            ev.LinkChanged("ended", "this server shows a room only while it runs it"),
+            ev.LinkChanged("ended", "this server shows a room only while it is running"),
         )
         assert "only while it runs it" in text
         await screen.press("p")

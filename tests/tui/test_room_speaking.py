@@ -83,7 +83,7 @@ async def test_a_name_with_nothing_behind_it_is_not_sent_and_says_so() -> None:
     async with opened() as screen:
         await screen.send(running(), LIVE)
         text = await screen.press("i", *"@Mika ", "enter")
-        assert "say something behind the name" in text
+        assert "write a message after the name" in text
         assert said(screen) == []
 
 

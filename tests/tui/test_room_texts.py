@@ -42,7 +42,7 @@ def room(link: ev.LinkChanged = LIVE, **fields: Any) -> ConversationState:
         (
             room(status="paused", interrupted="crash"),
             texts.Asked(),
-            "‖ paused – the backend died, nothing was lost",
+            "‖ paused – the backend crashed, nothing was lost",
         ),
         (room(status="paused", interrupted="unwatched"), texts.Asked(), "‖ paused – nobody was watching"),
         (room(status="paused", interrupted="lunch"), texts.Asked(), "‖ paused – lunch"),
@@ -92,7 +92,7 @@ def test_the_hints_name_what_can_be_done_with_the_agent() -> None:
     can = texts.Shown(panes=3, can=frozenset({"say", "stop", "skip", "retry"}))
     assert [hint.key for hint in texts.hints(running, can)][:5] == ["p", "i", "s", "x", "r"]
     skipped = replace(can, can=frozenset({"skip"}), is_skipped=True)
-    assert [(hint.key, hint.text) for hint in texts.hints(running, skipped)][1] == ("x", "skip not")
+    assert [(hint.key, hint.text) for hint in texts.hints(running, skipped)][1] == ("x", "don't skip")
     in_timeline = [hint.key for hint in texts.hints(running, replace(can, is_timeline=True))]
     assert {"s", "x", "r"}.isdisjoint(in_timeline)
     assert "i" in in_timeline
@@ -208,8 +208,8 @@ def test_a_waiting_agent_says_for_whom() -> None:
     state.apply(ev.TextAdded("1", "Hello"))
     assert texts.doing(mika, state, 41, 0) == "● 41 tok/s"
     state.apply(ev.TurnEnded("1", "Hello", 1, "", "crash"))
-    assert texts.doing(mika, state, 0, 0) == "‖ cut when the backend died"
-    assert texts.ending(mika.turns[0]) == "┄ cut when the backend died"
+    assert texts.doing(mika, state, 0, 0) == "‖ cut when the backend crashed"
+    assert texts.ending(mika.turns[0]) == "┄ cut when the backend crashed"
 
 
 def test_an_agent_whose_provider_limits_the_rate_counts_down_honestly() -> None:

@@ -220,12 +220,12 @@ async def test_a_suspended_rule_is_confirmed_or_dropped_in_the_settings_once_it_
         calls = screen.link.calls
         calls.known_rules = OLD_RULES
         text = await screen.press("e")
-        assert "suspended rules of an earlier version" in text
+        assert "suspended rules from an earlier version" in text
         assert "run_command(make␣×4-n *)" in text
         assert "elsewhere" not in text
         assert "in force" not in text
         screen.app.screen.query_one("SuspendedRules OptionList", OptionList).focus()
-        assert "c let it hold again · x drop it" in await screen.text()
+        assert "c reactivate · x delete" in await screen.text()
         await screen.press("enter")
         text = await screen.press("c")
         assert "fits this run without asking, in all chats and rooms and every folder?" in text
@@ -304,7 +304,7 @@ async def test_the_keys_on_the_card_work_at_once(key: str, sent: str) -> None:
         assert "y once · c this conversation · a always… · n no, because… · d show all" in bar
         text = await screen.press(key)
         if key == "a":
-            assert "this very call, in /code/x only" in text
+            assert "exactly this call, in /code/x only" in text
             assert answers(screen) == []
             time.now += 1.0
             await screen.press("enter")
@@ -323,7 +323,7 @@ async def test_what_an_mcp_server_asks_is_filled_in_above_the_room() -> None:
         text = await screen.text()
         assert "Mika · run_command needs your input" in text
         assert "The MCP server shop asks you for a value" in text
-        assert "What you fill in is sent to shop." in await screen.press("y")
+        assert "Your answers are sent to shop." in await screen.press("y")
         time.now += 1.0
         assert "✗ a value is needed" in await screen.press("ctrl+s")
         await screen.press("7", "ctrl+s")

@@ -30,7 +30,7 @@ async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> N
         offer = screen.query_one(SetupOffer)
         while not offer.display:
             await seen.pilot.pause()
-        assert "Only the demo speaks; f4 sets up a real model." in await seen.text()
+        assert "Demo mode. Press f4 to connect a model" in await seen.text()
         seen.client.known_providers.append(ProviderInfo("local", "local", "openai", "big"))
         await seen.pilot.press("question_mark", "escape")  # what stood above the list may have changed it
         while offer.display:
@@ -47,7 +47,7 @@ async def test_nothing_is_said_of_what_there_is_before_the_server_has_told_it(tm
         assert "in all" not in text
         link.calls.news.put_nowait(RoomChanges((), (), "c0", True))
         text = await seen.text()
-        assert "No rooms here yet." in text
+        assert "No rooms yet." in text
         assert "0 running · 0 in all" in text
 
 
@@ -82,7 +82,7 @@ async def test_our_own_backend_that_died_is_opened_again_at_once_and_that_is_sai
         while seen.client.lost:
             await seen.pilot.pause()
         seen.client.tell(room(1))
-        while "the backend was restarted, nothing was lost" not in await seen.text():
+        while "the backend restarted – nothing was lost" not in await seen.text():
             await seen.pilot.pause()
 
 

@@ -69,7 +69,7 @@ async def test_the_form_of_a_room_has_them_all(tmp_path: Path) -> None:
 async def test_the_form_of_a_chat_has_them_all(tmp_path: Path) -> None:
     async with fake_list(tmp_path, chat(1), size=(100, 60)) as seen:
         rows = (await seen.press("e")).splitlines()
-        assert sum("The chat" in row for row in rows) == 1  # the dialog's title; the field has its own label
+        assert sum("Chat settings" in row for row in rows) == 1  # the title; the field has its own label
         assert any(" title " in row and "Chat 1" in row for row in rows)
         put = fill(form_of(seen.app.screen), ConversationInfo, tmp_path)
         await seen.press("ctrl+s")

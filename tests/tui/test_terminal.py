@@ -90,7 +90,7 @@ def test_a_killed_backend_is_started_again_and_the_room_goes_on_with_the_cut_tur
         view.wait_for(lambda text: text.count("tok/s") == 3)
         os.kill(backend_pid(new_home), signal.SIGKILL)
         view.wait_for("the backend died, nothing was lost")
-        view.wait_for("cut when the backend died")
+        view.wait_for("cut when the backend crashed")
         view.send("p")
         view.wait_for("● live")
         view.wait_for(lambda _: len(said_in(new_home)) == 6)  # whatever still stands on the screen
@@ -117,7 +117,7 @@ def test_leaving_while_agents_speak_asks_and_can_keep_the_room_running(home: Hom
     with screen(home, "rooms") as view:
         view.wait_for("● live")
         view.send("q")
-        view.wait_for("Agents are still speaking.")
+        view.wait_for("Agents are still running.")
         view.send("k")
         assert view.wait_for_end() == 0
     room = home.answer("rooms", "list", "--output", "json")["rooms"][0]
@@ -265,7 +265,7 @@ def test_an_editor_that_is_not_there_or_fails_says_so_and_one_that_writes_gives_
         editor.write_text("#!/bin/sh\nexit 3\n")
         editor.chmod(0o700)
         view.send("\x05")
-        view.wait_for("editor could not be used: it ended with code 3")
+        view.wait_for("editor could not be used: it exited with code 3")
         view.wait_for("› my own words")
         editor.write_text('#!/bin/sh\necho "and more" >> "$1"\n')
         view.send("\x05")

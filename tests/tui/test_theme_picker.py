@@ -97,7 +97,7 @@ async def test_typing_filters_and_the_first_that_fits_is_shown(config: Path) -> 
         assert [row.split()[0] for row in rows(app)] == ["contrast-dark", "contrast-light"]
         assert app.theme == "contrast-dark"
         await press(pilot, "z")
-        assert "No theme has that in its name." in rows_of(app)
+        assert "No themes match." in rows_of(app)
         await press(pilot, "enter")
         assert isinstance(app.screen, ThemeScreen)
 
@@ -107,7 +107,7 @@ async def test_where_the_file_cannot_be_written_the_theme_holds_and_one_line_say
     async with picking(tmp_path / "config.toml") as (app, pilot):
         await press(pilot, "down", "enter")
         assert app.theme == "light"
-        assert any("until you leave" in notification.message for notification in app._notifications)
+        assert any("until you quit" in notification.message for notification in app._notifications)
 
 
 async def test_a_theme_that_cannot_be_read_says_why_and_cannot_be_kept(config: Path) -> None:
@@ -137,4 +137,4 @@ async def test_in_a_small_terminal_the_hint_and_the_chosen_theme_are_in_sight(co
         for _ in range(len(SHIPPED)):
             await press(pilot, "down")
         assert "terminal" in rows_of(app)
-        assert "enter keep" in rows_of(app)
+        assert "enter save" in rows_of(app)

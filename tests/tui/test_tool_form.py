@@ -67,7 +67,7 @@ async def test_a_form_is_filled_in_checked_and_sent() -> None:
         text = await chat.press("y")
         assert isinstance(chat.app.screen, ToolFormScreen)
         assert "The MCP server everything asks you for 6 values" in text
-        assert "What you fill in is sent to everything." in text
+        assert "Your answers are sent to everything." in text
         assert "Tell me about you.␛[2J<U+202E>" in text
         assert "As in your passport · 2 to 9 characters · needed" in text
         assert "password" not in text
@@ -132,7 +132,7 @@ async def test_back_decides_nothing_and_asks_before_it_drops_what_was_written() 
         await chat.press("y", "escape")
         assert not isinstance(chat.app.screen, ToolFormScreen)
         await chat.press("y", "x")
-        assert "Give up what you wrote here?" in await chat.press("escape")
+        assert "Discard changes?" in await chat.press("escape")
         await chat.press("n")
         assert isinstance(chat.app.screen, ToolFormScreen)
         assert chat.asked == []
@@ -157,7 +157,7 @@ async def test_another_terminal_was_first() -> None:
         await chat.press("y", "x")
         await chat.send(status("running"))
         assert not isinstance(chat.app.screen, ToolFormScreen)
-        assert chat.told == ["answered already, here or in another terminal"]
+        assert chat.told == ["already answered, here or in another terminal"]
         assert chat.asked == []
 
 

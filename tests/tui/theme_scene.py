@@ -58,7 +58,7 @@ class Dialog(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Static("Agents are still speaking.", classes="title")
+            yield Static("Agents are still running.", classes="title")
             yield Static("p  pause the room and quit")
             yield Static("esc  stay", classes="hint")
 

@@ -167,6 +167,7 @@ class ChatCommands:
             now = shown(SETTINGS["thinking_enabled"], self._info.thinking_enabled)
             self._tell(f"command.thinking.{now}")
             return
+        word = "own" if word == DEFAULT else word
         if word not in FLAGS:
             self._tell("command.thinking.wrong")
             return
@@ -188,7 +189,7 @@ class ChatCommands:
 
     def _set_title(self, title: str) -> None:
         if not title:
-            self._tell("command.needs", name="title", what=say("command.title"))
+            self._tell("command.needs", name="title", what="TITLE")
             return
         self._change("", {"title": inert_line(title, MAX_WORDS)})
 
@@ -268,7 +269,7 @@ class ChatCommands:
 
 
 def _told(prompt: str) -> str:
-    """Say what the model is told first."""
+    """Say what the system prompt is."""
     if not prompt:
         return say("command.system.none")
     return say("command.system.now", words=inert_line(prompt, MAX_WORDS))

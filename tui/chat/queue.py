@@ -16,10 +16,10 @@ class ChatQueueScreen(WaitingScreen):
     """Changes the queue of ``composer``; answers that end meanwhile take questions out of it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "edit", "Change the question", id="chat_queue.edit"),
-        Binding("ctrl+up,K", "move(-1)", "Ask it earlier", id="chat_queue.up"),
-        Binding("ctrl+down,J", "move(1)", "Ask it later", id="chat_queue.down"),
-        Binding("d,delete", "drop", "Do not ask it", id="chat_queue.drop"),
+        Binding("e", "edit", "Edit question", id="chat_queue.edit"),
+        Binding("ctrl+up,K", "move(-1)", "Move up", id="chat_queue.up"),
+        Binding("ctrl+down,J", "move(1)", "Move down", id="chat_queue.down"),
+        Binding("d,delete", "drop", "Discard question", id="chat_queue.drop"),
         Binding("escape", "back", "Back", id="chat_queue.back", priority=True),
     ]
     WORDS = "chat.queue"

@@ -43,28 +43,28 @@ class ChatScreen(LiveScreen):
     AUTO_FOCUS = "#chat-line"
     BINDINGS: ClassVar[list[BindingType]] = [
         # Textual's own binding of tab would come first.
-        Binding("tab", "step_on(1)", "Complete, or the next part", id="chat.next", priority=True),
-        Binding("shift+tab", "step_on(-1)", "The part before", id="chat.previous", priority=True),
+        Binding("tab", "step_on(1)", "Complete, or next part", id="chat.next", priority=True),
+        Binding("shift+tab", "step_on(-1)", "Previous part", id="chat.previous", priority=True),
         Binding("space,enter", "fold", "Fold or unfold a step", id="chat.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="chat.fold_all"),
         Binding("t", "fold_all('thinking')", "Fold or unfold all thoughts", id="chat.fold_thoughts"),
-        Binding("escape", "back", "Stop the answer; back", id="chat.back"),
-        Binding("ctrl+e", "editor", "Write in your editor", id="chat.editor", priority=True),
-        Binding("ctrl+o", "settings", "Change the chat: title, model, tools", id="chat.settings"),
+        Binding("escape", "back", "Stop the answer, or go back", id="chat.back"),
+        Binding("ctrl+e", "editor", "Open in your editor", id="chat.editor", priority=True),
+        Binding("ctrl+o", "settings", "Chat settings: title, model, tools", id="chat.settings"),
         Binding("ctrl+l", "models", "Choose the model", id="chat.models", priority=True),
-        Binding("ctrl+r", "history", "Search what you asked", id="chat.history", priority=True),
+        Binding("ctrl+r", "history", "Search earlier questions", id="chat.history", priority=True),
         Binding("i", "compose", "Write a question", id="chat.say"),
-        Binding("e", "edit", "Ask the question another way", id="chat.edit"),
+        Binding("e", "edit", "Edit & resend the question", id="chat.edit"),
         Binding("r", "again", "Retry the answer", id="chat.again"),
         Binding("f7", "again", "Retry the answer", id="chat.again.anywhere", priority=True),
         Binding("c", "go_on", "Continue the answer that was cut off", id="chat.continue"),
         Binding(
             "f8", "go_on", "Continue the answer that was cut off", id="chat.continue.anywhere", priority=True
         ),
-        Binding("left_square_bracket", "version(-1)", "The version before", id="chat.version.previous"),
-        Binding("right_square_bracket", "version(1)", "The next version", id="chat.version.next"),
-        Binding("o", "open_step", "See all of a step", id="chat.open_step"),
-        Binding("u", "queue", "Questions that wait", id="chat.queue"),
+        Binding("left_square_bracket", "version(-1)", "Previous version", id="chat.version.previous"),
+        Binding("right_square_bracket", "version(1)", "Next version", id="chat.version.next"),
+        Binding("o", "open_step", "Show all of a step", id="chat.open_step"),
+        Binding("u", "queue", "Queued questions", id="chat.queue"),
         GO_TO_BINDING,
     ]
 

@@ -54,8 +54,8 @@ class AgentFormScreen(ModelForm[AgentDraft | None]):
     CSS_PATH = "../screens/room_dialogs.tcss"
     AUTO_FOCUS = "Line"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", "Keep it", id="agent_form.save", priority=True),
-        Binding("escape", "back", "Back, nothing changed", id="agent_form.back", priority=True),
+        Binding("ctrl+s", "save", "Save", id="agent_form.save", priority=True),
+        Binding("escape", "back", "Back without saving", id="agent_form.back", priority=True),
     ]
 
     def __init__(self, agent: AgentDraft, link: RoomLink, *, ascii_only: bool = False) -> None:

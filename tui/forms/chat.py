@@ -36,8 +36,8 @@ class ConversationForm(ModelForm[None]):
     CSS_PATH = ["../screens/room_dialogs.tcss", "../lists/conversations.tcss"]  # noqa: RUF012 - as Textual wants it
     AUTO_FOCUS = "Line"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", "Keep it", id="chat_form.save", priority=True),
-        Binding("escape", "back", "Back, nothing changed", id="chat_form.back", priority=True),
+        Binding("ctrl+s", "save", "Save", id="chat_form.save", priority=True),
+        Binding("escape", "back", "Back without saving", id="chat_form.back", priority=True),
     ]
 
     def __init__(

@@ -109,8 +109,8 @@ class Choice(Static, can_focus=True):
     """One of a few: the arrows or the space bar go to the next."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,right", "turn(1)", "The next choice", id="form.next", show=False),
-        Binding("left", "turn(-1)", "The choice before", id="form.previous", show=False),
+        Binding("space,right", "turn(1)", "Next choice", id="form.next", show=False),
+        Binding("left", "turn(-1)", "Previous choice", id="form.previous", show=False),
         Binding("enter", "screen.save", show=False),
     ]
 
@@ -169,7 +169,7 @@ class Marking(OptionList):
     """A list in which space or enter marks something, or takes its mark away."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "select", "Mark it, or take its mark away", id="form.mark", show=False)
+        Binding("space", "select", "Mark or unmark", id="form.mark", show=False)
     ]
 
 

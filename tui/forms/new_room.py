@@ -59,8 +59,8 @@ class NewRoomScreen(ModelForm[Made | None]):
     AUTO_FOCUS = "#task"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+n", "create(False)", "Create the room", id="new.create", priority=True),
-        Binding("ctrl+g", "create(True)", "Create the room and start it", id="new.start", priority=True),
-        Binding("escape", "back", "Back, without a room", id="new.back", priority=True),
+        Binding("ctrl+g", "create(True)", "Create and start the room", id="new.start", priority=True),
+        Binding("escape", "back", "Back without creating a room", id="new.back", priority=True),
     ]
 
     def __init__(self, link: RoomLink, *, ascii_only: bool) -> None:

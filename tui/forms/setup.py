@@ -57,11 +57,11 @@ class SetupScreen(Form[str]):
 
     CSS_PATH = ["../screens/dialog.tcss", "../screens/room_dialogs.tcss", "setup.tcss"]  # noqa: RUF012 - as Textual wants it
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "Back, nothing is saved", id="setup.back"),
+        Binding("escape", "back", "Back without saving", id="setup.back"),
         Binding("f2", "save_untested", "Save without a test", id="setup.save_untested"),
         Binding("f8", "remove", "Remove the provider", id="setup.remove"),
         Binding("down", "move(1)", "Next model", show=False, id="setup.next"),
-        Binding("up", "move(-1)", "Model before", show=False, id="setup.previous"),
+        Binding("up", "move(-1)", "Previous model", show=False, id="setup.previous"),
     ]
 
     def __init__(

@@ -38,8 +38,8 @@ class SuspendedRules(Widget):
 
     DEFAULT_CSS = "SuspendedRules { height: auto; width: 1fr; display: none; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "decide('confirm')", "Let the suspended rule hold again", id="rule.confirm", show=False),
-        Binding("x", "decide('drop')", "Drop the suspended rule", id="rule.drop", show=False),
+        Binding("c", "decide('confirm')", "Reactivate the suspended rule", id="rule.confirm", show=False),
+        Binding("x", "decide('drop')", "Delete the suspended rule", id="rule.drop", show=False),
     ]
 
     def __init__(self, link: Link[Any], place: str, *, ascii_only: bool) -> None:

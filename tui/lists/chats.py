@@ -37,9 +37,9 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
     OF_ONE = ListScreen.OF_ONE | {"settings"}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open the chat", id="chats.open"),
-        Binding("n", "new", "Begin a chat", id="chats.new"),
-        Binding("s", "search", "Search in all rooms and chats", id="chats.search"),
-        Binding("e,ctrl+o", "settings", "Settings of the chat", id="chats.settings"),
+        Binding("n", "new", "New chat", id="chats.new"),
+        Binding("s", "search", "Search all rooms and chats", id="chats.search"),
+        Binding("e,ctrl+o", "settings", "Chat settings", id="chats.settings"),
         *keys_of("chat", "Give the chat another title"),
     ]
     acts: ConversationActs

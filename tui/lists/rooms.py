@@ -34,11 +34,11 @@ class RoomsScreen(ListScreen[RoomInfo]):
     OF_ONE = ListScreen.OF_ONE | {"pause", "duplicate"}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open the room", id="rooms.open"),
-        Binding("n", "new", "Make a room", id="rooms.new"),
-        Binding("s", "search", "Search in all rooms and chats", id="rooms.search"),
-        Binding("p", "pause", "Pause or resume the room of this row", id="rooms.pause"),
-        Binding("P", "pause_all", "Pause all rooms, or resume them", id="rooms.pause_all"),
-        Binding("c", "duplicate", "Make a room like this one", id="rooms.duplicate"),
+        Binding("n", "new", "New room", id="rooms.new"),
+        Binding("s", "search", "Search all rooms and chats", id="rooms.search"),
+        Binding("p", "pause", "Pause or resume the selected room", id="rooms.pause"),
+        Binding("P", "pause_all", "Pause or resume all rooms", id="rooms.pause_all"),
+        Binding("c", "duplicate", "Duplicate the room", id="rooms.duplicate"),
         *keys_of("room", "Rename the room"),
     ]
     acts: RoomActs

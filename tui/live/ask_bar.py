@@ -52,11 +52,11 @@ class AskBar(StatusLine, can_focus=True):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer('once')", "Let the tool run once", id="ask.once"),
-        Binding("c", "answer('conversation')", "Let it run in this conversation", id="ask.conversation"),
-        Binding("a", "answer('always')", "Let it run always", id="ask.always"),
-        Binding("n", "answer('deny')", "Do not let it run", id="ask.deny"),
-        Binding("d", "whole", "See all that it would do", id="ask.whole"),
+        Binding("y", "answer('once')", "Allow once", id="ask.once"),
+        Binding("c", "answer('conversation')", "Allow in this conversation", id="ask.conversation"),
+        Binding("a", "answer('always')", "Always allow", id="ask.always"),
+        Binding("n", "answer('deny')", "Deny", id="ask.deny"),
+        Binding("d", "whole", "Show everything it would do", id="ask.whole"),
     ]
     DEFAULT_CSS = """
     AskBar { display: none; }
@@ -185,7 +185,7 @@ class AskScreen(WholeScreen[Decision]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Back, nothing decided", id="asked.close"),
+        Binding("escape", "dismiss", "Back without answering", id="asked.close"),
         Binding("y", "decide('once')", "Once", id="asked.once", priority=True),
         Binding("c", "decide('conversation')", "In this conversation", id="asked.conversation"),
         Binding("a", "decide('always')", "Always", id="asked.always"),
@@ -240,8 +240,8 @@ class KeepScreen(Dialog[bool]):
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "keep", "Keep the rule", id="keep.yes"),
-        Binding("escape", "dismiss", "Back, nothing decided", id="keep.back", priority=True),
+        Binding("enter", "keep", "Save the rule", id="keep.yes"),
+        Binding("escape", "dismiss", "Back without answering", id="keep.back", priority=True),
     ]
 
     def __init__(self, ask: ToolAsk, *, ascii_only: bool = False) -> None:
@@ -287,7 +287,7 @@ class ReasonScreen(Dialog[str | None]):
     CSS_PATH = "../screens/room_dialogs.tcss"
     AUTO_FOCUS = "Line"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Back, nothing decided", id="reason.back", priority=True),
+        Binding("escape", "dismiss", "Back without answering", id="reason.back", priority=True),
     ]
 
     def __init__(self, *, ascii_only: bool = False) -> None:

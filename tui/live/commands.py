@@ -50,7 +50,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("timeline", ROOM),
     Command("system", CHAT, also=("prompt",)),
     Command("tools", CHAT, ("all", "none", "default")),
-    Command("thinking", CHAT, ("on", "off", "own"), ("reasoning",)),
+    Command("thinking", CHAT, ("on", "off", "default"), ("reasoning",)),
     Command("temperature", CHAT, ("default",)),
     Command("workspace", CHAT, also=("folder", "cd")),
     Command("title", CHAT, also=("rename", "name"), needs_words=True),

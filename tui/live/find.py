@@ -21,7 +21,7 @@ MAX_ASKED_CHARACTERS = 200
 FIND_BINDINGS: Final[list[BindingType]] = [
     Binding("slash", "find", "Find in the transcript", id="pane.find"),
     Binding("n", "find_step(1)", "Next match", id="pane.find_next"),
-    Binding("N", "find_step(-1)", "Match before", id="pane.find_previous"),
+    Binding("N", "find_step(-1)", "Previous match", id="pane.find_previous"),
 ]
 """The keys of a screen with the bar; its actions call the methods of ``FindBar``."""
 
@@ -59,7 +59,7 @@ class FindBar(Horizontal):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "screen.find_step(1)", "Next match", id="find.next", show=False),
-        Binding("up", "screen.find_step(-1)", "Match before", id="find.previous", show=False),
+        Binding("up", "screen.find_step(-1)", "Previous match", id="find.previous", show=False),
     ]
     DEFAULT_CSS = """
     FindBar {

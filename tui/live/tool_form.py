@@ -49,12 +49,10 @@ class ToolFormScreen(Form[FilledIn | None]):
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "send", "Send it to the server", id="tool_form.send", priority=True),
-        Binding(
-            "ctrl+n", "decline", "Decline: the server gets nothing", id="tool_form.decline", priority=True
-        ),
-        Binding("ctrl+x", "cancel", "Cancel: leave it undecided", id="tool_form.cancel", priority=True),
-        Binding("escape", "back", "Back, the server waits", id="tool_form.back", priority=True),
+        Binding("ctrl+s", "send", "Send to the server", id="tool_form.send", priority=True),
+        Binding("ctrl+n", "decline", "Decline: nothing is sent", id="tool_form.decline", priority=True),
+        Binding("ctrl+x", "cancel", "Cancel without deciding", id="tool_form.cancel", priority=True),
+        Binding("escape", "back", "Back, answer later", id="tool_form.back", priority=True),
     ]
 
     def __init__(self, form: ToolForm, texts: Mapping[str, str], *, ascii_only: bool = False) -> None:

@@ -31,7 +31,7 @@ class RoomComposer(Writing):
     RoomComposer .composer--when { width: 16; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+n", "when", "At the next turn, or now", id="composer.when", priority=True),
+        Binding("ctrl+n", "when", "Send now or next turn", id="composer.when", priority=True),
     ]
 
     class WhenChanged(Message):

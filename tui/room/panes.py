@@ -34,8 +34,8 @@ from widgets.transcript.agent_pane import AgentPane
 from widgets.transcript.transcript import Transcript
 
 PANE_BINDINGS: Final[list[BindingType]] = [
-    Binding("z", "zoom", "Zoom the pane, and back", id="room.zoom"),
-    Binding("t", "timeline", "All turns in order, and back", id="room.timeline"),
+    Binding("z", "zoom", "Zoom the pane in or out", id="room.zoom"),
+    Binding("t", "timeline", "Switch to the timeline and back", id="room.timeline"),
     # Textual's own binding of tab would come first.
     Binding("tab", "pane(1)", "Next pane", id="pane.next", priority=True),
     Binding("shift+tab", "pane(-1)", "Previous pane", id="pane.previous", priority=True),

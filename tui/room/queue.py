@@ -32,9 +32,9 @@ class QueueScreen(WaitingScreen):
     """Lists what waits; ``change`` does a change and returns what went wrong."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "edit", "Change the message", id="queue.edit"),
-        Binding("t", "address", "To everybody, or to one agent", id="queue.to"),
-        Binding("d,delete", "drop", "Take the message back", id="queue.drop"),
+        Binding("e", "edit", "Edit message", id="queue.edit"),
+        Binding("t", "address", "Choose the recipient", id="queue.to"),
+        Binding("d,delete", "drop", "Discard message", id="queue.drop"),
         Binding("escape", "back", "Back", id="queue.back", priority=True),
     ]
     WORDS = "queue"

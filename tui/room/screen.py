@@ -38,13 +38,13 @@ class RoomScreen(LiveScreen):
     AUTO_FOCUS = ""  # the panes take the focus when they come; a closed bar must not
     BINDINGS: ClassVar[list[BindingType]] = [
         *PANE_BINDINGS,
-        Binding("escape", "back", "Back, at last to the rooms", id="room.back"),
+        Binding("escape", "back", "Back to rooms", id="room.back"),
         Binding("i,enter", "compose", "Write to the room", id="room.say"),
         Binding("s", "act('stop')", "Stop the agent", id="agent.stop"),
-        Binding("x", "act('skip')", "Skip its turn, and undo it", id="agent.skip"),
+        Binding("x", "act('skip')", "Skip the turn, or don't", id="agent.skip"),
         Binding("r", "act('retry')", "Retry this turn", id="agent.retry"),
-        Binding("u", "queue", "Words that wait", id="room.queue"),
-        Binding("e", "settings", "Change the room", id="room.settings"),
+        Binding("u", "queue", "Queued messages", id="room.queue"),
+        Binding("e", "settings", "Room settings", id="room.settings"),
         Binding("p,space", "pause_or_resume", "Pause or resume the room", id="room.pause"),
         Binding(
             "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True

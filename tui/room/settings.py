@@ -41,12 +41,12 @@ class SettingsScreen(Form[None]):
     CSS_PATH = "../screens/room_dialogs.tcss"
     AUTO_FOCUS = "#max_rounds"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "save", "Keep it", id="settings.save", priority=True),
-        Binding("escape", "back", "Back, nothing changed", id="settings.back", priority=True),
+        Binding("ctrl+s", "save", "Save", id="settings.save", priority=True),
+        Binding("escape", "back", "Back without saving", id="settings.back", priority=True),
         Binding("a", "add", "Add an agent", id="settings.add"),
         Binding("d,delete", "remove", "Remove the agent", id="settings.remove"),
-        Binding("ctrl+up", "move(-1)", "The agent speaks earlier", id="settings.earlier"),
-        Binding("ctrl+down", "move(1)", "The agent speaks later", id="settings.later"),
+        Binding("ctrl+up", "move(-1)", "Move the agent up", id="settings.earlier"),
+        Binding("ctrl+down", "move(1)", "Move the agent down", id="settings.later"),
     ]
 
     def __init__(

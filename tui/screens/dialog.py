@@ -18,7 +18,7 @@ class Dialog(ModalScreen[ScreenResultType]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "app.help", "The keys of the screen", id="app.help", show=False)
+        Binding("question_mark", "app.help", "Show the keys", id="app.help", show=False)
     ]
 
     def on_mount(self) -> None:

@@ -23,10 +23,10 @@ def keys_of(scope: str, back: str) -> list[BindingType]:
     """Return the keys of such a dialog: their ids begin with ``scope``, ``back`` says what ``esc`` does."""
     return [
         Binding("escape", "dismiss", back, id=f"{scope}.back", priority=True),
-        Binding("up", "move(-1)", "The one above", id=f"{scope}.up", show=False),
-        Binding("down", "move(1)", "The one below", id=f"{scope}.down", show=False),
-        Binding("pageup", f"move(-{PAGE})", "Some up", id=f"{scope}.page_up", show=False),
-        Binding("pagedown", f"move({PAGE})", "Some down", id=f"{scope}.page_down", show=False),
+        Binding("up", "move(-1)", "Up", id=f"{scope}.up", show=False),
+        Binding("down", "move(1)", "Down", id=f"{scope}.down", show=False),
+        Binding("pageup", f"move(-{PAGE})", "Page up", id=f"{scope}.page_up", show=False),
+        Binding("pagedown", f"move({PAGE})", "Page down", id=f"{scope}.page_down", show=False),
     ]
 
 

@@ -85,12 +85,12 @@ class ThemeScreen(Dialog[str]):
     CSS_PATH = ["dialog.tcss", "theme_picker.tcss"]  # noqa: RUF012 - as Textual wants it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (TALL_ROWS, "-tall")]  # noqa: RUF012 - as Textual wants it
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+t", "back", "Back to the theme that was", id="theme.back"),
-        Binding("enter", "keep", "Keep this theme", id="theme.keep", show=False),
-        Binding("up", "move(-1)", "Theme before", id="theme.previous", show=False),
-        Binding("down", "move(1)", "Theme after", id="theme.next", show=False),
-        Binding("pageup", "move(-8)", "Themes before", id="theme.page_up", show=False),
-        Binding("pagedown", "move(8)", "Themes after", id="theme.page_down", show=False),
+        Binding("escape,ctrl+t", "back", "Back to the previous theme", id="theme.back"),
+        Binding("enter", "keep", "Use this theme", id="theme.keep", show=False),
+        Binding("up", "move(-1)", "Previous theme", id="theme.previous", show=False),
+        Binding("down", "move(1)", "Next theme", id="theme.next", show=False),
+        Binding("pageup", "move(-8)", "Page up", id="theme.page_up", show=False),
+        Binding("pagedown", "move(8)", "Page down", id="theme.page_down", show=False),
     ]
 
     def __init__(self, config: Path, current: str, backdrop: Backdrop, *, ascii_only: bool = False) -> None:

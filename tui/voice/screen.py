@@ -53,23 +53,23 @@ class VoiceScreen(LiveScreen):
     AUTO_FOCUS = "#voice"
     BINDINGS: ClassVar[list[BindingType]] = [
         # Textual's own binding of tab would come first.
-        Binding("tab", "step_on(1)", "Type, or back to the words", id="voice.next", priority=True),
-        Binding("shift+tab", "step_on(-1)", "The part before", id="voice.previous", priority=True),
-        Binding("m", "mute", "Mute the microphone, or open it", id="voice.mute"),
-        Binding("space", "talk", "Push to talk: hold it, or press it twice", id="voice.talk"),
-        Binding("i", "interrupt", "Make the agent be silent", id="voice.interrupt"),
+        Binding("tab", "step_on(1)", "Type, or back to the transcript", id="voice.next", priority=True),
+        Binding("shift+tab", "step_on(-1)", "Previous part", id="voice.previous", priority=True),
+        Binding("m", "mute", "Mute or unmute the microphone", id="voice.mute"),
+        Binding("space", "talk", "Push to talk: hold, or press twice", id="voice.talk"),
+        Binding("i", "interrupt", "Interrupt the agent", id="voice.interrupt"),
         Binding("t", "text_only", "Text only, or talk again", id="voice.text"),
         Binding("d", "devices", "Choose microphone and speaker", id="voice.devices"),
         Binding("h", "headphones", "Headphones: no echo to cancel", id="voice.headphones"),
         Binding("f", "file", "Send a file to the agent", id="voice.file"),
-        Binding("r", "retry", "Retry: connect, or wait for the agent again", id="voice.retry"),
-        Binding("l", "local", "Talk with an agent of this machine", id="voice.local"),
+        Binding("r", "retry", "Retry: connect or wait for the agent again", id="voice.retry"),
+        Binding("l", "local", "Talk to an agent on this machine", id="voice.local"),
         Binding("a", "listen", "Ask the agent to listen to you", id="voice.listen"),
         Binding("exclamation_mark", "answer_tool", "Go to what needs approval", id="voice.answer"),
         Binding("enter", "fold", "Fold or unfold a step", id="voice.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="voice.fold_all"),
         Binding("ctrl+l", "app.leave_voice", "Leave the room", id="voice.leave", priority=True),
-        Binding("escape", "back", "Back; leave the room", id="voice.back"),
+        Binding("escape", "back", "Back, or leave the room", id="voice.back"),
     ]
 
     def __init__(

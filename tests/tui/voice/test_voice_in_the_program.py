@@ -23,14 +23,12 @@ async def test_its_help_and_the_palette_name_what_it_can_do(tmp_path: Path) -> N
         await seen.press("f6")
         await seen.until("r retry")
         text = await seen.press("question_mark")
-        assert "Push to talk: hold it, or press it twice – the agent is not ready yet" in " ".join(
-            text.split()
-        )
-        assert "Make the agent be silent – the agent is not speaking" in text
+        assert "Push to talk: hold, or press twice – the agent is not ready yet" in " ".join(text.split())
+        assert "Interrupt the agent – the agent is not speaking" in text
         assert "Find in the transcript" in text
         await seen.press("escape")
         titles = {command.title for command in seen.app.get_system_commands(seen.app.screen)}
-        assert {"Mute the microphone, or open it", "Send a file to the agent", "Leave the room"} <= titles
+        assert {"Mute or unmute the microphone", "Send a file to the agent", "Leave the room"} <= titles
         assert "Pause or resume the room" not in titles
 
 

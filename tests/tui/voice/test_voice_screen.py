@@ -122,7 +122,7 @@ async def test_f_sends_a_file_to_an_agent_that_takes_them() -> None:
     async with opened(*THERE) as seen:
         await seen.press("f", *"/tmp/notes.txt", "enter")
         assert seen.asked == []
-        assert seen.told == ["this agent takes no files"]
+        assert seen.told == ["this agent does not accept files"]
 
 
 async def test_a_asks_the_agent_to_listen() -> None:
@@ -142,7 +142,7 @@ async def test_of_an_agent_that_cannot_be_asked_to_listen_no_key_is_named(
 ) -> None:
     people = vo.PeopleChanged((vo.Person("me", is_me=True), vo.Person("bob", "Bob", is_heard=True)))
     async with opened(*THERE, vo.AgentJoined("agent-demo", "demo", has_session=has_session), people) as seen:
-        assert "The agent listens to Bob and nobody else." in seen.now
+        assert "The agent listens only to Bob." in seen.now
         assert can in seen.now
         assert "ask it to listen" not in seen.now
 
@@ -466,10 +466,10 @@ async def test_what_is_noted_of_answers_is_told_once_in_a_session() -> None:
     async with opened(*THERE, source=source) as seen:
         log = seen.app.talk_log
         log.send(loaded(), ev.LinkChanged("live"), started("m1"), ev.TurnNoted("m1", "no_tools"))
-        await seen.until("this model has no tools")
+        await seen.until("this model cannot use tools")
         log.send(started("m2"), ev.TurnNoted("m2", "no_tools"), ev.TurnNoted("m2", "trimmed", 3))
         await seen.until(lambda: len(seen.told) == 2)
-        assert seen.told[0] == "this model has no tools"
+        assert seen.told[0] == "this model cannot use tools"
         log.end()
 
 

@@ -207,7 +207,7 @@ def test_keys_lists_every_action_with_the_keys_of_now(home: Home) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     rows = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert "ctrl+x, f5" in rows["room.zoom"]
-    assert "The keys of the screen" in rows["app.help"]
+    assert "Show the keys" in rows["app.help"]
     assert " – " in rows["app.help"]
     listed = home.answer("config", "keys", "--output", "json")["keys"]
     assert [entry["id"] for entry in listed] == list(rows)
