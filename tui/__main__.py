@@ -103,7 +103,7 @@ def _crashed(error: Exception) -> int:
 
     path = log_crash()
     where = f"the log says where: {path}" if path else "the log cannot be written"
-    output.complain(f"a bug of ours, {type(error).__name__}: {where}")
+    output.complain(f"internal error, {type(error).__name__}: {where}")
     return exits.BUG
 
 

@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 def _say(error: Exception, code: int) -> int:
     # What another error says may be words of a conversation; the log has where it was raised.
-    line = str(error) if isinstance(error, AgentTuiError) else f"a bug of ours: {type(error).__name__}"
+    line = str(error) if isinstance(error, AgentTuiError) else f"internal error: {type(error).__name__}"
     sys.stderr.write(f"agent-tui: {inert_line(line, MAX_LINE_CHARACTERS)}\n")
     return code
 

@@ -62,7 +62,7 @@ async def _ended(options: argparse.Namespace, out: TextIO) -> int:
         code = _failed(out, error, BUG)
     except Exception as error:  # the command line's last line of defence
         log.exception("the agent failed")
-        bug = AgentTuiError(f"a bug of ours: {type(error).__name__}", "its log says where")
+        bug = AgentTuiError(f"internal error: {type(error).__name__}", "its log says where")
         code = _failed(out, bug, BUG)
     else:
         code = OK

@@ -350,7 +350,7 @@ def test_a_bug_is_one_line_on_stderr_and_exit_1(
     assert program.main(["serve", "--token", TOKEN]) == 1
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == "agent-tui: a bug of ours: RuntimeError\n"
+    assert said.err == "agent-tui: internal error: RuntimeError\n"
     assert "RuntimeError" in caplog.text
 
 

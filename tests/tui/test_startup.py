@@ -158,7 +158,7 @@ def test_a_screen_that_breaks_leaves_a_usable_terminal_and_one_line(tmp_path: Pa
     assert b"\x1b[?25h" in said
     assert b"\x1b[?1000l" in said
     after = said[said.rindex(b"\x1b[0m") + 4 :].decode()
-    assert after.startswith("agent-tui: a bug of ours")
+    assert after.startswith("agent-tui: internal error")
     assert after.count("\n") == 1
 
 

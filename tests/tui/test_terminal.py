@@ -163,7 +163,7 @@ def test_a_bug_leaves_one_line_and_a_usable_terminal(home: Home) -> None:
     with terminal([sys.executable, "-P", "-c", broken], home.environ, home.folder) as view:
         assert view.wait_for_end() == 1
         after = bytes(view.raw[view.raw.rindex(LEAVES_SCREEN) :]).decode()
-        assert "agent-tui: a bug of ours, RuntimeError" in after
+        assert "agent-tui: internal error, RuntimeError" in after
         assert "Traceback" not in after
         assert "secret words" not in after
         assert view.is_as_before()

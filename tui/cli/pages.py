@@ -15,10 +15,10 @@ _UNBROKEN: Final = re.compile(r"\[[^]]*]|GET /|\w+ = \w+|'[^']*\)'")  # these st
 
 _SERVER: Final = """
 Which server (at any place of the command line)
-  --url URL               this one, not the one started for you  (AGENT_TUI_URL)
+  --url URL               this one instead of your own         (AGENT_TUI_URL)
   --token-file FILE       a file with its token                (AGENT_TUI_TOKEN)
-  --token TOKEN           its token; others can read it in the list of processes
-  --backend NAME          [backends.NAME] of the config file; "embedded" is
+  --token TOKEN           its token; others can see it in the process list
+  --backend NAME          [backends.NAME] in the config file; "embedded" is
                           your own backend
 """
 _ROOT_OPTIONS: Final = """
@@ -33,7 +33,7 @@ _ROOT_OPTIONS: Final = """
 _EXIT_CODES: Final = """
 Exit codes
   0  done
-  1  a bug of ours
+  1  internal error
   2  wrong usage or configuration
   3  paused or interrupted
   4  the room, agent or server reported an error, there is no such room or
@@ -48,7 +48,7 @@ def help_page(path: str) -> str:
     if path == ROOT:
         words = _lines((f"  {PROGRAM} {_called(one)}", _with_words(one)) for one in children(ROOT))
         head = f"Usage: {PROGRAM} [COMMAND]\n\nThe terminal for conversations with agents.\n\n"
-        home = _entry(f"  {PROGRAM}", "the rooms, on a screen")
+        home = _entry(f"  {PROGRAM}", "open the rooms")
         return f"{head}{home}{words}{_ROOT_OPTIONS}{_SERVER}{_EXIT_CODES}"
     command = COMMANDS[path]
     blocks = [_usage(command), *_paragraphs(command.about)]

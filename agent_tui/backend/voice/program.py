@@ -107,7 +107,7 @@ class Program:
                 return
             except Exception:  # the last line of defence: others wait for what becomes of it
                 log.exception("%s cannot be kept", self._name)
-                self._become("failed", "a bug of ours; the backend's log says more")
+                self._become("failed", "internal error; the backend's log says more")
                 return
             now = time.monotonic()
             ends.append(now)

@@ -92,7 +92,7 @@ def test_1_a_bug_of_ours_is_one_line_and_its_place_is_in_the_log(home: Home) -> 
     path = f"{home.folder}:{Path(__file__).parents[3]}"
     done = home.run("config", "path", PYTHONPATH=path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert one_line(done.stderr).startswith("a bug of ours, ZeroDivisionError: the log says where: ")
+    assert one_line(done.stderr).startswith("internal error, ZeroDivisionError: the log says where: ")
     log = Path(done.stderr.strip().rsplit(": ", 1)[1]).read_text(encoding="utf-8")
     assert "sitecustomize.py:2 in <lambda>" in log
     assert "division" not in log  # what an exception says may be words of a conversation

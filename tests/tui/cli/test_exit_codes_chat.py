@@ -64,7 +64,7 @@ def test_1_a_bug_of_ours_is_one_line_and_its_traceback_is_in_the_log(home: Home)
     )
     ran = home.run("ask", "x", PYTHONPATH=f"{home.folder}:{Path(__file__).parents[3]}")
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert one_line(ran.stderr).startswith("a bug of ours, ZeroDivisionError: ")
+    assert one_line(ran.stderr).startswith("internal error, ZeroDivisionError: ")
 
 
 @pytest.mark.parametrize("command", ["ask", "ask x --chat-id 1", "conversations export", "tools forget"])
