@@ -72,6 +72,7 @@ class AgentTuiApp(KeysInOrder[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "Quit", id="app.quit", priority=True),
         Binding("q", "leave", "Quit", id="app.quit.quick"),
+        Binding("ctrl+c", "interrupt", "Copy or clear; twice: quit", id="app.interrupt", priority=True),
         Binding("question_mark", "help", "Show the keys", id="app.help"),
         Binding("f1", "help", "Show the keys", id="app.help.anywhere", priority=True),
         Binding("ctrl+p", "command_palette", "Command palette", id="app.palette", priority=True),
@@ -262,9 +263,9 @@ class AgentTuiApp(KeysInOrder[int]):
         """Show the keys of this screen."""
         self.places.show_help()
 
-    def action_help_quit(self) -> None:
-        """Say how to leave to who pressed ctrl+c. Textual's own knows only its own key for it."""
-        self.places.say_how_to_quit()
+    def action_interrupt(self) -> None:
+        """Copy what is selected, clear the line, or quit at the second press."""
+        self.places.interrupt.press()
 
     def action_command_palette(self) -> None:
         """Show every command, found by typing."""
@@ -298,10 +299,11 @@ class AgentTuiApp(KeysInOrder[int]):
     def on_transcript_copy_requested(self, event: Transcript.CopyRequested) -> None:
         """Copy what a reader asked for, and say what became of it."""
         event.stop()
-        self._copy(event.text, event.what)
+        self.copy(event.text, event.what)
 
     @work(group="copy", exclusive=True)
-    async def _copy(self, text: str, what: str) -> None:
+    async def copy(self, text: str, what: str) -> None:
+        """Copy a text, and say what became of it."""
         copied = await clipboard.copy(self, text)
         severity: Literal["warning", "information"] = "warning" if copied.problem else "information"
         self.notify(clipboard.notice(copied, what), severity=severity, markup=False)

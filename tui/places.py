@@ -29,6 +29,7 @@ from tui.first_room import Found, first_room
 from tui.forms.fields import own
 from tui.forms.model_form import ModelForm
 from tui.forms.setup import SetupScreen
+from tui.interrupt import Interrupt
 from tui.keys.actions import Offer, offers, sections
 from tui.keys.keymap import resolve
 from tui.keys.names import shown_all
@@ -72,6 +73,12 @@ class Places:
         # With connections of its own: screens close theirs as they come and go.
         self.presence = Presence(link or RoomLink(request.source), self._tell_pausing)
         self.keymap = resolve(request.config.keys)
+        self.interrupt = Interrupt(
+            app,
+            copy=lambda text: app.copy(text, "selection"),
+            ask=self._say_what_quits,
+            leave=partial(self.leave, is_sure=True),
+        )
         self._app = app
         self._request = request
         self._ascii_only = app.ascii_only
@@ -270,18 +277,20 @@ class Places:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(screen.deletions.settle(), LEAVE_SECONDS)
 
-    def leave(self) -> None:
-        """Quit; ask first while somebody speaks. Asked already, the same key means to stay."""
+    def leave(self, *, is_sure: bool = False) -> None:
+        """Quit; ask first while somebody speaks. Asked already, the same key means to stay, but for who is
+        sure: then the room is paused.
+        """
         room, chat = self.room, self.chat
         voice = self._open_one(VoiceScreen)
         if voice is not None and self._request.voice is not None:
             self._run("leave", self._leave(voice.run.exit_code))
         elif chat is not None and not chat.may_leave:
-            self._ask_to_leave_chat()
+            self._ask_to_leave_chat(is_sure=is_sure)
         elif room is None or room.may_leave:
             self._run("leave", self._leave(self._leaving_code()))
         elif isinstance(self._app.screen, QuitScreen):
-            self._app.screen.action_choose("stay")
+            self._app.screen.action_choose("pause" if is_sure else "stay")
         else:
             room.ask_to_leave()
 
@@ -297,9 +306,9 @@ class Places:
             return exit_code(shown.failure)
         return UNREACHABLE if shown.state.link.status == "waiting" else DONE
 
-    def _ask_to_leave_chat(self) -> None:
+    def _ask_to_leave_chat(self, *, is_sure: bool) -> None:
         if isinstance(self._app.screen, QuestionScreen):
-            self._app.screen.action_answer(False)
+            self._app.screen.action_answer(is_sure)
             return
 
         def answered(is_wanted: bool | None) -> None:
@@ -342,15 +351,15 @@ class Places:
         """The keys that do, "q or ctrl+q quits"."""
         return say("quit.how", quit=self.key_names("app.quit.quick", "app.quit"))
 
-    def say_how_to_quit(self) -> None:
-        """Tell who pressed ctrl+c, and how to have quiet, which may be what was meant."""
-        how = self.how_to_quit
-        if self.room is not None:
+    def _say_what_quits(self, seconds: float) -> None:
+        """Tell who pressed ctrl+c what another press does, and how to have quiet: that may be meant."""
+        how = say("quit.again")
+        if self.room is not None and not self.room.may_leave:
             pauses = self.key_names("room.pause") or self.key_names("room.pause.anywhere")
-            how = say("quit.how.room", quit=how, pause=pauses)
-        elif self.chat is not None:
-            how = say("quit.how.chat", quit=how, stop=self.key_names("chat.back"))
-        self._app.notify(how, markup=False)
+            how = say("quit.again.room", quit=how, pause=pauses)
+        elif self.chat is not None and self.chat.is_speaking:
+            how = say("quit.again.chat", quit=how, stop=self.key_names("chat.back"))
+        self._app.notify(how, timeout=seconds, markup=False)
 
     def show_help(self) -> None:
         """Show the keys of this screen; shown already, the same key puts them away."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -37,8 +37,8 @@ class Composer(TextArea):
     """Takes nothing that a terminal would obey, and no more than ``MAX_CHARACTERS``.
 
     ``past`` is what was sent, the newest last. ``choices`` lists what may be written for what was begun:
-    whoever has a completer shows it. ``free_keys`` do something else than to be typed while nothing is
-    written.
+    whoever has a completer shows it. ``free_keys`` are not typed while nothing is written: each does an
+    action then.
     """
 
     class Submitted(Message):
@@ -98,7 +98,7 @@ class Composer(TextArea):
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=placeholder, id=id)
         self.cursor_blink = False
         self.choices = ChoiceList(self._take, ascii_only=ascii_only)
-        self.free_keys: frozenset[str] = frozenset()
+        self.free_keys: Mapping[str, str] = {}
         self.past: Sequence[str] = ()
         self._completer = completer
         self._closed_at: tuple[int, int] | None = None  # where the word begins whose list was closed
@@ -217,10 +217,11 @@ class Composer(TextArea):
         self._back = target
         self.put(self.past[-target] if target else self._written)
 
-    def on_key(self, event: events.Key) -> None:
-        """Leave the keys that are free while nothing is written to whoever they belong to."""
+    async def on_key(self, event: events.Key) -> None:
+        """Do what a key is free for while nothing is written."""
         if not self.text and event.key in self.free_keys:
-            event.prevent_default()
+            event.prevent_default().stop()
+            await self.run_action(self.free_keys[event.key])
 
     def action_end(self) -> None:
         """Ask for the end where nothing is written; else delete what is right of the cursor."""

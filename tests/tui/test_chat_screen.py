@@ -308,12 +308,12 @@ async def test_tools_that_run_beside_one_another_are_counted_and_then_the_model_
 async def test_keys_act_on_what_is_in_sight_after_the_reader_went_on() -> None:
     talk = [m for n in range(20) for m in said(n, f"question {n}", f"answer {n}", f"a{n - 1}" if n else "")]
     async with opened(*talk, size=(80, 16)) as chat:
-        await chat.press("tab", "g", "1", "enter")
+        await chat.press("tab", "colon", "1", "enter")
         transcript = chat.app.chat._transcript
         assert transcript.reader.message_text() == "question 0"
         await chat.press("pagedown", "pagedown", "pagedown")
         assert transcript.reader.message_text() not in ("question 0", "")
-        await chat.press("g", "1", "enter")
+        await chat.press("colon", "1", "enter")
         transcript.follow = True
         await chat.text()
         assert transcript.reader.message_text() == "answer 19"

@@ -117,9 +117,24 @@ async def test_in_mid_answer_it_is_asked_first(tmp_path: Path) -> None:
         assert seen.app.return_value == 0
 
 
-async def test_ctrl_c_says_how_to_leave_and_how_to_stop_the_answer(tmp_path: Path) -> None:
+async def test_ctrl_c_clears_the_line_then_twice_quits(tmp_path: Path) -> None:
     async with program(tmp_path) as seen:
-        assert "q or ctrl+q quits, esc stops the answer" in await seen.press("ctrl+c")
+        await seen.press("tab", "i", *"half a question")
+        assert "cleared – ↑ brings it back" in await seen.press("ctrl+c")
+        assert "press ctrl+c again to quit" in await seen.press("ctrl+c")
+        await seen.press("ctrl+c")
+        assert seen.app.return_value == 0
+
+
+async def test_ctrl_c_in_mid_answer_says_how_to_stop_it_and_a_third_press_leaves(
+    tmp_path: Path,
+) -> None:
+    async with program(tmp_path) as seen:
+        seen.link.send(started("a1", "q1"))
+        assert "again to quit · esc stops the answer" in " ".join((await seen.press("ctrl+c")).split())
+        assert "An answer is under way" in await seen.press("ctrl+c")
+        await seen.press("ctrl+c")
+        assert seen.app.return_value == 0
 
 
 async def test_help_and_palette_have_what_a_chat_can_do_and_why_not(tmp_path: Path) -> None:
@@ -127,8 +142,8 @@ async def test_help_and_palette_have_what_a_chat_can_do_and_why_not(tmp_path: Pa
         await seen.press("tab")
         text = await seen.press("question_mark")
         assert "Fold or unfold all thoughts" in text
-        assert "Find in the transcript" in text
-        assert "Pause or resume the room" not in text
+        assert "Find in the transcript" in await seen.press(*"find in")
+        assert "Pause or resume the room" not in await seen.press("ctrl+c", *"pause or")
         await seen.press("escape")
         commands = {command.title: command.help for command in seen.app.get_system_commands(seen.app.screen)}
         assert commands["Queued questions"] == "u – nothing is queued"

@@ -101,14 +101,30 @@ async def test_a_message_is_gone_to_by_its_number(keys: str, expected: str) -> N
             for n, text in enumerate(texts, 1)
         )
         await screen.send(ev.RoomLoaded(ev.RoomInfo("r", agents=(MIKA,)), messages), LIVE)
-        assert bar(await screen.press("g")).startswith("message 1–4")
+        assert bar(await screen.press("colon")).startswith("message 1–4")
         text = await screen.press(*keys, "enter")
         assert f"{expected}." in text
         assert "message 1–4" not in text
-        assert "First." in await screen.press("g", "home")
-        await screen.press("g", "end")
+        assert "First." in await screen.press("colon", "home")
+        await screen.press("colon", "end")
         assert screen.app.room._panes.active is not None
         assert screen.app.room._panes.active.follow
+
+
+async def test_the_words_are_moved_in_as_in_vim() -> None:
+    async with opened((60, 12)) as screen:
+        rows = "".join(f"Row {number}\n\n" for number in range(100, 150))
+        message = ev.Message("1", "r", "assistant", "", rows, "Mika", "", 1, 1, "t", "a")
+        await screen.send(ev.RoomLoaded(ev.RoomInfo("r", agents=(MIKA,)), (message,)), LIVE)
+        assert "Row 149" in await screen.text()
+        assert "Row 100" in await screen.press("g")
+        assert "Row 100" not in await screen.press("j", "j", "j")
+        top = await screen.press("k", "k", "k")
+        assert "Row 100" in top
+        half = await screen.press("ctrl+d")
+        assert half != top
+        assert await screen.press("ctrl+u") == top
+        assert "Row 149" in await screen.press("G")
 
 
 async def test_what_is_pasted_is_harmless_and_short() -> None:
@@ -128,7 +144,7 @@ async def test_what_is_pasted_is_harmless_and_short() -> None:
 async def test_no_size_of_the_screen_breaks_it(size: tuple[int, int]) -> None:
     async with opened(size) as screen:
         await with_words(screen)
-        text = await screen.press("slash", *"apple", "enter", "n", "g", "escape")
+        text = await screen.press("slash", *"apple", "enter", "n", "colon", "escape")
         assert all(len(line) <= size[0] for line in text.splitlines())
 
 

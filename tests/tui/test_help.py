@@ -20,7 +20,7 @@ SECTIONS = [
 
 
 async def test_every_action_of_the_room_is_there_with_all_its_keys(tmp_path: Path) -> None:
-    async with opened_app(tmp_path, size=(120, 60)) as seen:
+    async with opened_app(tmp_path, size=(120, 70)) as seen:
         text = await seen.press("question_mark")
         assert isinstance(seen.app.screen, HelpScreen)
         assert "p, space, ctrl+s" in text

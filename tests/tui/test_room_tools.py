@@ -134,7 +134,7 @@ async def test_the_timeline_finds_turns_by_their_numbers_although_rows_stand_bet
     async with opened() as screen:
         await screen.send(*begun(MIKA, ADA), *used("t1"), ev.TextAdded("t2", "Ada speaks." + "\n\nmore" * 40))
         await screen.press("t")
-        await screen.press("g", "2", "enter")
+        await screen.press("colon", "2", "enter")
         assert "Ada speaks." in (await screen.text()).splitlines()[3]
 
 

@@ -306,6 +306,21 @@ async def test_a_thousand_rooms_paint_what_is_in_sight_and_a_change_paints_its_r
         assert seen.list.rows_painted == painted
 
 
+async def test_the_list_is_moved_in_as_in_vim(tmp_path: Path) -> None:
+    async with listed(tmp_path, *(room(number) for number in range(1, 60)), size=(80, 13)) as seen:
+        first = seen.cursor
+        await seen.press("j", "j", "k")
+        second = seen.cursor
+        await seen.press("k", "ctrl+d")
+        assert seen.cursor not in (first, second)
+        await seen.press("ctrl+u")
+        assert seen.cursor == first
+        await seen.press("G")
+        last = seen.cursor
+        await seen.press("g")
+        assert (seen.cursor, first == last) == (first, False)
+
+
 @pytest.mark.parametrize("size", [(1, 1), (4, 3), (20, 5), (60, 10), (300, 4)])
 async def test_no_size_breaks_it(tmp_path: Path, size: tuple[int, int]) -> None:
     rooms = (room(1, status="running", agents=agents("speaking", "said", "cut")), room(2))

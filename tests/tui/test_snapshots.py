@@ -116,7 +116,7 @@ async def test_zoom_and_timeline(tmp_path: Path, snapshot: SnapshotAssertion, ke
 
 @pytest.mark.parametrize(
     "keys",
-    [["slash", *"the"], ["t", "slash", *"the", "enter", "n", "N"], ["slash", *"nowhere"], ["g", "1"]],
+    [["slash", *"the"], ["t", "slash", *"the", "enter", "n", "N"], ["slash", *"nowhere"], ["colon", "1"]],
     ids=["finds", "steps", "finds-nothing", "goes-to-a-message"],
 )
 async def test_the_find_bar(tmp_path: Path, snapshot: SnapshotAssertion, keys: list[str]) -> None:

@@ -214,7 +214,7 @@ def test_help_and_palette_name_every_action_and_close_again(home: Home) -> None:
     with screen(home, "rooms", COLORTERM="truecolor") as view:
         view.wait_for("● live")
         view.send("\x03")  # ctrl+c
-        view.wait_for("q or ctrl+q quits")
+        view.wait_for("press ctrl+c again to quit")
         view.send("?")
         view.wait_for("Pause or resume the room")
         assert "p, space, ctrl+s" in view.text

@@ -148,7 +148,7 @@ async def test_ten_thousand_turns_are_all_there() -> None:
         await screen.send(room(*messages), LIVE)
         assert "Turn 9999." in await screen.press("t")
         assert "Turn 0." in await screen.press("home")
-        assert "Turn 5000." in await screen.press("g", *"5001", "enter")
+        assert "Turn 5000." in await screen.press("colon", *"5001", "enter")
 
 
 async def test_hostile_names_are_inert_in_titles() -> None:

@@ -140,7 +140,7 @@ async def test_what_was_cleared_is_the_newest_of_what_was_sent() -> None:
 
 async def test_a_free_key_is_typed_only_behind_something_else() -> None:
     async with opened() as (line, pilot):
-        line.free_keys = frozenset(["question_mark"])
+        line.free_keys = {"question_mark": "app.bell"}
         await pilot.press("question_mark", "a", "question_mark")
         assert line.text == "a?"
 

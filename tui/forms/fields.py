@@ -165,11 +165,32 @@ class Choice(Static, can_focus=True):
         self.update(f"{before} {self.label} {after}" if len(self._options) > 1 else self.label)
 
 
+LIST_BINDINGS: list[BindingType] = [
+    Binding(keys, action, show=False)
+    for keys, action in (
+        ("j", "cursor_down"),
+        ("k", "cursor_up"),
+        ("g", "first"),
+        ("G", "last"),
+        ("ctrl+d", "page_down"),
+        ("ctrl+u", "page_up"),
+    )
+]
+"""Moving in a list as in vim."""
+
+
+class Listed(OptionList):
+    """A list that is moved in as in vim, too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = LIST_BINDINGS
+
+
 class Marking(OptionList):
     """A list in which space or enter marks something, or takes its mark away."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "select", "Mark or unmark", id="form.mark", show=False)
+        *LIST_BINDINGS,
+        Binding("space", "select", "Mark or unmark", id="form.mark", show=False),
     ]
 
 

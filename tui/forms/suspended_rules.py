@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line, visible_line
+from tui.forms.fields import Listed
 from tui.live.key_hints import Hints
 from tui.screens.question import QuestionScreen
 from tui.screens.words import say
@@ -52,7 +53,7 @@ class SuspendedRules(Widget):
 
     def compose(self) -> ComposeResult:
         yield Static(say("rules.title"), classes="label", markup=False)
-        yield OptionList(markup=False, compact=True)
+        yield Listed(markup=False, compact=True)
         yield Hints(say("rules.hint"), ascii_only=self._ascii_only, classes="note")
 
     def on_mount(self) -> None:

@@ -113,9 +113,9 @@ class RowList(Widget, Generic[T], can_focus=True):
             place = min(max(self._place + rows, 0), len(self._listing) - 1)
             self.go_to(self._listing[place].item.id)
 
-    def move_pages(self, pages: int) -> None:
+    def move_pages(self, pages: float) -> None:
         """Move it by screens."""
-        self.move(pages * max(1, self.outer_size.height - 1))
+        self.move(round(pages * max(2, self.outer_size.height - 1)))
 
     def go_to(self, item_id: str) -> None:
         """Put the cursor on one."""

@@ -46,12 +46,14 @@ def keys_of(one: str, rename: str) -> list[BindingType]:
         Binding("o", "sort", "Change the sort order", id=f"{kind}.sort"),
         Binding("slash", "filter", f"Filter the {kind}", id=f"{kind}.filter"),
         Binding("escape", "clear", "Clear the filter", id=f"{kind}.clear"),
-        Binding("up", "move(-1)", f"Previous {one}", id=f"{kind}.up", show=False),
-        Binding("down", "move(1)", f"Next {one}", id=f"{kind}.down", show=False),
+        Binding("up,k", "move(-1)", f"Previous {one}", id=f"{kind}.up", show=False),
+        Binding("down,j", "move(1)", f"Next {one}", id=f"{kind}.down", show=False),
         Binding("pageup", "move_pages(-1)", "Page up", id=f"{kind}.page_up", show=False),
         Binding("pagedown", "move_pages(1)", "Page down", id=f"{kind}.page_down", show=False),
-        Binding("home", "move(-1000000)", f"First {one}", id=f"{kind}.first", show=False),
-        Binding("end", "move(1000000)", f"Last {one}", id=f"{kind}.last", show=False),
+        Binding("ctrl+u", "move_pages(-0.5)", "Half a page up", id=f"{kind}.half_up", show=False),
+        Binding("ctrl+d", "move_pages(0.5)", "Half a page down", id=f"{kind}.half_down", show=False),
+        Binding("home,g", "move(-1000000)", f"First {one}", id=f"{kind}.first", show=False),
+        Binding("end,G", "move(1000000)", f"Last {one}", id=f"{kind}.last", show=False),
     ]
 
 
@@ -250,7 +252,7 @@ class ListScreen(Screen[None], Generic[T]):
         """Move the cursor."""
         self._list.move(rows)
 
-    def action_move_pages(self, pages: int) -> None:
+    def action_move_pages(self, pages: float) -> None:
         """Move it by screens."""
         self._list.move_pages(pages)
 

@@ -74,7 +74,7 @@ class Writing(Vertical):
         self.line.past = self._drafts.past()
         self.line.put(self._drafts.draft(self._kept_as))
         self._show_note()
-        self.line.free_keys = frozenset(keys_of(self.screen, "app.help"))
+        self.line.free_keys = dict.fromkeys(keys_of(self.screen, "app.help"), "app.help")
 
     def on_unmount(self) -> None:
         """Keep what was written: the last letters too."""

@@ -26,7 +26,7 @@ from widgets.transcript.transcript import Transcript
 
 LOOK_SECONDS: Final = 0.5  # how often rates, waiting times and countdowns are looked at while something runs
 CALM_LOOK_SECONDS: Final = 1.0  # the same with reduced motion
-GO_TO_BINDING: Final = Binding("g", "go_to", "Go to a message by number", id="pane.go_to")
+GO_TO_BINDING: Final = Binding("colon", "go_to", "Go to a message by number", id="pane.go_to")
 
 
 class LiveScreen(Screen[None]):

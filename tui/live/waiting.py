@@ -13,7 +13,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import wrong
+from tui.forms.fields import Listed, wrong
 from tui.live.key_hints import Hints
 from tui.screens.dialog import Dialog
 from tui.screens.words import say
@@ -48,7 +48,7 @@ class WaitingScreen(Dialog[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog wide"):
             yield Static(say(f"{self.WORDS}.title"), classes="title", markup=False)
-            yield OptionList(markup=False, compact=True)
+            yield Listed(markup=False, compact=True)
             yield Composer(id="queue-line")
             yield Static("", classes="error", markup=False)
             yield Hints(say(f"{self.WORDS}.hint"), ascii_only=self._ascii_only)

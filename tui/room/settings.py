@@ -19,7 +19,7 @@ from agent_tui.model.inert import inert_line
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from tui.forms.agent_form import AgentDraft, AgentFormScreen
-from tui.forms.fields import own, swatch
+from tui.forms.fields import Listed, own, swatch
 from tui.forms.form import Form
 from tui.forms.suspended_rules import SuspendedRules
 from tui.forms.tool_list import RoomTools
@@ -75,7 +75,7 @@ class SettingsScreen(Form[None]):
                     if setting.name == "max_rounds":
                         yield Static("", id="estimate", markup=False)
                 yield Static(say("settings.agents"), classes="label", markup=False)
-                yield OptionList(markup=False, compact=True, id="agents")
+                yield Listed(markup=False, compact=True, id="agents")
                 yield RoomTools(self._state.room.enabled_tools, self._link, ascii_only=self._ascii_only)
                 yield SuspendedRules(self._link, self._state.room.id, ascii_only=self._ascii_only)
             yield Static("", classes="error", id="problem", markup=False)

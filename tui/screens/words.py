@@ -120,8 +120,9 @@ ENGLISH: Final[dict[str, str]] = {
     "copy.no_code": "no code block in view",
     # leaving
     "quit.how": "{quit} quits",
-    "quit.how.room": "{quit}, {pause} pauses the room",
-    "quit.how.chat": "{quit}, {stop} stops the answer",
+    "quit.again": "press ctrl+c again to quit",
+    "quit.again.room": "{quit} · {pause} pauses the room",
+    "quit.again.chat": "{quit} · {stop} stops the answer",
     "quit.title": "Agents are still running.",
     "quit.pause": "{quit.pause} pause the room and quit",
     "quit.keep": "{quit.keep} keep it running and quit",

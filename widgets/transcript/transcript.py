@@ -80,12 +80,14 @@ class Transcript(Widget, can_focus=True):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "scroll_rows(-1)", "Up", id="pane.up", show=False),
-        Binding("down", "scroll_rows(1)", "Down", id="pane.down", show=False),
+        Binding("up,k", "scroll_rows(-1)", "Up", id="pane.up", show=False),
+        Binding("down,j", "scroll_rows(1)", "Down", id="pane.down", show=False),
         Binding("pageup", "scroll_pages(-1)", "Page up", id="pane.page_up", show=False),
         Binding("pagedown", "scroll_pages(1)", "Page down", id="pane.page_down", show=False),
-        Binding("home", "to_start", "Top", id="pane.home", show=False),
-        Binding("end", "follow", "Follow new text", id="pane.follow", show=False),
+        Binding("ctrl+u", "scroll_halves(-1)", "Half a page up", id="pane.half_up", show=False),
+        Binding("ctrl+d", "scroll_halves(1)", "Half a page down", id="pane.half_down", show=False),
+        Binding("home,g", "to_start", "Top", id="pane.home", show=False),
+        Binding("end,G", "follow", "Follow new text", id="pane.follow", show=False),
         Binding("y", "copy('message')", "Copy the message", id="pane.copy_message", show=False),
         Binding("Y", "copy('code')", "Copy the code block", id="pane.copy_code", show=False),
         Binding("ctrl+c", "copy('selection')", "Copy the selection", id="pane.copy_selection", show=False),
@@ -333,6 +335,10 @@ class Transcript(Widget, can_focus=True):
     def action_scroll_pages(self, pages: int) -> None:
         """Scroll by screenfuls, one row less, so that the eye finds its line."""
         self.action_scroll_rows(pages * max(1, self.view.height - 1))
+
+    def action_scroll_halves(self, halves: int) -> None:
+        """Scroll by half a screenful."""
+        self.action_scroll_rows(halves * max(1, self.view.height // 2))
 
     def action_to_start(self) -> None:
         """Go to the first row."""

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.widgets import Input
 
 import tui
 import widgets
+from tests.settling import settle
 from tests.tui.whole_app import opened_app
+from tui.interrupt import AGAIN_SECONDS
 from tui.keys.keymap import ALWAYS, Entry, catalogue, live_together, resolve
 from tui.keys.names import parse
 from tui.screens.help import HelpScreen
@@ -271,12 +274,52 @@ async def test_what_cannot_hold_is_one_notice_at_the_start(tmp_path: Path) -> No
         assert "1 line cannot hold" in await seen.text()
 
 
-async def test_ctrl_c_says_how_to_leave_with_the_keys_of_now(tmp_path: Path) -> None:
+async def test_ctrl_c_twice_quits_and_the_first_press_names_the_key_that_pauses(
+    tmp_path: Path,
+) -> None:
     async with opened_app(tmp_path) as seen:
-        assert "q or ctrl+q quits, p pauses the room" in await seen.press("ctrl+c")
-    async with opened_app(tmp_path, keys={"app.quit.quick": "", "room.pause": ""}) as seen:
-        assert "ctrl+q quits, ctrl+s pauses the room" in await seen.press("ctrl+c")
+        assert "press ctrl+c again to quit · p pauses the room" in told(await seen.press("ctrl+c"))
+        assert "Agents are still speaking" in await seen.press("ctrl+c")
+        await seen.press("ctrl+c")
+        assert seen.link.calls.asked == [("pause", "r0")]
+        assert seen.app.return_value == 0
+    async with opened_app(tmp_path, keys={"room.pause": ""}) as seen:
+        assert "again to quit · ctrl+s pauses the room" in told(await seen.press("ctrl+c"))
     async with opened_app(tmp_path, rooms=2) as seen:
-        text = await seen.press("ctrl+c")
-        assert "q or ctrl+q quits" in text
-        assert "pauses" not in text
+        assert "pauses" not in await seen.press("ctrl+c")
+        await seen.press("ctrl+c")
+        assert seen.app.return_value == 0
+
+
+async def test_a_second_ctrl_c_long_after_the_first_asks_again(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, rooms=2) as seen:
+        await seen.press("ctrl+c")
+        await settle(AGAIN_SECONDS + 0.1)
+        assert "press ctrl+c again to quit" in await seen.press("ctrl+c")
+        assert seen.app.is_running
+
+
+async def test_ctrl_c_clears_what_is_typed_in_dialogs_and_bars_before_it_quits(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("question_mark", *"zoom")
+        assert seen.app.screen.query_one(Input).value == "zoom"
+        assert "again to quit" not in await seen.press("ctrl+c")
+        assert seen.app.screen.query_one(Input).value == ""
+        assert "again to quit" in await seen.press("ctrl+c")
+        await seen.press("escape", "i", *"some words", "ctrl+a", "ctrl+shift+right")
+        assert "copied 1 line" in await seen.press("ctrl+c")
+
+
+async def test_ctrl_d_quits_where_nothing_is_written_and_question_mark_opens_the_help_there(
+    tmp_path: Path,
+) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("i", "question_mark")
+        assert isinstance(seen.app.screen, HelpScreen)
+        await seen.press("escape", *"ab", "left", "ctrl+d")
+        assert "Agents are still speaking" not in seen.now
+        assert "Agents are still speaking" in await seen.press("backspace", "ctrl+d")
+
+
+def told(text: str) -> str:
+    return " ".join(text.split())
