@@ -269,7 +269,7 @@ class AgentTuiApp(KeysInOrder[int]):
 
     def action_command_palette(self) -> None:
         """Show every command, found by typing."""
-        self.places.show_palette()
+        self.places.palette.show()
 
     def action_themes(self) -> None:
         """Let a theme be chosen."""
@@ -286,7 +286,7 @@ class AgentTuiApp(KeysInOrder[int]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Return the palette: everything that the screen can do, with its keys, and the themes."""
-        return self.places.commands(screen)
+        return self.places.palette.commands(screen)
 
     # --- lines of text ---------------------------------------------------------------------------------
 

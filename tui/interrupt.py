@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from textual.app import App
+from textual.command import CommandPalette
 from textual.timer import Timer
 from textual.widgets import Input, TextArea
 
@@ -42,6 +43,8 @@ class Interrupt:
             self._copy(here.selected_text)
         elif isinstance(here, Input | TextArea) and _cleared(here):
             self._forget()
+        elif isinstance(self._app.screen, CommandPalette):  # it would cover what is said of another press
+            self._app.simulate_key("escape")
         else:
             self._go_on()
 

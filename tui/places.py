@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from textual.app import SystemCommand
 from textual.command import CommandPalette
 from textual.screen import Screen
 from textual.widget import Widget
@@ -26,13 +25,13 @@ from tui.chat.screen import ChatScreen
 from tui.cli.exits import DONE, UNREACHABLE, exit_code
 from tui.first_chat import NEW, NewChat, fields_here, first_chat
 from tui.first_room import Found, first_room
-from tui.forms.fields import own
 from tui.forms.model_form import ModelForm
 from tui.forms.setup import SetupScreen
 from tui.interrupt import Interrupt
-from tui.keys.actions import Offer, offers, sections
+from tui.keys.actions import sections
 from tui.keys.keymap import resolve
 from tui.keys.names import shown_all
+from tui.keys.palette import Palette
 from tui.link import ChatLink, RoomLink
 from tui.lists.chats import ConversationsScreen
 from tui.lists.rooms import RoomsScreen
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from agent_tui.clients.records import Hit, PausesSoon
     from tui.app import AgentTuiApp
 
-NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
 MAX_NAME_CHARACTERS: Final = 60
 LEAVE_SECONDS: Final = 3.0  # how long leaving a list waits for the server to delete what was deleted there
 
@@ -79,6 +77,7 @@ class Places:
             ask=self._say_what_quits,
             leave=partial(self.leave, is_sure=True),
         )
+        self.palette = Palette(app, self.keymap, self._wear)
         self._app = app
         self._request = request
         self._ascii_only = app.ascii_only
@@ -368,29 +367,6 @@ class Places:
             return
         shown = sections(self._app.screen, self.keymap, ascii_only=self._ascii_only)
         self._app.push_screen(HelpScreen(shown, ascii_only=self._ascii_only))
-
-    def show_palette(self) -> None:
-        """Show every command, unless they are shown."""
-        if not isinstance(self._app.screen, CommandPalette):
-            words = own(say("palette.search"), ascii_only=self._ascii_only)
-            self._app.push_screen(CommandPalette(placeholder=words, id="--command-palette"))
-
-    def commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
-        """Yield the palette: everything that the screen can do, with its keys, and the themes."""
-        for offer in offers(screen, self.keymap):
-            if NOT_IN_PALETTE.isdisjoint(offer.ids):
-                keys = shown_all(offer.keys, ascii_only=self._ascii_only) or say("help.no_key")
-                line = own(f"{keys} – {offer.reason}" if offer.reason else keys, ascii_only=self._ascii_only)
-                yield SystemCommand(offer.description, line, partial(self._do, offer))
-        for name in (themes.AUTO, *themes.names(self._app.themes_folder)):
-            yield SystemCommand(say("theme.use", name=name), say("theme.once"), partial(self._wear, name))
-
-    async def _do(self, offer: Offer) -> None:
-        """Do what was chosen in the palette, or say why it cannot be done now."""
-        if offer.reason:
-            self._app.notify(f"{offer.description}: {offer.reason}", markup=False)
-        else:
-            await self._app.run_action(offer.action, offer.node)
 
     # --- themes and providers --------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ async def test_ctrl_c_in_mid_answer_says_how_to_stop_it_and_a_third_press_leaves
     async with program(tmp_path) as seen:
         seen.link.send(started("a1", "q1"))
         assert "again to quit · esc stops the answer" in " ".join((await seen.press("ctrl+c")).split())
-        assert "An answer is under way" in await seen.press("ctrl+c")
+        assert "An answer is still running" in await seen.press("ctrl+c")
         await seen.press("ctrl+c")
         assert seen.app.return_value == 0
 

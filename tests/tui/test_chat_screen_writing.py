@@ -249,8 +249,8 @@ def offered(text: str, kind: Kind = "chat") -> list[str]:
 
 
 def test_commands_and_their_words_are_completed() -> None:
-    assert offered("/t") == ["/tools", "/title", "/theme", "/thinking", "/temperature", *offered("/t")[5:]]
-    assert offered("/thinking o") == ["on", "off", "own"]
+    assert offered("/t")[:5] == ["/tools", "/title", "/theme", "/thinking", "/temperature"]
+    assert offered("/thinking o") == ["on", "off"]
     assert offered("/tools read_file ru") == ["run_command"]
     assert offered("no /t") == []
 

@@ -11,7 +11,8 @@ from tests.tui.whole_app import Seen, opened_app
 from tui.keys.actions import offers
 from tui.keys.keymap import catalogue
 from tui.keys.names import parse
-from tui.places import NOT_IN_PALETTE
+from tui.keys.palette import MOST_USED, NOT_IN_PALETTE, Entry, Used, fit
+from tui.keys.words import ALSO
 
 README = Path(__file__).parents[2] / "README.md"
 # Why an action is not in the palette of a room.
@@ -102,6 +103,7 @@ async def test_in_ascii_the_help_and_the_palette_are_ascii(
         assert text.isascii()
         text = await seen.press("escape", "ctrl+p")
         assert "Search for commands" in text
+        text = await seen.press(*"cut off")
         assert "c - nothing was cut off here" in text
         assert text.isascii()
 
@@ -122,12 +124,77 @@ async def test_its_key_moves_in_the_list_of_commands_while_that_is_open(tmp_path
         assert "Search for commands" in await seen.press("escape", "ctrl+p")
 
 
+async def test_ctrl_c_clears_what_is_looked_for_then_closes_it(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("ctrl+p", *"zoom")
+        assert "Search for commands" in await seen.press("ctrl+c")
+        assert "Search for commands" not in await seen.press("ctrl+c")
+        assert "again to quit" in await seen.press("ctrl+c")
+
+
 async def test_what_cannot_be_done_now_says_why_when_it_is_chosen(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         await seen.press("ctrl+p", *"continue what")
         text = await seen.press("enter")
         assert "Continue what was cut off: nothing was cut off" in " ".join(text.split())
         assert seen.link.runs == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "title"),
+    [
+        ("exit", "Quit"),
+        ("stop", "Stop the agent"),
+        ("settings", "Room settings"),
+        ("maximize", "Zoom the pane in or out"),
+        ("colours", "Choose a theme"),
+        ("clipb", "Copy the message"),
+        ("shortcuts", "Show the keys"),
+    ],
+)
+async def test_an_action_is_found_by_other_words_for_it(tmp_path: Path, typed: str, title: str) -> None:
+    async with opened_app(tmp_path, size=(120, 60)) as seen:
+        text = await seen.press("ctrl+p", *typed)
+        assert title in text
+
+
+def test_every_other_word_is_for_an_action_that_there_is() -> None:
+    assert {key.removeprefix("also.") for key in ALSO} <= {entry.id for entry in catalogue()}
+
+
+async def test_what_is_chosen_most_is_first_and_what_cannot_be_done_last(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        for words in ("zoom", "zoom", "to the timeline"):
+            await seen.press("ctrl+p", *words)
+            await seen.press("enter")
+        rows = list(seen.app.get_system_commands(seen.app.screen))
+        assert [row.title for row in rows[:2]] == [
+            "Zoom the pane in or out",
+            "Switch to the timeline and back",
+        ]
+        reasons = [" – " in row.help for row in rows]
+        assert reasons == sorted(reasons)
+        assert (await seen.press("ctrl+p")).index("Zoom the pane") < seen.now.index("Switch to the timeline")
+
+
+def test_what_cannot_be_done_fits_less_than_anything_that_can() -> None:
+    able = Entry("Pause or resume the room", "p", print, ("stop",))
+    greyed = Entry("Stop the agent", "s", print, used=99, is_greyed=True)
+    assert fit(["stop"], able)[0] > fit(["stop"], greyed)[0] > 0
+    assert fit(["pau", "room"], able)[0] > fit(["pau", "zebra"], able)[0] == 0
+
+
+def test_what_was_chosen_is_counted_within_bounds_and_for_its_owner_alone(tmp_path: Path) -> None:
+    used = Used(tmp_path)
+    for number in range(MOST_USED + 5):
+        used.add(f"a.{number}")
+    assert len(used.counts()) == MOST_USED
+    assert f"a.{MOST_USED + 4}" in used.counts()
+    path = tmp_path / "palette.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    for broken in ("", "[1]", '{"a": "x", "b": -1, "c": true}', "{", "[" * 100_000):
+        path.write_text(broken)
+        assert used.counts() == {}
 
 
 async def test_actions_of_a_pane_act_on_the_one_that_has_the_focus(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from tui.chat.words import CHAT
+from tui.keys.words import ALSO
 from tui.lists.chats_words import CONVERSATIONS
 from tui.voice.words import VOICE
 
 ENGLISH: Final[dict[str, str]] = {
     **CHAT,
+    **ALSO,
     **CONVERSATIONS,
     **VOICE,
     # the link

@@ -256,15 +256,15 @@ async def test_ctrl_s_pauses_and_ctrl_q_asks_whatever_is_written(tmp_path: Path)
     async with opened_app(tmp_path, keys=keys) as seen:
         await seen.press("ctrl+s")
         assert seen.link.calls.asked == [("pause", "r0")]
-        assert "Agents are still speaking" in await seen.press("ctrl+q")
-        assert "Agents are still speaking" not in await seen.press("ctrl+q")
-        assert "Agents are still speaking" in await seen.press("f9")
+        assert "Agents are still running" in await seen.press("ctrl+q")
+        assert "Agents are still running" not in await seen.press("ctrl+q")
+        assert "Agents are still running" in await seen.press("f9")
 
 
 async def test_quitting_asks_above_the_help_too(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         await seen.press("question_mark")
-        assert "Agents are still speaking" in await seen.press("ctrl+q")
+        assert "Agents are still running" in await seen.press("ctrl+q")
 
 
 async def test_what_cannot_hold_is_one_notice_at_the_start(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ async def test_ctrl_c_twice_quits_and_the_first_press_names_the_key_that_pauses(
 ) -> None:
     async with opened_app(tmp_path) as seen:
         assert "press ctrl+c again to quit · p pauses the room" in told(await seen.press("ctrl+c"))
-        assert "Agents are still speaking" in await seen.press("ctrl+c")
+        assert "Agents are still running" in await seen.press("ctrl+c")
         await seen.press("ctrl+c")
         assert seen.link.calls.asked == [("pause", "r0")]
         assert seen.app.return_value == 0
@@ -317,8 +317,8 @@ async def test_ctrl_d_quits_where_nothing_is_written_and_question_mark_opens_the
         await seen.press("i", "question_mark")
         assert isinstance(seen.app.screen, HelpScreen)
         await seen.press("escape", *"ab", "left", "ctrl+d")
-        assert "Agents are still speaking" not in seen.now
-        assert "Agents are still speaking" in await seen.press("backspace", "ctrl+d")
+        assert "Agents are still running" not in seen.now
+        assert "Agents are still running" in await seen.press("backspace", "ctrl+d")
 
 
 def told(text: str) -> str:

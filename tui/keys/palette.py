@@ -1,0 +1,178 @@
+"""The palette: all that can be done, found by its own and other words for it, what is used most first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from textual.app import SystemCommand
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+from textual.markup import escape
+from textual.screen import Screen
+
+from agent_tui.config.file import data_path
+from tui import themes
+from tui.forms.fields import own
+from tui.keys.actions import Offer, offers
+from tui.keys.keymap import Keymap
+from tui.keys.names import shown_all
+from tui.keys.words import ALSO
+from tui.live.drafts import read_kept, write_kept
+from tui.screens.words import say
+from widgets.fuzzy import BEGINNING, SCATTERED, WORD, Match, match
+
+if TYPE_CHECKING:
+    from tui.app import AgentTuiApp
+
+NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
+USED: Final = "palette.json"  # in the data folder: how often each action was chosen
+MOST_USED: Final = 200  # actions that are counted
+MOST_COUNTED: Final = 1_000  # then all counts are halved, so that habits may change
+WIDEST: Final = 4  # times as many letters as were typed may be what those stand among
+HIT: Final = "bold underline"
+MUTED: Final = "$text-muted"
+_LATER: Final = {"program": 1, "composer": 2, "find": 2, "panes": 2, "reading": 2}  # groups of the help
+_SCORES: Final = {BEGINNING: 1.0, WORD: 0.9, SCATTERED: 0.5}
+_ALSO: Final = 0.85  # who typed another word for it meant it less surely than who typed its own
+
+
+class Used:
+    """How often each action was chosen, over all runs. Nothing here raises: what cannot be read is none."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._path = (folder or data_path()) / USED
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each was chosen, by its id."""
+        try:
+            found = json.loads(read_kept(self._path) or "{}")
+        except (ValueError, RecursionError):
+            return {}
+        if not isinstance(found, dict):
+            return {}
+        return {name: count for name, count in found.items() if type(count) is int and count > 0}
+
+    def add(self, binding_id: str) -> None:
+        """Count one more choice; the rarest are forgotten where there are too many."""
+        counts = self.counts()
+        counts[binding_id] = counts.get(binding_id, 0) + 1
+        if counts[binding_id] > MOST_COUNTED:
+            counts = {name: count // 2 for name, count in counts.items() if count > 1}
+        most = sorted(counts, key=lambda name: (name != binding_id, -counts[name]))[:MOST_USED]
+        write_kept(self._path, json.dumps({name: counts[name] for name in most}))
+
+
+class Entry(NamedTuple):
+    """A row of the palette; ``also`` are other words for it, ``used`` says how often it was chosen."""
+
+    title: str
+    help: str
+    do: Callable[[], Any]
+    also: tuple[str, ...] = ()
+    used: int = 0
+    is_greyed: bool = False
+
+
+class Palette:
+    """What the palette of one program shows, and does."""
+
+    def __init__(self, app: AgentTuiApp, keymap: Keymap, wear: Callable[[str], None]) -> None:
+        """``wear`` wears a theme until the end."""
+        self._app = app
+        self._keymap = keymap
+        self._wear = wear
+        self._used = Used()
+
+    def show(self) -> None:
+        """Show every command, unless they are shown."""
+        if not isinstance(self._app.screen, CommandPalette):
+            words = own(say("palette.search"), ascii_only=self._app.ascii_only)
+            palette = CommandPalette([Actions], placeholder=words, id="--command-palette")
+            self._app.push_screen(palette)
+
+    def commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
+        """Yield everything that the screen can do, with its keys, and the themes."""
+        for entry in self.entries(screen):
+            yield SystemCommand(entry.title, entry.help, entry.do)
+
+    def entries(self, screen: Screen[object]) -> list[Entry]:
+        """Return the rows, what is chosen most first, what cannot be done now last."""
+        counts, ascii_only = self._used.counts(), self._app.ascii_only
+        found = []
+        for offer in sorted(offers(screen, self._keymap), key=lambda offer: _LATER.get(offer.group, 0)):
+            if NOT_IN_PALETTE.isdisjoint(offer.ids):
+                keys = shown_all(offer.keys, ascii_only=ascii_only) or say("help.no_key")
+                line = own(f"{keys} – {offer.reason}" if offer.reason else keys, ascii_only=ascii_only)
+                also = " ".join(say(key) for one in offer.ids if (key := f"also.{one}") in ALSO).split()
+                used = sum(counts.get(one, 0) for one in offer.ids)
+                do = partial(self._do, offer)
+                found.append(Entry(offer.description, line, do, tuple(also), used, bool(offer.reason)))
+        found.sort(key=lambda entry: (entry.is_greyed, -entry.used))
+        able = [entry for entry in found if not entry.is_greyed]
+        return [*able, *self._themes(), *found[len(able) :]]
+
+    def _themes(self) -> Iterator[Entry]:
+        for name in (themes.AUTO, *themes.names(self._app.themes_folder)):
+            yield Entry(say("theme.use", name=name), say("theme.once"), partial(self._wear, name))
+
+    async def _do(self, offer: Offer) -> None:
+        """Do what was chosen, or say why it cannot be done now."""
+        if offer.reason:
+            self._app.notify(f"{offer.description}: {offer.reason}", markup=False)
+        else:
+            self._used.add(offer.ids[0])
+            await self._app.run_action(offer.action, offer.node)
+
+
+class Actions(Provider):
+    """Finds the rows for Textual's palette."""
+
+    def _rows(self) -> list[Entry]:
+        return cast("AgentTuiApp", self.app).places.palette.entries(self.screen)
+
+    async def discover(self) -> Hits:
+        """Yield all rows in their order."""
+        for entry in self._rows():
+            shown = Content(entry.title).stylize(MUTED) if entry.is_greyed else Content(entry.title)
+            yield DiscoveryHit(shown, entry.do, entry.title, escape(entry.help))
+
+    async def search(self, query: str) -> Hits:
+        """Yield the rows that fit what was typed; Textual sorts them by how well they do."""
+        for entry in self._rows():
+            score, places = fit(query.split(), entry)
+            if score:
+                shown = Content(entry.title)
+                for at in places:
+                    shown = shown.stylize(HIT, at, at + 1)
+                if entry.is_greyed:
+                    shown = shown.stylize(MUTED)
+                yield Hit(score, shown, entry.do, entry.title, escape(entry.help))
+
+
+def fit(words: Sequence[str], entry: Entry) -> tuple[float, tuple[int, ...]]:
+    """Return how well an entry fits what was typed, 0 where it lacks one of the words, and the letters of its
+    title that were meant. What cannot be done now fits less than everything that can.
+    """
+    scores, places = [], set[int]()
+    for word in words:
+        own_fit = match(word, entry.title)
+        score = _score(word, own_fit)
+        if score and own_fit is not None:
+            places |= set(own_fit.places)
+        if score < _ALSO and any(one.startswith(word.casefold()) for one in entry.also):
+            score = _ALSO
+        scores.append(score)
+    if not scores or not all(scores):
+        return 0.0, ()
+    total = sum(scores) / len(scores) + min(entry.used, 50) / 1_000
+    return (total / 100 if entry.is_greyed else total), tuple(sorted(places))
+
+
+def _score(word: str, found: Match | None) -> float:
+    if found is None or (found.rank[0] == SCATTERED and found.rank[1] > WIDEST * len(word)):
+        return 0.0
+    return _SCORES.get(found.rank[0], 0.7)
