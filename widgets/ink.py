@@ -31,6 +31,7 @@ BUILTIN: Final = 1 << 18
 ADDED: Final = 1 << 19  # of a diff
 REMOVED: Final = 1 << 20
 TITLE: Final = 1 << 21  # of a message
+WARNED: Final = 1 << 22  # look at this before it is too late
 # The bits from here on number the link that a run belongs to: 1 is the first of its layout's ``links``.
 LINK_SHIFT: Final = 24
 

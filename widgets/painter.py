@@ -44,6 +44,7 @@ from widgets.ink import (
     STRONG,
     TITLE,
     URL,
+    WARNED,
     Row,
 )
 from widgets.layout import Line
@@ -71,6 +72,7 @@ COMPONENTS: Final = (  # ink, name: later ones win
     (URL, "url"),
     (CODE, "code"),
     (FAILED, "failed"),
+    (WARNED, "warned"),
 )
 _ATTRIBUTES: Final = (
     (STRONG, Style(bold=True)),

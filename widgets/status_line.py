@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from rich.cells import cell_len
@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
-from widgets.ink import DIM, FAILED, PLAIN, STRONG
+from widgets.ink import DIM, FAILED, PLAIN, STRONG, WARNED
 from widgets.layout import Line, strips_in
 from widgets.painter import Painter, cropped, painter_of
 from widgets.signs import DOT
@@ -27,12 +27,13 @@ MIN_LEFT_CELLS: Final = 8
 @dataclass(frozen=True, slots=True)
 class Part:
     """A piece of a field. ``key`` is drawn bold before it. Where the row is too narrow the parts of the
-    highest ``rank`` go first, those of rank 0 never.
+    highest ``rank`` go first, those of rank 0 never. ``warns``: a person should look at it.
     """
 
     text: str
     rank: int = 0
     key: str = ""
+    warns: bool = False
 
     @property
     def whole(self) -> str:
@@ -50,7 +51,7 @@ class StatusLine(Widget):
     """
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"status-line--dim", "status-line--failed"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"status-line--dim", "status-line--failed", "status-line--warned"}
     DEFAULT_CSS = """
     StatusLine {
         width: 1fr;
@@ -59,6 +60,7 @@ class StatusLine(Widget):
         color: $foreground;
         & > .status-line--dim { color: $foreground 70%; }
         & > .status-line--failed { color: $error; }
+        & > .status-line--warned { color: $text-warning; }
     }
     """
 
@@ -169,7 +171,7 @@ def fitted(
 def _clean(parts: Parts) -> list[Part]:
     found = [Part(part) if isinstance(part, str) else part for part in parts]
     return [
-        Part(text, part.rank, inert_line(part.key))
+        replace(part, text=text, key=inert_line(part.key))
         for part in found
         if (text := inert_line(part.text)) or part.key
     ]
@@ -190,7 +192,7 @@ def _pieces(
     room = painter.room if room is None else max(0, room)
     texts: list[tuple[str, int]] = []
     for part in parts:
-        own = FAILED if part.text.startswith(FAILED_SIGN) else ink
+        own = FAILED if part.text.startswith(FAILED_SIGN) else WARNED if part.warns else ink
         if texts:
             texts.append((SEPARATOR, ink))
         if part.key:

@@ -81,6 +81,8 @@ def sum_of(one: Usage | None, other: Usage | None) -> Usage | None:
         one.completion_tokens + other.completion_tokens,
         one.first_token_seconds,
         _added(one.cost, other.cost),
+        other.context or one.context,
+        other.context_limit or one.context_limit,
     )
 
 

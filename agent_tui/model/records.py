@@ -41,12 +41,17 @@ _PROVIDER = Setting(most=NAME, is_name=True, key="provider")
 class Usage:
     """What a turn has used, in the provider's own tokens; ``first_token_seconds`` is the time to the first
     piece of its answer, ``cost`` in US dollars, None where no price is known.
+
+    ``context`` is how many tokens its model has in mind once it is over, of ``context_limit`` that it can
+    have; 0 where that is not known.
     """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     first_token_seconds: float | None = None
     cost: float | None = None
+    context: int = 0
+    context_limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)

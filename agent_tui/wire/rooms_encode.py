@@ -70,6 +70,7 @@ def usage_fields(usage: ev.Usage | None) -> dict[str, Any]:
         return {}
     known = {"first_token_seconds": usage.first_token_seconds, "cost": usage.cost}
     counts = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+    counts |= only_set(context=usage.context, context_limit=usage.context_limit)
     return {"usage": {**counts, **{name: value for name, value in known.items() if value is not None}}}
 
 

@@ -9,7 +9,7 @@ from textual.widgets import Static
 from tui.chat import texts
 from tui.chat.open_chat import OpenChat
 from tui.forms.fields import own
-from tui.live.texts import Hint, connected, oddities
+from tui.live.texts import Hint, connected, context, oddities
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 from widgets.units import elapsed
@@ -45,9 +45,11 @@ class ChatBoard:
             [self._timed(texts.status(state, shown, seconds_left))],
         )
         hints = [(hint, self._key_of(hint)) for hint in texts.hints(state, shown)]
+        full, warns = context(reversed(state.turns.values()))
         facts = [
             Part(oddities(state.unknown_count), 1),
             Part(texts.workspace(state), 9),
+            Part(full, 3, warns=warns),
             Part(texts.used(state), 4),
             Part(connected(state.link), 8),
         ]

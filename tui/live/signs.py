@@ -14,6 +14,7 @@ PAUSED: Final = "‖"
 DONE: Final = "✓"
 FAILED: Final = "✗"
 CUT: Final = "┄"
+WARNS: Final = "!"
 
 
 def wants_ascii(environ: Mapping[str, str] = os.environ) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
@@ -13,14 +13,16 @@ from agent_tui.model.events import LinkChanged, Note, TurnNoted
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import Steps, StepState
+from agent_tui.state.turn import Turn
 from tui.live import signs
 from tui.screens.words import ENGLISH, count, ordinal_try, say
-from widgets.units import size
+from widgets.units import size, tokens
 
 MAX_DETAIL_CHARACTERS: Final = 120
 MAX_TOOL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 40
 MAX_SERVER_CHARACTERS: Final = 100
+NEARLY_FULL_PERCENT: Final = 80  # of a context, from where on it is said loudly
 KeyNow = Callable[[str], str]
 Spot = tuple[str, str]
 """A turn and a step of it, by id; without a step the words of the turn."""
@@ -168,6 +170,21 @@ def used(state: ConversationState, spoken: int = 0) -> str:
         return text
     cost = dollars(ledger.cost)
     return f"{text} · {say('used.cost.of', cost=cost, most=dollars(most_cost)) if most_cost else cost}"
+
+
+def context(turns: Iterable[Turn]) -> tuple[str, bool]:
+    """Return how full the context of the newest of these ``turns`` is, in percent where it is known how much
+    its model takes, and whether that is nearly full; "" where nobody says.
+    """
+    usage = next((turn.usage for turn in turns if turn.usage is not None and turn.usage.context), None)
+    if usage is None:
+        return "", False
+    if not usage.context_limit:
+        return say("used.context.tokens", tokens=tokens(usage.context)), False
+    percent = min(100, ceil(100 * usage.context / usage.context_limit))
+    is_nearly_full = percent >= NEARLY_FULL_PERCENT
+    text = say("used.context", percent=percent)
+    return f"{signs.WARNS} {text}" if is_nearly_full else text, is_nearly_full
 
 
 def under_way(steps: Steps) -> list[StepState]:

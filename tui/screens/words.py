@@ -324,6 +324,8 @@ ENGLISH: Final[dict[str, str]] = {
     "setup.foreign": "this server's providers are set up on the machine where it runs",
     "setup.done": "saved: [providers.{name}] is in the config file",
     # the budget
+    "used.context": "{percent}% of context",
+    "used.context.tokens": "{tokens} in context",
     "used.tokens.of": "{count} of {most} tokens",
     "used.cost.of": "{cost} of {most}",
     "room.cost.none": "no cost",

@@ -31,7 +31,7 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     ToolSpec,
 )
-from agent_tui.backend.models.prices import Cost, cost_of, unknown_cost
+from agent_tui.backend.models.prices import Cost, context_of, cost_of, unknown_cost
 from agent_tui.backend.store import steps as stored_steps
 from agent_tui.backend.store.messages import with_notes
 from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
@@ -81,6 +81,7 @@ class Attempt:
         self._on_use = on_use
         agent = next(agent for agent in row.agents if agent.id == turn.agent_id)
         self._is_demo = agent.provider_id == DEMO_PROVIDER
+        self._agent = agent
         self._terms = resources.models.terms(agent.provider_id, agent.model)
         self._has_steps = brief.keeps_steps or self._terms.acts
         self._steps = Steps(
@@ -143,6 +144,7 @@ class Attempt:
         else:
             self._error = "" if self.cut_for else TOO_MANY_ROUNDS
         await pricing
+        await self._measure()
         return Ending(
             steps=self._steps.in_order,
             error=self._error,
@@ -151,6 +153,15 @@ class Attempt:
             seconds=round(clock() - begun, 3),
             rest=self._rest,
         )
+
+    async def _measure(self) -> None:
+        """Note how much its model can be told in all; what is no model of ours keeps its own history."""
+        used, request = self._used, self.brief.request
+        if self._is_demo or self._terms.acts:
+            used.context = 0
+        elif used.context:
+            terms = self._resources.models.terms(self._agent.provider_id, self._agent.model)  # known by now
+            used.context_limit = await context_of(terms, request.model)
 
     # --- what it is given ------------------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ class Used:
     cost: float | None = None
     first_token_seconds: float | None = None
     told: bool = False
+    context: int = 0  # tokens of the newest call and its answer, where the model said them
+    context_limit: int = 0
 
     @property
     def tokens(self) -> int:
@@ -41,7 +43,14 @@ class Used:
         """What models said, added up; None where none said anything."""
         if not self.told:
             return None
-        return Usage(self.prompt, self.completion, self.first_token_seconds, self.cost)
+        return Usage(
+            self.prompt,
+            self.completion,
+            self.first_token_seconds,
+            self.cost,
+            self.context,
+            self.context_limit,
+        )
 
     def add(self, call: Call, request: ModelRequest, said: int, cost: Cost) -> None:
         """Add a call that answered ``request`` with so many characters."""
@@ -49,6 +58,7 @@ class Used:
             self.first_token_seconds = call.first_piece_seconds
         if call.usage is not None:
             self.told = True
+            self.context = call.usage.prompt_tokens + call.usage.completion_tokens
             self.prompt += call.usage.prompt_tokens
             self.completion += call.usage.completion_tokens
             dollars = cost(call.usage.prompt_tokens, call.usage.completion_tokens)
@@ -88,6 +98,8 @@ class Ending:
             completion_tokens=usage.completion_tokens,
             first_token_seconds=self.used.first_token_seconds,
             cost=self.used.cost,
+            context=usage.context,
+            context_limit=usage.context_limit,
         )
 
 

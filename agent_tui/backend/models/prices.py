@@ -80,13 +80,25 @@ def listed_context(kind: str, base_url: str, model: str) -> int:
     return found.context_window or 0
 
 
+async def context_of(terms: Terms, model: str) -> int:
+    """Return how many tokens that model can be told, 0 where nobody knows.
+
+    The first time the table of prices is read, in a thread.
+    """
+    if terms.context_tokens < UNLIMITED_TOKENS:
+        return terms.context_tokens
+    if terms.kind not in _LISTED_KINDS:
+        return 0
+    return await asyncio.to_thread(listed_context, terms.kind, terms.base_url, model)
+
+
 def offer_of(terms: Terms, model: str) -> dict[str, float]:
     """Return what is known of a model before it is chosen: ``context_tokens``, and ``input_price`` and
     ``output_price`` in US dollars per million tokens. Reads the table: call it in a thread.
     """
     is_listed = terms.kind in _LISTED_KINDS
     context = terms.context_tokens if terms.context_tokens < UNLIMITED_TOKENS else 0
-    if not context and is_listed:
+    if is_listed and not context:
         context = listed_context(terms.kind, terms.base_url, model)
     prices = terms.input_price, terms.output_price
     if prices == (None, None) and is_listed:

@@ -149,13 +149,24 @@ class TurnRow:
     to_continue: bool = False  # somebody asked for its rest
     spoken: str = ""  # how it was spoken, as JSON; empty for what was not
     notes: str = ""  # what stays true of how its model was asked, a JSON list; empty for nothing
+    context: int = (
+        0  # tokens that its model has in mind once it is over, and the most that it can; 0: unknown
+    )
+    context_limit: int = 0
 
     @property
     def usage(self) -> Usage | None:
         """What it used; None where its model does not say."""
         if not (self.prompt_tokens or self.completion_tokens):
             return None
-        return Usage(self.prompt_tokens, self.completion_tokens, self.first_token_seconds, self.cost)
+        return Usage(
+            self.prompt_tokens,
+            self.completion_tokens,
+            self.first_token_seconds,
+            self.cost,
+            self.context,
+            self.context_limit,
+        )
 
 
 @dataclass(frozen=True, slots=True)

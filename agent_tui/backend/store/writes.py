@@ -83,7 +83,7 @@ _NOTE_SEARCHED = insert(searched).returning(searched.c.number)
 # What a turn becomes when it is closed.
 _CLOSING = (
     "status", "reason", "text", "error", "prompt_tokens", "completion_tokens", "first_token_seconds",
-    "cost", "seconds", "trimmed",
+    "cost", "seconds", "trimmed", "context", "context_limit",
 )  # fmt: skip
 
 
