@@ -11,7 +11,7 @@ from typing import Any
 from agent_tui.clients.chat import Question
 from agent_tui.clients.records import ModelInfo, ProviderInfo, ToolInfo, ToolServer
 from agent_tui.model.errors import AgentTuiError
-from agent_tui.model.events import ConversationInfo, Event, Message
+from agent_tui.model.events import ChangedFile, ConversationInfo, Event, Message
 from tests.fakes.event_link import EventLink
 from tests.fakes.rules import FakeRules
 
@@ -27,6 +27,7 @@ class FakeChatClient(FakeRules):
         self.info = ConversationInfo("c", title="Make")
         self.chats: list[ConversationInfo] = [self.info]
         self.stored: list[Message] = []
+        self.changed: list[ChangedFile] = []
 
     async def answer(
         self,
@@ -63,6 +64,25 @@ class FakeChatClient(FakeRules):
     async def messages(self, conversation_id: str) -> tuple[list[Message], int | None]:
         self._note("messages")
         return self.stored, 1
+
+    async def changed_files(self, conversation_id: str) -> list[ChangedFile]:
+        self._note("changes")
+        return self.changed
+
+    async def undo(
+        self, conversation_id: str, message_id: str, step_id: str = ""
+    ) -> tuple[list[ChangedFile], ...]:
+        self._note(" ".join(filter(None, ("undo", message_id, step_id))))
+        wanted = [
+            one
+            for one in self.changed
+            if (one.message_id, step_id or one.step_id) == (message_id, one.step_id)
+        ]
+        left = [one for one in wanted if one.stands != "made"]
+        undone = [replace(one, stands="undone") for one in wanted if one.stands == "made"]
+        by_key = {(one.message_id, one.step_id): one for one in undone}
+        self.changed = [by_key.get((one.message_id, one.step_id), one) for one in self.changed]
+        return undone, left
 
     async def tools(self) -> tuple[list[ToolInfo], list[ToolServer]]:
         self._note("tools")

@@ -17,6 +17,7 @@ from tui.first_chat import NEW
 from tui.forms.chat import SETTINGS, ConversationForm
 from tui.forms.suspended_rules import suspended_in
 from tui.forms.values import FLAGS, read_value, shown
+from tui.live.changes import ChangesScreen
 from tui.live.commands import Commands, copy_newest, path_for_export, written_path
 from tui.live.texts import told_server
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
@@ -56,6 +57,7 @@ class ChatCommands:
                 "chats": lambda _: self._choose_chat(),
                 "rooms": lambda _: self._host.do("app.lists"),
                 "workspace": self._set_workspace,
+                "changes": lambda _: self.show_changes(),
                 "settings": lambda _: self._host.do("settings"),
                 "copy": lambda _: self._copy(),
                 "export": self._export,
@@ -205,6 +207,21 @@ class ChatCommands:
             return
         path = path.resolve()
         self._change(say("command.workspace.now", folder=inert_line(str(path))), {"workspace": str(path)})
+
+    def show_changes(self) -> None:
+        """Show the files that tools changed."""
+        chat = self._chat
+        if chat.link.is_agent or chat.new is not None:
+            self._tell("changes.none")
+        else:
+            self._host.open(ChangesScreen(chat.id, chat.client, self._asked_for, self._host))
+
+    def _asked_for(self, message_id: str) -> str:
+        """Return the question that a message answers."""
+        turns = self._chat.state.turns
+        turn = self._chat.state.turn_of(message_id)
+        asked = turns.get(turn.parent_id) if turn is not None else None
+        return inert_line(asked.text, MAX_WORDS) if asked is not None else ""
 
     # --- other chats -----------------------------------------------------------------------------------
 

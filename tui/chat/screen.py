@@ -64,7 +64,8 @@ class ChatScreen(LiveScreen):
         Binding("left_square_bracket", "version(-1)", "Previous version", id="chat.version.previous"),
         Binding("right_square_bracket", "version(1)", "Next version", id="chat.version.next"),
         Binding("o", "open_step", "Show all of a step", id="chat.open_step"),
-        Binding("u", "queue", "Queued questions", id="chat.queue"),
+        Binding("u", "open('queue')", "Queued questions", id="chat.queue"),
+        Binding("D", "open('changes')", "Files that tools changed", id="chat.changes"),
         GO_TO_BINDING,
     ]
 
@@ -221,9 +222,11 @@ class ChatScreen(LiveScreen):
         if self._reader.may("continue"):
             self._asking.go_on()
 
-    def action_queue(self) -> None:
-        """Show what waits."""
-        if self._reader.may("queue"):
+    def action_open(self, what: str) -> None:
+        """Show what waits (queue), or the files that tools changed (changes)."""
+        if what == "changes":
+            self._commands.show_changes()
+        elif self._reader.may("queue"):
             self._host.open(ChatQueueScreen(self._composer, ascii_only=self._host.ascii_only))
 
     def action_settings(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from agent_tui.config.tool_rules import WRITING_TOOLS, is_exact, spelled_out
-from agent_tui.model.events import ToolAsk, TurnNoted
+from agent_tui.model.events import UNDONE, ToolAsk, TurnNoted
 from agent_tui.model.inert import inert_line, visible, visible_line
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.conversation import ConversationState
@@ -275,7 +275,7 @@ def is_written(step: StepState) -> bool:
 def is_folded(step: StepState) -> bool:
     """Say whether a tool's step is folded by itself: once it is over, and not because it failed."""
     if step.type == "tool_call":
-        return step.status == "cut" or (
+        return step.status in ("cut", UNDONE) or (
             step.status == "done" and (step.result is None or step.result.success)
         )
     return step.type != "tool_result" or step.success
@@ -315,6 +315,8 @@ def step_head(step: StepState) -> tuple[str, str, str]:
             return title, say("step.unknown"), signs.FAILED
         case "cut":
             return title, say("step.cut"), signs.CUT
+        case status if status == UNDONE:
+            return title, say("step.undone"), signs.CUT
         case "" if result is None:
             return title, summary, signs.THINKING
         case _:

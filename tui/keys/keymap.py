@@ -30,6 +30,7 @@ from tui.lists.chats import ConversationsScreen
 from tui.lists.rooms import RoomsScreen
 from tui.lists.search import SearchScreen
 from tui.live.ask_bar import AskBar, AskScreen, KeepScreen, ReasonScreen
+from tui.live.changes import ChangesScreen
 from tui.live.find import FindBar
 from tui.live.pager import PagerScreen
 from tui.live.tool_form import ToolFormScreen
@@ -75,6 +76,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     "search": (SearchScreen, ""),
     "choose": (ChooseScreen, ""),
     "pager": (PagerScreen, ""),
+    "changes": (ChangesScreen, ""),
     "asked": (AskScreen, ""),
     "reason": (ReasonScreen, ""),
     "keep": (KeepScreen, ""),

@@ -54,6 +54,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("temperature", CHAT, ("default",)),
     Command("workspace", CHAT, also=("folder", "cd")),
     Command("title", CHAT, also=("rename", "name"), needs_words=True),
+    Command("changes", also=("diff", "files", "undo")),
     Command("settings", also=("config", "options")),
     Command("theme", also=("themes", "colors")),
     Command("copy"),

@@ -10,10 +10,11 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import FINISHED_BY, Turn
+from tui.live.changes import ChangesScreen
 from tui.room.open_room import OpenRoom
 from tui.room.queue import Change, QueueScreen
 from tui.room.settings import SettingsScreen
-from tui.screens.words import say
+from tui.screens.words import count, say
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
@@ -89,11 +90,30 @@ class RoomActs:
 
     # --- what waits, and what the room is ----------------------------------------------------------------
 
-    def open_queue(self) -> None:
+    def open(self, what: str) -> None:
+        """Show what waits for the next turn (queue), the settings, or the files that tools changed
+        (changes).
+        """
+        shows = {"queue": self._open_queue, "settings": self._open_settings, "changes": self._open_changes}
+        shows[what]()
+
+    def _open_queue(self) -> None:
         """Show what waits for the next turn."""
         room, host = self._room, self._room.host
         if host.allows(self.why_not("queue")):
             host.open(QueueScreen(room.state, self._change_queue, ascii_only=host.ascii_only))
+
+    def _open_changes(self) -> None:
+        """Show the files that tools changed."""
+        room = self._room
+        room.host.open(ChangesScreen(room.id, room.client, self._said_by, room.host))
+
+    def _said_by(self, message_id: str) -> str:
+        """Return whose turn a message is, and of which round."""
+        turn = self._room.state.turn_of(message_id)
+        if turn is None:
+            return ""
+        return say("changes.turn", name=turn.sender_name, round=count(turn.round_number))
 
     async def _change_queue(self, change: Change) -> str:
         """Change or drop what waits; return what went wrong."""
@@ -112,7 +132,7 @@ class RoomActs:
         room.host.show_soon()
         return ""
 
-    def open_settings(self) -> None:
+    def _open_settings(self) -> None:
         """Change the room."""
 
         async def take(info: ev.RoomInfo) -> None:

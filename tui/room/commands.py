@@ -33,8 +33,9 @@ def commands_of(room: OpenRoom, runs: Running, acts: RoomActs) -> Commands:
         room.composer,
         host,
         {
-            "model": lambda _: acts.open_settings(),
-            "settings": lambda _: acts.open_settings(),
+            "model": lambda _: acts.open("settings"),
+            "settings": lambda _: acts.open("settings"),
+            "changes": lambda _: acts.open("changes"),
             "new": lambda _: host.do("app.new_room"),
             "rooms": lambda _: host.do("app.leave_room"),
             "chats": lambda _: host.do("app.lists"),

@@ -43,8 +43,8 @@ class RoomScreen(LiveScreen):
         Binding("s", "act('stop')", "Stop the agent", id="agent.stop"),
         Binding("x", "act('skip')", "Skip the turn, or don't", id="agent.skip"),
         Binding("r", "act('retry')", "Retry this turn", id="agent.retry"),
-        Binding("u", "queue", "Queued messages", id="room.queue"),
-        Binding("e", "settings", "Room settings", id="room.settings"),
+        Binding("u", "open('queue')", "Queued messages", id="room.queue"),
+        Binding("e", "open('settings')", "Room settings", id="room.settings"),
         Binding("p,space", "pause_or_resume", "Pause or resume the room", id="room.pause"),
         Binding(
             "ctrl+s", "pause_or_resume", "Pause or resume the room", id="room.pause.anywhere", priority=True
@@ -53,6 +53,7 @@ class RoomScreen(LiveScreen):
         Binding("exclamation_mark", "answer_tool", "Go to what needs approval", id="room.answer"),
         Binding("f", "fold", "Fold or unfold a step", id="room.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="room.fold_all"),
+        Binding("D", "open('changes')", "Files that tools changed", id="room.changes"),
         GO_TO_BINDING,
     ]
     _composer: RoomComposer
@@ -203,13 +204,11 @@ class RoomScreen(LiveScreen):
         if not self._commands.run(event.text):
             self._speaking.submit(event.text)
 
-    def action_queue(self) -> None:
-        """Show what waits for the next turn."""
-        self._acts.open_queue()
-
-    def action_settings(self) -> None:
-        """Change the room."""
-        self._acts.open_settings()
+    def action_open(self, what: str) -> None:
+        """Show what waits for the next turn (queue), change the room (settings), show the files that tools
+        changed (changes).
+        """
+        self._acts.open(what)
 
     # --- panes -------------------------------------------------------------------------------------------
 

@@ -1,0 +1,255 @@
+"""The files that the tools of a conversation changed: each with its diff, to be looked at and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import ClassVar, Final, Protocol
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import UNDONE, ChangedFile
+from agent_tui.model.inert import inert_line, visible, visible_line
+from tui.forms.fields import own, wrong
+from tui.lists.texts import ago
+from tui.live import signs
+from tui.live.host import Host
+from tui.live.key_hints import key_of
+from tui.live.pager import WHOLE, PagerScreen
+from tui.screens.question import QuestionScreen
+from tui.screens.words import count, say
+from widgets.status_line import Part, StatusLine
+from widgets.transcript.step_body import fenced
+from widgets.transcript.transcript import Transcript
+
+MADE: Final = "made"
+MAX_PATH_CHARACTERS: Final = 300
+MAX_HEAD_CHARACTERS: Final = 200
+MAX_PROBLEM_CHARACTERS: Final = 300
+
+
+class ChangesClient(Protocol):
+    """What the screen asks of a server (``clients.conversations``)."""
+
+    async def changed_files(self, id_: str) -> list[ChangedFile]: ...
+
+    async def undo(self, id_: str, message_id: str, step_id: str = "") -> tuple[list[ChangedFile], ...]: ...
+
+
+class ChangesScreen(ModalScreen[None]):
+    """Lists what was changed, newest first, below the question or the agent that it was for; shows the diff
+    of the marked one.
+    """
+
+    CSS_PATH = "changes.tcss"
+    AUTO_FOCUS = "OptionList"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("u", "undo", "Undo the change", id="changes.undo"),
+        Binding("U", "undo_answer", "Undo all changes of the answer", id="changes.undo_answer"),
+        Binding("o", "open", "See all of the diff", id="changes.open"),
+        Binding("escape,D", "back", "Back", id="changes.back"),
+    ]
+
+    def __init__(
+        self,
+        conversation_id: str,
+        client: Callable[[], Awaitable[ChangesClient]],
+        called: Callable[[str], str],
+        host: Host,
+    ) -> None:
+        """``called`` returns what the message with an id was for, in a line; "" where nobody knows."""
+        super().__init__()
+        self._conversation_id = conversation_id
+        self._client = client
+        self._called = called
+        self._host = host
+        self._ascii_only = host.ascii_only
+        self._changes: Sequence[ChangedFile] = ()
+        self._rows: list[ChangedFile | None] = []  # None: a heading
+        self._top = StatusLine(ascii_only=host.ascii_only)
+        self._listed = OptionList(markup=False, compact=True)
+        self._note = Static(self._own(say("changes.loading")), classes="note", markup=False)
+        self._diff = Transcript(clock=host.clock, ascii_only=host.ascii_only)
+        self._bottom = StatusLine(ascii_only=host.ascii_only, is_dim=True)
+        self._shown = ""  # the diff that is shown, as Markdown
+
+    def compose(self) -> ComposeResult:
+        yield self._top
+        yield self._listed
+        yield self._note
+        yield self._diff
+        yield self._bottom
+
+    def on_mount(self) -> None:
+        """Ask what was changed."""
+        self._listed.display = self._diff.display = False
+        self._diff.can_focus = False
+        self._diff.turn_opened(WHOLE)
+        self._show_lines()
+        self._look()
+
+    def _own(self, text: str) -> str:
+        return own(text, ascii_only=self._ascii_only)
+
+    @property
+    def _marked(self) -> ChangedFile | None:
+        at = self._listed.highlighted
+        return self._rows[at] if at is not None and at < len(self._rows) else None
+
+    # --- what is shown ---------------------------------------------------------------------------------
+
+    @work(group="look", exclusive=True)
+    async def _look(self) -> None:
+        try:
+            self._take(await (await self._client()).changed_files(self._conversation_id))
+        except AgentTuiError as error:
+            self._note.update(wrong(str(error), MAX_PROBLEM_CHARACTERS, ascii_only=self._ascii_only))
+
+    def _take(self, changes: Sequence[ChangedFile]) -> None:
+        """Show these; the mark stays on the same change."""
+        marked = self._marked
+        self._changes, self._rows = changes, []
+        options: list[Option] = []
+        before = ""
+        for change in changes:
+            if change.message_id != before:
+                before = change.message_id
+                self._rows.append(None)
+                head = inert_line(self._called(before), MAX_HEAD_CHARACTERS) or say("changes.unknown")
+                options.append(Option(Content.styled(self._own(head), "dim"), disabled=True))
+            self._rows.append(change)
+            options.append(Option(self._row(change)))
+        self._listed.clear_options()
+        self._listed.add_options(options)
+        self._listed.display = self._diff.display = bool(changes)
+        self._note.update(self._own(say("changes.untracked" if changes else "changes.none")))
+        same = (at for at, row in enumerate(self._rows) if row is not None and _is_same(row, marked))
+        self._listed.highlighted = next(same, 1) if changes else None
+        self._show_marked()
+        self._show_lines()
+        self._listed.focus()
+
+    def _row(self, change: ChangedFile) -> Content:
+        counts = say("changes.lines", added=count(change.added), removed=count(change.removed))
+        facts = [counts, *([say("changes.new")] if change.is_new else [])]
+        facts.append(ago(change.created_at, datetime.now(UTC)))
+        if change.stands != MADE:
+            facts.append(say(f"changes.{change.stands}"))
+        is_over = change.stands == UNDONE
+        path = visible_line(change.path, MAX_PATH_CHARACTERS)
+        style = "dim" if is_over else "bold"
+        sign = signs.CUT if is_over else signs.DONE if change.stands == MADE else " "
+        told = self._own(f"  {' · '.join(filter(None, facts))}")
+        return Content.assemble(f"  {self._own(sign)} ", (path, style), (told, "dim"))
+
+    def _show_marked(self) -> None:
+        change = self._marked
+        diff = "" if change is None else fenced(visible(change.diff), "diff", limit=None)
+        if diff != self._shown:
+            self._shown = diff
+            self._diff.text_replaced(WHOLE, diff)
+            self._diff.turn_closed(WHOLE)
+            self._diff.action_to_start()
+
+    def _show_lines(self) -> None:
+        folder = self._changes[0].folder if self._changes else ""
+        number = len({change.path for change in self._changes if change.stands != UNDONE})
+        told = say("changes.count", count=count(number)) if number else say("changes.all_undone")
+        about = [told] if self._changes else []
+        where = [say("chat.workspace", folder=inert_line(folder, MAX_PATH_CHARACTERS))] if folder else []
+        self._top.show([say("changes.title"), *about], right=where)
+        change = self._marked
+        hints = [("hint.undo", 0, "changes.undo")] if change is not None and change.stands == MADE else []
+        hints += [("hint.undo_answer", 1, "changes.undo_answer")] if self._may_undo_answer() else []
+        hints += [("hint.open_all", 2, "changes.open")] if change is not None else []
+        hints.append(("hint.back", 0, "changes.back"))
+        parts = [Part(say(text), rank, key) for text, rank, id_ in hints if (key := self._key(id_))]
+        self._bottom.show(parts)
+
+    def _key(self, binding_id: str) -> str:
+        return key_of(self, binding_id, ascii_only=self._ascii_only)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the diff of another one."""
+        event.stop()
+        self._show_marked()
+        self._show_lines()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Show all of the diff."""
+        event.stop()
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Show all of the diff on a screen of its own, in which can be searched."""
+        if (change := self._marked) is not None:
+            title = visible_line(change.path, MAX_PATH_CHARACTERS)
+            self.app.push_screen(
+                PagerScreen(title, self._shown, self._host.clock, ascii_only=self._ascii_only)
+            )
+
+    # --- undoing ---------------------------------------------------------------------------------------
+
+    def _may_undo_answer(self) -> bool:
+        change = self._marked
+        return change is not None and bool(self._left_of(change.message_id))
+
+    def _left_of(self, message_id: str) -> list[ChangedFile]:
+        """Return the changes of an answer that were not undone."""
+        return [one for one in self._changes if one.message_id == message_id and one.stands != UNDONE]
+
+    def action_undo(self) -> None:
+        """Make the file what it was before."""
+        change = self._marked
+        if change is None:
+            return
+        if change.stands == MADE:
+            self._undo(change.message_id, change.step_id)
+        else:
+            path = visible_line(change.path, MAX_HEAD_CHARACTERS)
+            self._host.tell(say(f"changes.why.{change.stands}", path=path))
+
+    def action_undo_answer(self) -> None:
+        """Make all files what they were before the answer, once that is confirmed."""
+        change = self._marked
+        if change is None or not self._may_undo_answer():
+            return
+        left = self._left_of(change.message_id)
+        question = say("changes.sure", count=count(len(left)))
+
+        def answered(is_yes: bool | None) -> None:
+            if is_yes:
+                self._undo(change.message_id)
+
+        self.app.push_screen(QuestionScreen(question, ascii_only=self._ascii_only), answered)
+
+    @work(group="undo")
+    async def _undo(self, message_id: str, step_id: str = "") -> None:
+        try:
+            client = await self._client()
+            undone, left = await client.undo(self._conversation_id, message_id, step_id)
+        except AgentTuiError as error:
+            self._host.fail(error)
+        else:
+            paths = ", ".join(dict.fromkeys(visible_line(one.path, MAX_HEAD_CHARACTERS) for one in undone))
+            self._host.tell(say("changes.done", paths=paths))
+            for one in left:
+                if one.stands != UNDONE:
+                    path = visible_line(one.path, MAX_HEAD_CHARACTERS)
+                    self._host.tell(say(f"changes.why.{one.stands}", path=path))
+        self._look()
+
+    def action_back(self) -> None:
+        """Close."""
+        self.dismiss()
+
+
+def _is_same(change: ChangedFile, other: ChangedFile | None) -> bool:
+    return other is not None and (change.message_id, change.step_id) == (other.message_id, other.step_id)
