@@ -1,4 +1,4 @@
-"""Files beside the words of a question: found by the beginning of a path, read as text."""
+"""Files beside the words of a question: found by the beginning of a path, read as text or as an image."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ from urllib.parse import unquote, urlsplit
 
 from agent_tui.ignored import MAX_IGNORE_BYTES, Ignored
 from agent_tui.model.events import Attachment
+from agent_tui.model.images import (
+    MAX_IMAGE_BYTES,
+    attached_image,
+    bytes_of,
+    dimensions,
+    image_data,
+    is_image,
+)
 from agent_tui.model.inert import inert, inert_line
 from tui.screens.words import count, say
 from widgets.fuzzy import has_letters, span
@@ -160,7 +168,7 @@ def is_long(text: str) -> bool:
 
 
 def read(name: str, path: Path, room: int = MAX_BYTES) -> Attachment:
-    """Return the file as an attachment of at most ``room`` bytes; raises ``Unfit``."""
+    """Return the file, a text or an image, as an attachment of at most ``room`` bytes; raises ``Unfit``."""
     shown = inert_line(name, MAX_NAME_CHARACTERS)
     try:
         with path.open("rb") as file:
@@ -171,6 +179,10 @@ def read(name: str, path: Path, room: int = MAX_BYTES) -> Attachment:
         raise Unfit(say("chat.attach.unreadable", name=shown, reason=reason)) from error
     if len(data) > room:
         raise Unfit(say("chat.attach.large", name=shown, size=size(length), most=size(room)))
+    if (image := attached_image(shown, data)) is not None:
+        if len(data) > MAX_IMAGE_BYTES:
+            raise Unfit(say("chat.attach.large", name=shown, size=size(length), most=size(MAX_IMAGE_BYTES)))
+        return image
     if b"\0" in data[:8192]:
         raise Unfit(say("chat.attach.binary", name=shown))
     try:
@@ -180,14 +192,25 @@ def read(name: str, path: Path, room: int = MAX_BYTES) -> Attachment:
     return Attachment(shown, text)
 
 
+def facts(file: Attachment) -> str:
+    """Return how large an attached file is; of an image also its kind, and its pixels where it says them."""
+    shown = [size(bytes_of(file))]
+    if is_image(file):
+        found = dimensions(image_data(file))
+        kind = file.type.removeprefix("image/").upper()
+        pixels = [] if found is None else [f"{count(found[0])} × {count(found[1])}"]
+        shown = [kind, *pixels, *shown]
+    return " · ".join(shown)
+
+
 def with_named(text: str, attached: list[Attachment], files: Files) -> list[Attachment]:
     """Return ``attached`` and the files that ``text`` names; raises ``Unfit``, also where it is too much."""
     found = list(attached)
-    room = MAX_BYTES - sum(len(file.content.encode(errors="replace")) for file in found)
+    room = MAX_BYTES - sum(map(bytes_of, found))
     for name, path in files.named_in(text):
         if all(file.name != inert_line(name, MAX_NAME_CHARACTERS) for file in found):
             file = read(name, path, max(0, room))
-            room -= len(file.content.encode())
+            room -= bytes_of(file)
             found.append(file)
     if len(found) > MOST:
         raise Unfit(say("chat.attach.many", most=count(MOST)))

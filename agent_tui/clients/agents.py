@@ -46,6 +46,7 @@ from agent_tui.model.events import (
     ToolStatusChanged,
     TurnNoted,
 )
+from agent_tui.model.images import image_data, is_image
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.agent_socket import SEND_FILE, TEXT_CHUNK, SocketFrame
 from agent_tui.wire.agent_tasks import AgentTask
@@ -374,6 +375,7 @@ def _written(attachments: Sequence[Attachment], folder: Path) -> list[Path]:
         place = folder / str(number)
         place.mkdir()
         path = place / (PurePosixPath(file.name.replace("\0", "")).name or "file")
-        path.write_text(file.content, encoding="utf-8", errors="replace")
+        data = image_data(file) if is_image(file) else file.content.encode("utf-8", "replace")
+        path.write_bytes(data)
         paths.append(path)
     return paths

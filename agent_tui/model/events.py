@@ -31,7 +31,7 @@ LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"
 # Notes that stay true of a turn and are stored with it ("trimmed" is, too, in ``Message.trimmed``).
 UNDONE = "undone"  # the status of a call whose change of a file a person has undone since
 GUIDE_NOTES = frozenset({"guide", "guide_cut", "guide_unread"})
-LASTING_NOTES = frozenset({"no_tools", "server_missing", "form_declined"}) | GUIDE_NOTES
+LASTING_NOTES = frozenset({"no_tools", "no_images", "server_missing", "form_declined"}) | GUIDE_NOTES
 LOCAL_ID = "local-"  # begins the ids that our clients make up, for messages that a server does not name
 
 
@@ -141,13 +141,14 @@ class TurnNoted:
     """What happens to a turn besides words. Ours: ``agent_status`` with a ``note``, in chats ``answer_note``.
 
     ``note``: "loading", the server of its model loads it; "no_tools", its model takes no tools and was asked
-    without; "trimmed", its model was not told the ``count`` oldest messages; "rate_limit", its provider
-    limits the rate: it is asked again at ``until`` (ISO 8601 with offset), ``seconds`` after this was said;
-    "servers_wait", the MCP servers named in ``about`` are waited for, none any more where it is empty;
-    "server_missing", the model is not offered the tools of a server, whose name and what is wrong with it
-    ``about`` says; "form_declined", what a server asked for was declined without a person, ``about`` says
-    whose and why; "guide", it was told ``count`` bytes of a file of its working folder, which ``about``
-    names, "guide_cut", only so much of its beginning, "guide_unread", it was not told it, ``about`` says why.
+    without; "no_images", the same of images; "trimmed", its model was not told the ``count`` oldest messages;
+    "rate_limit", its provider limits the rate: it is asked again at ``until`` (ISO 8601 with offset),
+    ``seconds`` after this was said; "servers_wait", the MCP servers named in ``about`` are waited for, none
+    any more where it is empty; "server_missing", the model is not offered the tools of a server, whose name
+    and what is wrong with it ``about`` says; "form_declined", what a server asked for was declined without a
+    person, ``about`` says whose and why; "guide", it was told ``count`` bytes of a file of its working
+    folder, which ``about`` names, "guide_cut", only so much of its beginning, "guide_unread", it was not told
+    it, ``about`` says why.
     """
 
     turn_id: str

@@ -98,7 +98,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that came with a person's message; ``content`` is its text."""
+    """A file that came with a person's message; ``content`` is its text, of an image (``images``) base64."""
 
     name: str
     content: str = ""

@@ -60,6 +60,7 @@ class Turn:
     trimmed: int = 0  # how many older messages its model was not told
     is_loading: bool = False  # its model is being loaded, and has said nothing yet
     has_no_tools: bool = False  # its model takes none, and was asked without
+    has_no_images: bool = False  # its model sees none, and was told of them in words
     waits_for: str = ""  # the MCP servers that are waited for
     missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
     guide: Note | None = None  # the file of its folder that its model was told, or not
@@ -209,6 +210,8 @@ class Turn:
                 self.is_loading = not self.steps.all
             case "no_tools":
                 self.has_no_tools = True
+            case "no_images":
+                self.has_no_images = True
             case "servers_wait":
                 self.waits_for = event.about
             case "server_missing" | "form_declined":

@@ -268,7 +268,7 @@ async def test_what_the_folder_tells_the_model_is_said_once_until_that_changes()
         assert "AGENTS.md included, only the first 33 kB" in text
         unread = ev.TurnNoted("a9", "guide_unread", about="AGENTS.md: is outside the workspace\x1b[2J")
         text = await chat.send(started("a9", "q2"), unread, words("So"))
-        assert "not told: AGENTS.md: is outside the workspace␛[2J" in text
+        assert "not included: AGENTS.md: is outside the workspace␛[2J" in text
 
 
 async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 from agent_tui.clients.records import ToolRule
 from agent_tui.model import events as ev
 from agent_tui.model.errors import Refused
-from tests.state.chat_events import message, started
+from agent_tui.model.images import MAX_IMAGE_BYTES, image_data
+from tests.fakes.pictures import PNG
+from tests.state.chat_events import message, started, words
 from tests.tui.one_chat import Chat, opened, said
 from tui.chat_drafts import ChatDrafts, Kept, Waiting, moved
 from tui.chat_files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
@@ -200,6 +203,35 @@ async def test_attachments_of_a_stored_question_are_rows_that_unfold() -> None:
         text = await chat.press("shift+up", "shift+down", "o")
         assert text.splitlines()[0].strip() == "b.txt"
         assert "more" in text
+
+
+async def test_an_image_is_attached_by_its_bytes_and_shown_as_a_row() -> None:
+    (Path.cwd() / "снимок.png").write_bytes(PNG)
+    async with opened() as chat:
+        text = await chat.paste(f"{Path.cwd()}/снимок.png")
+        assert f"снимок.png {len(PNG)} B" in text
+        await chat.write("See @снимок.png.", "enter")
+        (question,) = chat.link.questions
+        assert [(file.name, file.type, image_data(file)) for file in question.attachments] == [
+            ("снимок.png", "image/png", PNG)
+        ]
+    async with opened(message("q1", "See.", attachments=question.attachments)) as chat:
+        text = await chat.text()
+        assert "▸ attached      снимок.png" in text
+        assert f"PNG · 3 × 2 · {len(PNG)} B" in text
+        assert base64.b64encode(PNG).decode() not in await chat.press("tab", "space")
+
+
+async def test_an_image_that_is_too_large_is_not_attached() -> None:
+    (Path.cwd() / "big.png").write_bytes(PNG + b"\0" * MAX_IMAGE_BYTES)
+    async with opened() as chat:
+        assert "big.png is too large" in await chat.paste(f"{Path.cwd()}/big.png")
+
+
+async def test_a_model_that_cannot_see_images_says_so() -> None:
+    async with opened(message("q1", "x")) as chat:
+        text = await chat.send(started("a1", "q1"), ev.TurnNoted("a1", "no_images"), words("So"))
+        assert "· this model cannot see images" in text
 
 
 def test_what_is_kept_on_disk_is_the_owners_alone_and_survives_rubbish(tmp_path: Path) -> None:

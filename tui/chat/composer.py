@@ -10,6 +10,7 @@ from typing import Final
 from textual import work
 
 from agent_tui.model.events import Attachment
+from agent_tui.model.images import bytes_of
 from agent_tui.model.inert import inert, inert_line
 from tui.chat.line import ChatLine
 from tui.chat_drafts import ChatDrafts, Kept, Waiting
@@ -154,16 +155,14 @@ class ChatComposer(Writing):
         return False
 
     def _room(self) -> int:
-        return max(
-            0, MAX_BYTES - sum(len(file.content.encode(errors="replace")) for file in self.attachments)
-        )
+        return max(0, MAX_BYTES - sum(map(bytes_of, self.attachments)))
 
     def _attach_all(self, paths: Sequence[tuple[str, Path]]) -> None:
         """Attach these files, or none of them."""
         room, files = self._room(), []
         for name, path in paths:
             files.append(read(name, path, room=max(0, room)))
-            room -= len(files[-1].content.encode())
+            room -= bytes_of(files[-1])
         self.attach(*files)
 
     def attach(self, *files: Attachment) -> None:
@@ -238,7 +237,4 @@ class ChatComposer(Writing):
 
 
 def _names(attachments: Sequence[Attachment]) -> str:
-    return BETWEEN.join(
-        f"{inert_line(file.name, 40)} {size(len(file.content.encode(errors='replace')))}"
-        for file in attachments
-    )
+    return BETWEEN.join(f"{inert_line(file.name, 40)} {size(bytes_of(file))}" for file in attachments)

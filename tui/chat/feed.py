@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 
+from agent_tui.model.events import Attachment
+from agent_tui.model.images import is_image
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.chat import texts
+from tui.chat_files import facts
 from tui.live.step_rows import StepRows, as_typed
 from tui.live.texts import Spot
 from tui.screens.words import say
@@ -16,7 +19,6 @@ from widgets.painter import PEOPLE
 from widgets.terminal.garbage import uncollected
 from widgets.transcript.step_body import text_body
 from widgets.transcript.transcript import Transcript
-from widgets.units import size
 
 
 class ChatFeed:
@@ -114,7 +116,7 @@ class ChatFeed:
             return title, texts.step_body_of(step, shows_all=True)
         for number, file in enumerate(turn.attachments):
             if step_id == f"file {number}":
-                return file.name, text_body(file.content, None)
+                return file.name, _body_of(file, None)
         return None
 
     def model_of(self, turn: Turn) -> str:
@@ -181,14 +183,14 @@ class _Turn(StepRows):
                 self._feed.placed((turn.id, f"file {number}"))
                 title = f"{say('chat.attached')}{APART}{file.name}"
                 is_folded = self._feed.starts_folded(row, is_folded=True)
-                summary = size(len(file.content.encode(errors="replace")))
-                self._transcript.step_opened(row, title=title, summary=summary, is_folded=is_folded)
-                uncut = partial(text_body, file.content, None)
-                self._transcript.body_later(row, partial(self._file_body, file.content), uncut)
+                self._transcript.step_opened(row, title=title, summary=facts(file), is_folded=is_folded)
+                self._transcript.body_later(
+                    row, partial(self._file_body, file), partial(_body_of, file, None)
+                )
                 self._transcript.turn_closed(row)
 
-    def _file_body(self, content: str) -> str:
-        return text_body(content, texts.limit_of(self._key_now, ascii_only=self._transcript.ascii_only))
+    def _file_body(self, file: Attachment) -> str:
+        return _body_of(file, texts.limit_of(self._key_now, ascii_only=self._transcript.ascii_only))
 
     # --- steps -----------------------------------------------------------------------------------------
 
@@ -207,6 +209,11 @@ class _Turn(StepRows):
 
     def fold(self, key: str, *, is_folded: bool) -> None:
         self._feed.fold(key, is_folded=is_folded)
+
+
+def _body_of(file: Attachment, limit: str | None) -> str:
+    """Return what is in an attached file, as Markdown; of an image only what it is."""
+    return facts(file) if is_image(file) else text_body(file.content, limit)
 
 
 def key_of(turn_id: str, step_id: str = "") -> str:

@@ -123,7 +123,7 @@ class ChangesScreen(ModalScreen[None]):
                 before = change.message_id
                 self._rows.append(None)
                 head = inert_line(self._called(before), MAX_HEAD_CHARACTERS) or say("changes.unknown")
-                options.append(Option(Content.styled(self._own(head), "dim"), disabled=True))
+                options.append(Option(Content(self._own(f" {head}")), disabled=True))
             self._rows.append(change)
             options.append(Option(self._row(change)))
         self._listed.clear_options()

@@ -73,6 +73,7 @@ class Noted(Protocol):
 
     trimmed: int
     has_no_tools: bool
+    has_no_images: bool
     missing: tuple[str, ...]
     guide: Note | None
     is_guide_news: bool
@@ -83,6 +84,8 @@ def told_apart(turn: Noted) -> list[str]:
     found = [guide(turn.guide)] if turn.guide is not None and turn.is_guide_news else []
     if turn.has_no_tools:
         found.append(say("turn.no_tools"))
+    if turn.has_no_images:
+        found.append(say("turn.no_images"))
     if turn.trimmed:
         found.append(left_out(turn.trimmed))
     found += [

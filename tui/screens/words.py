@@ -307,6 +307,7 @@ ENGLISH: Final[dict[str, str]] = {
     "turn.guide_unread": "not included: {file}",
     "turn.server_missing": "MCP server {server}",
     "turn.no_tools": "this model cannot use tools",
+    "turn.no_images": "this model cannot see images",
     "turn.loading": "loading the model…",
     "turn.whisper": "{name}, to {to} only",
     "help.group.agent": "Agent",

@@ -169,6 +169,8 @@ class Attempt:
         """Find out what the working folder says, which tools may be called, and what was called before."""
         brief, row, specs = self.brief, self.row, tuple[ToolSpec, ...]()
         await self._tell_guide()
+        if (self._is_demo or self._terms.acts) and any(one.images for one in self._request.messages):
+            await self._tell(NotePiece("no_images"))
         if brief.keeps_steps and not (self._terms.acts or self.cut_for):
             specs = await self._offered()
             told = (*self._request.messages, *await self._called_before())

@@ -21,6 +21,14 @@ from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.words import checked_key, storable
 from agent_tui.backend.store.rows import AgentsSet, Change, ConversationRow, ConversationSet
 from agent_tui.model.events import AgentInfo, Attachment, ConversationInfo, Spoken
+from agent_tui.model.images import (
+    IMAGE_TYPES,
+    MAX_IMAGE_BYTES,
+    attached_image,
+    bytes_of,
+    image_data,
+    is_image,
+)
 from agent_tui.model.settings import Setting, Values, settings_of
 
 MAX_CONTENT_CHARACTERS = 1_000_000
@@ -213,4 +221,17 @@ def _checked_attachment(attachment: Attachment) -> Attachment:
     if not 0 < len(name) <= MAX_FILE_NAME_CHARACTERS:
         refuse("An attachment needs a name", f"Of at most {MAX_FILE_NAME_CHARACTERS:,} characters.")
     type_ = storable(attachment.type[:MAX_FILE_NAME_CHARACTERS])
+    if is_image(attachment):
+        return _checked_image(name, attachment)
     return Attachment(name, storable(attachment.content), type_)
+
+
+def _checked_image(name: str, attachment: Attachment) -> Attachment:
+    """Return an image under the type that its bytes say; raises ``Refused`` (422)."""
+    if bytes_of(attachment) > MAX_IMAGE_BYTES:
+        most = f"It has {bytes_of(attachment):,} of at most {MAX_IMAGE_BYTES:,} bytes."
+        refuse(f"The image {name[:100]} is too large", most)
+    image = attached_image(name, image_data(attachment))
+    if image is None:
+        refuse(f"{name[:100]} is no image", f"content is the base64 of one of: {', '.join(IMAGE_TYPES)}.")
+    return image

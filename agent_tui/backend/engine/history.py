@@ -18,6 +18,7 @@ from agent_tui.backend.tools.calling import failed
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.chains import joined, joined_steps
 from agent_tui.model.events import UNDONE, AgentInfo, Attachment, Message, Step
+from agent_tui.model.images import bytes_of, image_data, is_image
 
 ROOM_FAILED = "LLM stream failed"  # protocols.md §1
 CHAT_FAILED = "API Error"  # protocols.md §2
@@ -157,7 +158,8 @@ def branch_told(system_prompt: str, messages: Sequence[Message]) -> list[ChatMes
     told = [ChatMessage("system", system_prompt)] if system_prompt else []
     for message in joined(messages):
         if message.role == "user":
-            told.append(ChatMessage("user", question_told(message.text, message.attachments)))
+            words, images = question_told(message.text, message.attachments), _shown(message.attachments)
+            told.append(ChatMessage("user", words, images=images))
         elif answer := _answer_told(message):
             told += answer
         elif message.error and told and told[-1].role == "user":
@@ -166,7 +168,9 @@ def branch_told(system_prompt: str, messages: Sequence[Message]) -> list[ChatMes
 
 
 def question_told(text: str, attachments: Sequence[Attachment]) -> str:
-    """Return a person's words with the files that came with them, each in a fence under its name."""
+    """Return a person's words with the files that came with them, each in a fence under its name; of images
+    only what they are called.
+    """
     return "\n\n".join([*([text] if text else []), *map(_fenced, attachments)])
 
 
@@ -245,7 +249,14 @@ def _answer_told(message: Message) -> list[ChatMessage]:
     return [*told, mark]
 
 
+def _shown(attachments: Sequence[Attachment]) -> tuple[Image, ...]:
+    """Return the images among the files of a question."""
+    return tuple(Image(file.type, image_data(file)) for file in attachments if is_image(file))
+
+
 def _fenced(attachment: Attachment) -> str:
+    if is_image(attachment):
+        return f"[image {attachment.name}, {attachment.type}, {bytes_of(attachment):,} bytes]"
     longest = max((len(fence) for fence in _FENCES.findall(attachment.content)), default=2)
     fence = "`" * (longest + 1)
     end = "" if attachment.content.endswith("\n") else "\n"

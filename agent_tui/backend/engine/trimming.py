@@ -11,6 +11,7 @@ from agent_tui.backend.models.prices import Terms
 from agent_tui.wire.content import dump
 
 MESSAGE_TOKENS = 4  # what a message costs besides its words
+IMAGE_TOKENS = 1_600  # what the providers that count most say of a large image
 SHORT_TOKENS = 1_500  # a prompt of less fits every model
 ANSWER_TOKENS = 2_000  # kept free for an answer whose length nobody limits
 SPARE_PART = 16  # so much of a context is left free: how many tokens a text has is only estimated
@@ -84,7 +85,8 @@ def _joined(units: Sequence[Sequence[ChatMessage]]) -> list[ChatMessage]:
 
 def _cost(message: ChatMessage) -> int:
     calls = sum(estimate(call.name) + estimate(call.arguments) for call in message.calls)
-    return MESSAGE_TOKENS + estimate(message.content) + calls
+    images = IMAGE_TOKENS * len(message.images)
+    return MESSAGE_TOKENS + estimate(message.content) + calls + images
 
 
 def prompt_tokens(request: ModelRequest) -> int:

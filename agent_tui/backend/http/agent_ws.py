@@ -30,6 +30,7 @@ from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, Refused
+from agent_tui.model.images import attached_image
 from agent_tui.model.inert import inert_line
 from agent_tui.model.settings import Values
 from agent_tui.wire.agent_socket import (
@@ -228,7 +229,7 @@ def _attachments(workspace: str, paths: tuple[str, ...]) -> tuple[ev.Attachment,
     for path in paths:
         data = files.read(path, MAX_FILE_BYTES)
         try:
-            found.append(ev.Attachment(path, data.decode("utf-8")))
+            found.append(attached_image(path, data) or ev.Attachment(path, data.decode("utf-8")))
         except UnicodeDecodeError:
             raise ToolError(f"{inert_line(path, 200)}: is no text") from None
     return tuple(found)

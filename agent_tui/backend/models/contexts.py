@@ -76,6 +76,7 @@ class Contexts:
         self._asked: set[str] = set()  # models whose server was asked
         self.is_ollama = endpoint.kind == "ollama"
         self.without_tools: set[str] = set()  # models of which the server says that they take none
+        self.without_images: set[str] = set()  # and those that see none
 
     def tokens(self, name: str) -> int:
         """Return how many tokens the model can be told, its answer among them, as far as that is known."""
@@ -119,8 +120,9 @@ class Contexts:
         if name not in self._asked:
             self._asked.add(name)
             can = _at(await self._ask("POST", "/api/show", {"model": name}), "capabilities")
-            if isinstance(can, list) and can and "tools" not in can:
-                self.without_tools.add(name)
+            for what, without in (("tools", self.without_tools), ("vision", self.without_images)):
+                if isinstance(can, list) and can and what not in can:
+                    without.add(name)
         if not loaded:
             yield NotePiece("loading")
             wanted: dict[str, Any] = {"options": {"num_ctx": options}} if options else {}

@@ -46,6 +46,9 @@ _NO_TOOLS = re.compile(
 _NO_IMAGES = re.compile(
     r"image|multi-?modal|vision|mmproj|content.{0,80}(?:string|\bstr\b)", re.IGNORECASE | re.DOTALL
 )
+_BAD_IMAGE = re.compile(
+    r"exceed|too (?:large|big|many|small)|dimension|corrupt|could not process", re.IGNORECASE
+)
 # How the Messages API says that a limit is beyond the model's own.
 _TOO_MANY_TOKENS = re.compile(r"max_tokens: \d+ > (\d{1,9})\b")
 # Not the ones before 3.7; and what other models behind the Messages API can be asked nobody knows.
@@ -88,7 +91,11 @@ class Dialect(ABC):
         }
         if asked.tools and _NO_TOOLS.search(refusal):
             refused.add("tools")
-        if any(message.images for message in asked.messages) and _NO_IMAGES.search(refusal):
+        # Who sends an image that this model cannot take is told why; one of a tool's is left out.
+        is_own = _BAD_IMAGE.search(refusal) and any(
+            message.images for message in asked.messages if message.role == "user"
+        )
+        if any(message.images for message in asked.messages) and _NO_IMAGES.search(refusal) and not is_own:
             refused.add("images")
         self._refused[model.model_name] |= refused
         return bool(refused)

@@ -38,7 +38,8 @@ class Image:
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
     """One message of what the model is told. ``calls`` are those of an assistant's message; a message of
-    the role tool is the result of ``call_id``, whose ``content`` names its ``images``.
+    the role tool is the result of ``call_id``. What a person or a tool says may have ``images``, which its
+    ``content`` names.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -161,14 +162,15 @@ class NotePiece:
     """What happens to the call besides words.
 
     ``note``: "loading", its server loads the model; "no_tools", the model refused tools and is asked without;
-    "trimmed", ``count`` of the oldest messages are not told it; "rate_limit", it is asked again at ``until``
-    (ISO 8601), in ``seconds``; "progress", an agent tells how far it is; those of MCP servers and
-    of the working folder are in ``events.TurnNoted``.
+    "no_images", the same of images; "trimmed", ``count`` of the oldest messages are not told it;
+    "rate_limit", it is asked again at ``until`` (ISO 8601), in ``seconds``; "progress", an agent tells how
+    far it is; those of MCP servers and of the working folder are in ``events.TurnNoted``.
     """
 
     note: Literal[
         "loading",
         "no_tools",
+        "no_images",
         "trimmed",
         "rate_limit",
         "servers_wait",

@@ -294,7 +294,9 @@ class Connection:
         if request.tools and ("tools" in refused or name in self._contexts.without_tools):
             request = replace(request, tools=())
             notes.append(NotePiece("no_tools"))
-        if "images" in refused:
+        has_images = any(message.images for message in request.messages)
+        if has_images and ("images" in refused or name in self._contexts.without_images):
+            notes.append(NotePiece("no_images"))
             request = replace(request, messages=tuple(replace(one, images=()) for one in request.messages))
         if not self._contexts.is_known(name) and prompt_tokens(request) < SHORT_TOKENS:
             return request, notes

@@ -27,6 +27,7 @@ _ODD = re.compile("[^a-zA-Z0-9_-]")
 
 # What an answer was to: its question, and each call's name and arguments. No ids: some providers give the
 # same ones again, and ours stand where a call had none of its own.
+_Content = str | Sequence[pai.UserContent]  # of what a user says
 Key = tuple[int, tuple[tuple[str, str], ...]]
 
 
@@ -130,10 +131,10 @@ def _add(known: list[pai.ModelMessage], message: pai.ModelMessage) -> None:
     """Add a message; words of whoever spoke last go on in the same one."""
     match known[-1:], message:
         case (
-            [pai.ModelRequest(parts=[pai.UserPromptPart(content=str(said)) as last])],
-            pai.ModelRequest(parts=[pai.UserPromptPart(content=str(more))]),
+            [pai.ModelRequest(parts=[pai.UserPromptPart(content=said) as last])],
+            pai.ModelRequest(parts=[pai.UserPromptPart(content=more)]),
         ):
-            last.content = f"{said}\n\n{more}"
+            last.content = _both(said, more)
         case (
             [pai.ModelResponse(parts=[pai.TextPart(content=said) as words])],
             pai.ModelResponse(parts=[pai.TextPart(content=more), *calls] as parts),
@@ -143,10 +144,21 @@ def _add(known: list[pai.ModelMessage], message: pai.ModelMessage) -> None:
             known.append(message)
 
 
+def _both(said: _Content, more: _Content) -> _Content:
+    """Return what two messages of a user say, as one."""
+    if isinstance(said, str) and isinstance(more, str):
+        return f"{said}\n\n{more}"
+    return [part for one in (said, more) for part in ([one] if isinstance(one, str) else one)]
+
+
+def _images(message: ChatMessage) -> list[pai.BinaryImage]:
+    return [pai.BinaryImage(image.data, media_type=image.media_type) for image in message.images]
+
+
 def _add_result(known: list[pai.ModelMessage], message: ChatMessage) -> None:
     # As a success in any case: of failures pydantic-ai wraps the text, which says so itself, once more.
     text = encodable(message.content)
-    images = [pai.BinaryImage(image.data, media_type=image.media_type) for image in message.images]
+    images = _images(message)
     part = pai.ToolReturnPart(_name(message.name), [text, *images] if images else text, message.call_id)
     last = known[-1] if known else None
     if isinstance(last, pai.ModelRequest) and isinstance(last.parts[-1], pai.ToolReturnPart):
@@ -193,7 +205,8 @@ def _in_words(message: ChatMessage) -> pai.ModelMessage:
         case "system":
             return pai.ModelRequest(parts=[pai.SystemPromptPart(content)])
         case "user":
-            return pai.ModelRequest(parts=[pai.UserPromptPart(content)])
+            images = _images(message)
+            return pai.ModelRequest(parts=[pai.UserPromptPart([content, *images] if images else content)])
         case "tool":
             return pai.ModelRequest(parts=[pai.UserPromptPart(f"[{message.name} gave: {content}]")])
         case "assistant":

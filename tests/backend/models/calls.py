@@ -82,7 +82,7 @@ async def told_to(kind: Kind, request: ModelRequest, *, model: str = "some-model
     async with FakeModelServer() as server, provider_of(server, kind) as opened:
         server.will(kind.says("Yes."))
         _ = [piece async for piece in opened.model(model).stream(request)]
-        return server.requests[0].body
+        return server.requests[-1].body
 
 
 async def pieces(url: str, *, model: str = "some-model") -> list[Piece]:

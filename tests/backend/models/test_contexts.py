@@ -33,6 +33,7 @@ from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import OFFERED, SUM, text
 from tests.fakes.agent_sessions import KeptSessions
 from tests.fakes.model_server import Answer, FakeModelServer, fails, raw, says, tells
+from tests.fakes.pictures import PNG
 
 HISTORY = tuple(
     ChatMessage("assistant" if at % 2 else "user", f"{at:03}" + "word " * 400) for at in range(30)
@@ -300,6 +301,18 @@ async def test_of_a_model_that_ollama_says_has_no_tools_none_are_sent_and_none_t
             await asked(provider, replace(OFFERED, tools=(big,)))
 
 
+async def test_a_model_that_ollama_says_cannot_see_is_told_of_images_in_words() -> None:
+    shown = ChatMessage("user", "[image a.png]", images=(Image("image/png", PNG),))
+    request = replace(OFFERED, messages=(*OFFERED.messages, shown))
+    for capabilities, sees in ((["completion", "tools"], False), (["completion", "tools", "vision"], True)):
+        async with Ollama(32_768) as server, opened(server, "ollama") as provider:
+            server.facts["/api/show"] = tells({"capabilities": capabilities})
+            pieces = await asked(provider, request)
+            assert (NotePiece("no_images") not in pieces, text(pieces)) == (sees, "Hello there.")
+            told = json.dumps(server.requests[-1].body)
+            assert ("data:image/png;base64," in told, "[image a.png]" in told) == (sees, True)
+
+
 async def test_a_prompt_that_ollama_would_cut_without_a_word_is_not_sent() -> None:
     huge = ChatMessage("user", "word " * 8_000)
     async with Ollama() as server, opened(server, "ollama") as provider:
@@ -362,14 +375,17 @@ async def test_num_ctx_is_sent_to_ollamas_own_api_and_counts_as_the_context() ->
 
 async def test_images_go_to_ollamas_own_api_too() -> None:
     image = Image("image/png", b"\x89PNG\r\n\x1a\n")
+    seen = ChatMessage("user", "See.", images=(image,))
     result = ChatMessage("tool", "a picture", call_id="call_1", name="calculator", images=(image,))
     called = ChatMessage("assistant", "", calls=(ToolCall("call_1", "calculator", "{}"),))
-    request = replace(OFFERED, messages=(*OFFERED.messages, called, result))
-    async with Ollama(32_768) as server, opened(server, "ollama", num_ctx=2048) as provider:
+    request = replace(OFFERED, messages=(*OFFERED.messages, seen, called, result))
+    async with Ollama(32_768) as server, opened(server, "ollama", num_ctx=8192) as provider:
         server.facts["/api/chat"] = ANSWERED
         await asked(provider, request)
         (chat,) = (r.body for r in server.reads if r.path == "/api/chat")
-    assert [message["images"] for message in chat["messages"] if "images" in message] == [["iVBORw0KGgo="]]
+    assert [message["images"] for message in chat["messages"] if "images" in message] == [
+        ["iVBORw0KGgo="]
+    ] * 2
 
 
 @pytest.mark.parametrize(

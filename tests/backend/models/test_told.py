@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.models.model import ChatMessage, Image, ModelRequest, ToolCall
+from agent_tui.backend.models.model import ChatMessage, Image, ModelRequest, NotePiece, ToolCall
 from agent_tui.backend.models.remote_history import GO_ON
+from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import OFFERED, REQUEST, after, calls_of, provider_of, text, told_to
 from tests.fakes.dialects import KINDS, SIGNATURE, Kind, event
 from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails, raw
+from tests.fakes.pictures import GIF
 
 OPENAI, OLLAMA, ANTHROPIC, GOOGLE = KINDS
 of_each_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -105,10 +107,51 @@ async def test_a_model_that_refuses_images_is_told_of_them_in_words_from_then_on
         for calls in (2, 3):
             said = [piece async for piece in opened.model("some-model").stream(with_picture())]
             assert text(said) == "Hello there."
-            assert len(server.requests) == calls
+            assert NotePiece("no_images") in said
+            assert len([one for one in server.requests if one.method == "POST"]) == calls
             told = json.dumps(server.requests[-1].body)
             assert "[image, image/png, 15 bytes]" in told
             assert PICTURE not in told
+
+
+SEEN = replace(
+    REQUEST, messages=(*REQUEST.messages[:2], ChatMessage("user", "See.", images=(Image("image/gif", GIF),)))
+)
+IN_BASE64 = base64.b64encode(GIF).decode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        (OPENAI, {"type": "image_url", "image_url": {"url": f"data:image/gif;base64,{IN_BASE64}"}}),
+        (OLLAMA, {"type": "image_url", "image_url": {"url": f"data:image/gif;base64,{IN_BASE64}"}}),
+        (
+            ANTHROPIC,
+            {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": IN_BASE64}},
+        ),
+        (GOOGLE, {"inlineData": {"mime_type": "image/gif", "data": IN_BASE64}}),
+    ],
+    ids=str,
+)
+async def test_an_image_of_a_person_is_shown_beside_their_words(kind: Kind, part: dict[str, Any]) -> None:
+    body = await told_to(kind, SEEN)
+    last = body["contents" if kind is GOOGLE else "messages"][-1]
+    parts = last["parts" if kind is GOOGLE else "content"]
+    assert last["role"] == "user"
+    assert part in [{name: one[name] for name in part} for one in parts if part.keys() <= one.keys()]
+    words = [one["text"] for one in parts if "text" in one]
+    assert words == ["Should sessions live in Redis?", "See."]  # neighbours are one message
+
+
+async def test_who_sends_an_image_that_is_too_large_for_a_model_is_told_why() -> None:
+    refusal = fails(400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum")
+    async with FakeModelServer() as server, provider_of(server, OPENAI) as opened:
+        server.will(refusal)
+        with pytest.raises(ModelError, match="image exceeds"):
+            _ = [piece async for piece in opened.model("some-model").stream(SEEN)]
+        said = [piece async for piece in opened.model("some-model").stream(SEEN)]
+        assert NotePiece("no_images") not in said
+        assert IN_BASE64 in json.dumps(server.requests[-1].body)
 
 
 @of_each_kind

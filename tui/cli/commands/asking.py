@@ -172,8 +172,8 @@ def note_line(noted: ev.TurnNoted) -> str:
             found = f"the task was not cancelled and may go on: {inert_line(noted.about)}"
         case "loading":
             found = say("turn.loading")
-        case "no_tools":
-            found = say("turn.no_tools")
+        case "no_tools" | "no_images":
+            found = say(f"turn.{noted.note}")
         case "guide_unread":
             found = guide(ev.Note(noted.note, noted.about))
         case "trimmed" if noted.count:

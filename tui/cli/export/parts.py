@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent_tui.model.events import Message, Step
+from agent_tui.model.images import is_image
+from tui.chat_files import facts
 from tui.cli.export.document import Folded
 from widgets.markdown.step_row import APART
 from widgets.transcript.step_body import fenced, step_body, step_head
-from widgets.units import size
 
 TOLD_STATUSES = frozenset(
     {"asks", "running", "denied", "unknown", "cut", "undone"}
@@ -23,9 +24,7 @@ def parts(message: Message) -> list[str | Folded]:
     else:
         found += _steps(message.steps)
     found += [
-        Folded(
-            file.name or "file", "", size(len(file.content.encode(errors="replace"))), _all_of(file.content)
-        )
+        Folded(file.name or "file", "", facts(file), facts(file) if is_image(file) else _all_of(file.content))
         for file in message.attachments
     ]
     return [part for part in found if not isinstance(part, str) or part.strip()]

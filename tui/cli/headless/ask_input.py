@@ -14,6 +14,7 @@ from typing import BinaryIO, Final
 
 from agent_tui.config.tool_rules import PATTERN_FORM, is_pattern
 from agent_tui.model.errors import ConfigError
+from agent_tui.model.images import attached_image
 from agent_tui.model.inert import inert_line
 from agent_tui.model.records import Attachment
 from agent_tui.wire.content import dump, encodable
@@ -122,7 +123,8 @@ def _attached(path: Path) -> Attachment:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise ConfigError(f"{shown}: cannot be read", why or str(error)) from error
-    return Attachment(encodable(str(path)), _text(data, shown))
+    name = encodable(str(path))
+    return attached_image(name, data) or Attachment(name, _text(data, shown))
 
 
 def _read(file: BinaryIO, origin: str) -> bytes:

@@ -217,7 +217,7 @@ class _Run:
             event = ev.TurnNoted(event.turn_id, "trimmed", event.trimmed, agent_name=event.sender_name)
         if not isinstance(event, ev.TurnNoted) or not (line := note_line(event)) or line in self.noted:
             return
-        if event.note in ("servers_wait", "server_missing", "no_tools"):
+        if event.note in ("servers_wait", "server_missing", "no_tools", "no_images"):
             self.noted.add(line)  # many turns say the same
         output.notice(line)
 
