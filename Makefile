@@ -1,6 +1,6 @@
 UV ?= $(shell command -v uv || echo .uv/bin/uv)
 
-.PHONY: run test voice lint check bench pictures
+.PHONY: run test voice lint check bench pictures docs
 
 run:            ## the program
 	$(UV) run agent-tui rooms
@@ -25,5 +25,8 @@ check: lint test  ## everything CI asks for
 bench:          ## ratios measured in one run, printed, never failed on
 	$(UV) run python -m benchmarks
 
-pictures:       ## the pictures of the README
+pictures:       ## the pictures of README and docs
 	$(UV) run python -m pictures
+
+docs:           ## the tables of docs/ that are computed
+	$(UV) run python -m docs

@@ -1,1 +1,1 @@
-"""The pictures of the README, made by ``python -m pictures``."""
+"""The pictures of README and docs, made by ``python -m pictures``."""

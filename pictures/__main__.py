@@ -1,4 +1,4 @@
-"""Takes the README's pictures: the real screen over a real backend, in a folder that is thrown away."""
+"""Takes the pictures of README and docs: the real screen over a real backend, in a folder thrown away."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Final, Literal
 from rich.cells import cell_len
 
 from agent_tui.config.file import load
-from pictures import scenes, voice
+from pictures import moving, scenes, voice
 from pictures.chats import many_chats, new_chat
 from pictures.rooms import many_rooms, new_room, rooms_to_talk_about
 from tui import runtime
@@ -52,7 +52,6 @@ class Picture:
 
 
 PICTURES: Final = (
-    Picture("room", (120, 30), scenes.room(700), 3),
     Picture("sixteen", (200, 60), scenes.room(4500), 16),
     Picture("small", (80, 24), scenes.room(900), 4),
     Picture("paused", (80, 24), scenes.room(700, "p"), 3),
@@ -99,9 +98,11 @@ def with_cells(text: re.Match[str]) -> str:
 
 
 def main() -> None:
-    """Take all pictures, or those whose names are given."""
+    """Take all pictures, or those whose names are given; "moving" is the one that moves."""
     wanted = sys.argv[1:]
     os.environ["LANG"] = "C.UTF-8"
+    if not wanted or "moving" in wanted:
+        (HERE / "moving.svg").write_text(moving.film(), encoding="utf-8")
     for picture in PICTURES:
         if wanted and picture.name not in wanted:
             continue

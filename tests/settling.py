@@ -228,6 +228,11 @@ def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.Abstrac
 @pytest.fixture(autouse=True)
 def virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have time skipped while a test waits, and Textual's pilot settle instead of sleeping."""
+    skip_time(monkeypatch)
+
+
+def skip_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do what ``virtual_time`` does, for programs that are no tests."""
     monkeypatch.setattr(time, "monotonic", _clock)
     monkeypatch.setattr(_time, "get_time", _clock)
     monkeypatch.setattr(textual.app, "wait_for_idle", _wait_for_idle)

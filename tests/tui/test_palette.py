@@ -1,8 +1,7 @@
-"""The palette: every action with its keys, from any focus; and the README names the same keys."""
+"""The palette: every action with its keys, from any focus."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,9 @@ import pytest
 from tests.tui.whole_app import Seen, opened_app
 from tui.keys.actions import offers
 from tui.keys.keymap import catalogue
-from tui.keys.names import parse
 from tui.keys.palette import MOST_USED, NOT_IN_PALETTE, Entry, Used, fit
 from tui.keys.words import ALSO
 
-README = Path(__file__).parents[2] / "README.md"
 # Why an action is not in the palette of a room.
 LEFT_OUT = {
     "app.palette": "the palette is open already",
@@ -45,32 +42,6 @@ LEFT_OUT = {
     "form.": "fills in a field, and no form is open",
     "tool_form.": "answers an MCP server, and that dialog is not open",
     "rule.": "decides on a suspended rule, and that dialog is not open",
-}
-NOT_IN_README = {
-    "help.": "the dialog names its own keys",
-    "quit.": "the dialog names its own keys",
-    "setup.": "the dialog names its own keys",
-    "theme.": "the dialog names its own keys",
-    "rooms.": "the list names its own keys",
-    "chats.": "the list names its own keys",
-    "search.": "the dialog names its own keys",
-    "chat_form.": "the dialog names its own keys",
-    "new.": "the form names its own keys",
-    "rename.": "the dialog names its own keys",
-    "asked.": "the dialog names its own keys",
-    "pager.": "the screen names its own keys",
-    "changes.": "the screen names its own keys",
-    "reason.": "the dialog names its own keys",
-    "keep.": "the dialog names its own keys",
-    "chat_queue.": "the dialog names its own keys",
-    "question.": "the dialog names its own keys",
-    "queue.": "the dialog names its own keys",
-    "settings.": "the dialog names its own keys",
-    "tool_form.": "the dialog names its own keys",
-    "rule.": "the dialog names its own keys",
-    "agent_form.": "the dialog names its own keys",
-    "choose.": "the dialog names its own keys",
-    "form.": "the forms name their own keys",
 }
 
 
@@ -229,23 +200,3 @@ async def test_the_list_of_rooms_offers_what_it_can_do_and_nothing_of_a_room(tmp
 async def test_nothing_of_textuals_own_that_does_nothing_here(tmp_path: Path) -> None:
     async with opened_app(tmp_path) as seen:
         assert {"Keys", "Maximize", "Screenshot", "Theme"}.isdisjoint(entries(seen))
-
-
-def key_table(chapter: str) -> list[str]:
-    """Return the first column of the table of keys in a chapter of the README, before its first section."""
-    text = README.read_text(encoding="utf-8").partition(f"\n## {chapter}\n")[2]
-    rows = [line.split("|") for line in re.split(r"\n##", text)[0].splitlines()]
-    return [row[1] for row in rows if len(row) == 4 and row[2].strip() and "`" in row[1]]
-
-
-def test_the_readme_names_the_keys_that_there_are() -> None:
-    named = {
-        key
-        for row in (*key_table("Run a room"), *key_table("Chat"), *key_table("Voice"))
-        for name in re.findall(r"`([^`]+)`", row)
-        for key in parse(name)[0]
-    }
-    ours = {
-        key for entry in catalogue() if not entry.id.startswith(tuple(NOT_IN_README)) for key in entry.keys
-    }
-    assert named == ours

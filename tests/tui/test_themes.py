@@ -252,11 +252,3 @@ def test_every_theme_has_every_variable(backdrop: Backdrop) -> None:
     assert len(every) == 1
     plain = set(load("dark").to_color_system().generate())
     assert plain <= set(load(TERMINAL, backdrop=backdrop).to_color_system().generate())
-
-
-def test_the_theme_that_the_readme_shows_is_one(tmp_path: Path) -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    example = readme.split("```toml\n# themes/mine.toml")[1].split("```")[0]
-    own(tmp_path, "mine", example.partition("\n")[2])
-    assert themes.problems(tmp_path) == []
-    assert load("mine", tmp_path).background == "#101418"

@@ -1,6 +1,6 @@
 """Every command of the command line, described once: what it is given, what it does, what runs it.
 
-Its parser (``tui.cli.tree``), its help page and the README's table (``tui.cli.pages``), and what a shell
+Its parser (``tui.cli.tree``), its help page and the table of commands (``tui.cli.pages``), and what a shell
 completes are all made of this. Plain data, because ``--help`` and the first frame wait for it.
 """
 

@@ -1,4 +1,4 @@
-"""The help pages, and the README's table of commands, computed from what is declared."""
+"""The help pages, and the table of commands in docs/commands.md, computed from what is declared."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def help_page(path: str) -> str:
     return page + (_SERVER if command.has_server and not command.local else "")
 
 
-def readme_table() -> str:
+def command_table() -> str:
     """Return a row for each command: how it is called, and what it does."""
     rows = [
         f"| `{_escaped(line)}` | {_escaped(command.about.partition('. ')[0].rstrip('.'))} |"

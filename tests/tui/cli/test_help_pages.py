@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from agent_tui.model.records import RoomInfo
 from agent_tui.model.settings import settings_of
 from tui.cli.arguments import CONNECTION_OPTIONS, take_connection
 from tui.cli.declared import COMMANDS, NEW_ROOM, ROOT
-from tui.cli.pages import help_page, readme_table
+from tui.cli.pages import help_page
 from tui.cli.tree import OPEN_ROOM, app
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
@@ -83,8 +82,3 @@ def test_a_page_begins_with_its_usage_and_fits_a_terminal(path: str) -> None:
     assert max(map(len, lines)) <= MAX_COLUMNS
     assert HELP[path].endswith("\n")
     assert not HELP[path].endswith("\n\n")
-
-
-def test_the_table_of_the_readme_is_made_of_the_same() -> None:
-    readme = Path(__file__).parents[3].joinpath("README.md").read_text(encoding="utf-8")
-    assert readme_table() in readme, f"README.md needs this table:\n\n{readme_table()}"

@@ -1,0 +1,126 @@
+"""One SVG file that moves, made of the screenshots of single moments.
+
+Rows that look the same are written once; a moment is a list of rows, all moments lie side by side, and one
+CSS animation jumps from each to the next. No script, no font, nothing to load.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+ROW: Final = 24.4  # pixels, as Rich draws terminals
+CELL: Final = 12.2
+LEFT, TOP, RIGHT = 9, 41, 9
+BOTTOM: Final = 9
+GROUND: Final = "#14161c"
+_STYLE: Final = re.compile(r"\.[\w-]+-(r\d+) { (.*?) }")
+_RECT: Final = re.compile(r'<rect fill="([^"]+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="24.65"')
+_TEXT: Final = re.compile(
+    r'<text class="[\w-]+-(r\d+)" x="([\d.]+)" y="([\d.]+)" textLength="([\d.]+)"[^>]*>([^<]*)<'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A screenshot as an SVG file, how long it is shown, and which key is pressed then."""
+
+    svg: str
+    seconds: float
+    key: str = ""
+
+
+class Film:
+    """Collects what the moments have in common."""
+
+    def __init__(self, columns: int, rows: int) -> None:
+        self._rows = rows
+        self.width, self.height = columns * CELL + LEFT + RIGHT, rows * ROW + TOP + BOTTOM
+        self._styles: dict[str, str] = {}
+        self._known: dict[str, str] = {}
+
+    def svg(self, moments: Sequence[Moment], title: str, still: int) -> str:
+        """Return the file; ``still`` is the moment for those who do not want anything to move."""
+        shown = "".join(self._moment(moment, number) for number, moment in enumerate(moments))
+        rows = "".join(f'<g id="{name}">{row}</g>' for row, name in self._known.items())
+        styles = "".join(f".{name}{{{style}}}" for style, name in self._styles.items())
+        return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}">
+<style>text{{font:20px "Fira Code",Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre}}{styles}
+.film{{animation:film {sum(moment.seconds for moment in moments):g}s steps(1,end) infinite}}
+@keyframes film{{{self._steps(moments)}}}
+@media (prefers-reduced-motion:reduce){{.film{{animation:none;transform:translateX({self._at(-still)}px)}}}}
+</style>
+<defs><clipPath id="c"><rect width="{self.width:g}" height="{self.height:g}" rx="8"/></clipPath>{rows}</defs>
+<g clip-path="url(#c)"><rect width="100%" height="100%" fill="#292929"/>
+<circle cx="26" cy="22" r="7" fill="#ff5f57"/><circle cx="48" cy="22" r="7" fill="#febc2e"/>\
+<circle cx="70" cy="22" r="7" fill="#28c840"/>
+<text x="{self.width / 2:g}" y="28" text-anchor="middle" fill="#c5c8c6">{escape(title)}</text>
+<rect x="{LEFT}" y="{TOP}" width="{self.width - LEFT - RIGHT:g}" height="{self._rows * ROW:g}" \
+fill="{GROUND}"/>
+<g class="film">{shown}</g></g></svg>
+"""
+
+    def _at(self, moment: int) -> str:
+        return f"{moment * self.width:g}"
+
+    def _steps(self, moments: Sequence[Moment]) -> str:
+        whole, past, steps = sum(moment.seconds for moment in moments), 0.0, []
+        for number, moment in enumerate(moments):
+            steps.append(f"{100 * past / whole:.3f}%{{transform:translateX({self._at(-number)}px)}}")
+            past += moment.seconds
+        return "".join(steps)
+
+    def _moment(self, moment: Moment, number: int) -> str:
+        names = dict(_STYLE.findall(moment.svg))
+        rows = [""] * self._rows
+        for y, part in (*self._grounds(moment.svg), *self._texts(moment.svg, names)):
+            rows[min(self._rows - 1, round(y // ROW))] += part
+        uses = "".join(
+            f'<use href="#{self._known.setdefault(row, f"r{len(self._known)}")}" y="{at * ROW:g}"/>'
+            for at, row in enumerate(rows)
+            if row
+        )
+        key = self._key(moment.key) if moment.key else ""
+        return f'<g transform="translate({number * self.width + LEFT:g},{TOP})">{uses}{key}</g>'
+
+    def _key(self, key: str) -> str:
+        """Return a key that is pressed, beside the title."""
+        x = self.width - 70
+        cap = f'<rect x="{x:g}" y="-34" width="34" height="28" rx="5" fill="#d5d9e6"/>'
+        words = f'<text x="{x + 17:g}" y="-13" text-anchor="middle" font-weight="bold">{escape(key)}</text>'
+        return cap + words
+
+    @staticmethod
+    def _grounds(svg: str) -> list[tuple[float, str]]:
+        """Return each run of cells on another ground, with where its row is."""
+        found: list[list[float | str]] = []
+        for fill, *numbers in _RECT.findall(svg):
+            x, y, width = map(float, numbers)
+            if (
+                found
+                and found[-1][:2] == [fill, y]
+                and abs(float(found[-1][2]) + float(found[-1][3]) - x) < 1
+            ):
+                found[-1][3] = x + width - float(found[-1][2])
+            else:
+                found.append([fill, y, x, width])
+        return [
+            (float(y), f'<rect x="{x:g}" width="{width:g}" height="24.65" fill="{fill}"/>')
+            for fill, y, x, width in found
+            if fill != GROUND
+        ]
+
+    def _texts(self, svg: str, names: dict[str, str]) -> list[tuple[float, str]]:
+        """Return each text, with where its row is; what is blank is left out."""
+        found = []
+        for name, x, y, length, words in _TEXT.findall(svg):
+            if words.replace("&#160;", "").strip():
+                style = self._styles.setdefault(names[name], f"s{len(self._styles)}")
+                words = words.replace("&#160;", "\u00a0")
+                part = f'<text class="{style}" x="{x}" y="18.5" textLength="{length}">{words}</text>'
+                found.append((float(y) - 18.5, part))
+        return found
