@@ -269,7 +269,7 @@ async def test_quitting_asks_above_the_help_too(tmp_path: Path) -> None:
 
 async def test_what_cannot_hold_is_one_notice_at_the_start(tmp_path: Path) -> None:
     async with opened_app(tmp_path, keys={"a.b": "f5", "app.help": "z"}) as seen:
-        assert "2 lines cannot hold" in await seen.text()
+        assert "2 lines cannot be used" in await seen.text()
     async with opened_app(tmp_path, keys={"a.b": "f5"}) as seen:
         assert "1 line cannot hold" in await seen.text()
 
