@@ -30,6 +30,7 @@ from agent_tui.config.file import Config
 from agent_tui.model.errors import AgentTuiError, TransportError
 from agent_tui.model.inert import inert_line
 from tui import clipboard, themes
+from tui.cli import output
 from tui.cli.exits import DONE, PAUSED, exit_code
 from tui.live.signs import wants_ascii
 from tui.motion import wants_calm
@@ -103,6 +104,7 @@ class AgentTuiApp(KeysInOrder[int]):
         self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
         self.garbage = Garbage(lambda: self.places.is_quiet)
         self.is_unreachable = False  # the server, before there is a room to show
+        self.parting = ""  # to be said once the screen is gone
         self._has_places = False  # they are loaded while the first frame stands
         self.early_input = request.background  # read by our driver
         self.backdrop = request.background.backdrop() if request.background else Backdrop()
@@ -150,6 +152,7 @@ class AgentTuiApp(KeysInOrder[int]):
     async def on_unmount(self) -> None:
         self.garbage.stop()
         if self._has_places:
+            self.parting = await self.places.settle()
             await self.places.presence.stop()
             if self.places.chat_link.is_agent:  # what it still answers ends there, too
                 await self.places.chat_link.close()
@@ -345,6 +348,8 @@ def run_rooms(request: ScreenRequest) -> int:
     app = AgentTuiApp(request)
     with ended_by(app.end_by_signal):
         result = app.run(mouse=request.config.screen.mouse)
+    if app.parting:
+        output.notice(app.parting)
     if app.crash is not None:
         raise app.crash
     return DONE if result is None else result

@@ -34,8 +34,8 @@ from tui.keys.names import shown_all
 from tui.keys.palette import Palette
 from tui.link import ChatLink, RoomLink
 from tui.lists.chats import ConversationsScreen
+from tui.lists.deleting import Deletions
 from tui.lists.rooms import RoomsScreen
-from tui.lists.screen import ListScreen
 from tui.lists.search import SearchScreen
 from tui.presence import Presence
 from tui.request import ScreenRequest
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from tui.app import AgentTuiApp
 
 MAX_NAME_CHARACTERS: Final = 60
-LEAVE_SECONDS: Final = 3.0  # how long leaving a list waits for the server to delete what was deleted there
+LEAVE_SECONDS: Final = 3.0  # how long leaving the program waits for servers to delete what was deleted
 
 S = TypeVar("S", bound=Screen[Any])
 
@@ -68,6 +68,7 @@ class Places:
     ) -> None:
         self.link = link or RoomLink(request.source)
         self.chat_link = chat_link or ChatLink(request.source)
+        self._deletions = Deletions(self.link), Deletions(self.chat_link)
         # With connections of its own: screens close theirs as they come and go.
         self.presence = Presence(link or RoomLink(request.source), self._tell_pausing)
         self.keymap = resolve(request.config.keys)
@@ -124,7 +125,7 @@ class Places:
 
     def show_rooms(self, rooms: Iterable[RoomInfo] = ()) -> None:
         """Show the list of rooms; ``rooms`` are the ones known already."""
-        screen = RoomsScreen(self.link, rooms, ascii_only=self._ascii_only)
+        screen = RoomsScreen(self.link, rooms, self._deletions[0], ascii_only=self._ascii_only)
         screen.key_of = self.key_names
         self._app.push_screen(screen)
 
@@ -183,7 +184,7 @@ class Places:
 
     def show_chats(self, chats: Iterable[ConversationInfo] = ()) -> None:
         """Show the list of chats; ``chats`` are the ones known already."""
-        screen = ConversationsScreen(self.chat_link, chats, ascii_only=self._ascii_only)
+        screen = ConversationsScreen(self.chat_link, chats, self._deletions[1], ascii_only=self._ascii_only)
         screen.key_of = self.key_names
         self._app.push_screen(screen)
 
@@ -261,20 +262,24 @@ class Places:
 
     async def _leave_for(self, show: Callable[[], None]) -> None:
         """Leave everything that is open, and show something else."""
-        await self._settle()
+        await self._hang_up()
         while len(self._app.screen_stack) > 1:
             await self._app.pop_screen()
         self._app.garbage.screen_gone()
         show()
 
-    async def _settle(self) -> None:
-        """Have everything deleted that was to be deleted, and voice rooms left."""
+    async def _hang_up(self) -> None:
         for screen in self._app.screen_stack:
             if isinstance(screen, VoiceScreen):
                 await screen.leave()
-            if isinstance(screen, ListScreen):
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(screen.deletions.settle(), LEAVE_SECONDS)
+
+    async def settle(self) -> str:
+        """Have everything deleted that was to be; return what went wrong, as a line. The program is left."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                problems = [await deletions.settle() for deletions in self._deletions]
+                return " · ".join(filter(None, problems))
+        return say("list.not_deleted.time")
 
     def leave(self, *, is_sure: bool = False) -> None:
         """Quit; ask first while somebody speaks. Asked already, the same key means to stay, but for who is
@@ -294,7 +299,7 @@ class Places:
             room.ask_to_leave()
 
     async def _leave(self, code: int) -> None:
-        await self._settle()
+        await self._hang_up()
         self._app.exit(code)
 
     def _leaving_code(self) -> int:

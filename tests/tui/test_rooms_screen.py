@@ -10,9 +10,10 @@ from rich.cells import cell_len
 
 from agent_tui.model.errors import ConnectFailed, Refused
 from agent_tui.model.events import AgentInfo
+from tests.settling import settle
 from tests.tui.rooms_listed import agents, listed, room
-from tui.lists import deleting, rooms_feed
 from tui.lists import feed as list_feed
+from tui.lists import rooms_feed
 from tui.lists.rooms import RoomsScreen
 from tui.room.screen import RoomScreen
 
@@ -96,41 +97,45 @@ async def test_all_that_run_pause_at_once_and_only_those_go_on(tmp_path: Path) -
         ]
 
 
-async def test_a_deletion_is_taken_back_and_the_server_never_heard_of_it(tmp_path: Path) -> None:
-    async with listed(tmp_path, room(1), room(2)) as seen:
-        assert "deleted – u undoes" in await seen.press("d")
+async def test_a_deletion_is_undone_as_long_as_the_program_runs(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2), room(3)) as seen:
+        assert "deleted – u to undo" in await seen.press("d")
+        await seen.press("down", "d")
+        await settle(60.0)
+        await seen.press("down", "enter")  # another room is opened, and left again
+        await seen.press("escape")
+        await seen.press("f3")  # to the chats, and back
+        await seen.press("f3")
+        assert (await seen.text()).count("deleted – u to undo") == 2
+        assert seen.cursor == "r1"
+        await seen.press("u")
+        assert seen.cursor == "r2"
         assert "deleted" not in await seen.press("u")
-        await seen.press("q")
         assert seen.client.asked == []
+    assert seen.client.asked == []
 
 
-async def test_a_deletion_is_sent_when_its_time_has_come(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deleting, "UNDO_SECONDS", 0.001)
-    async with listed(tmp_path, room(1), room(2)) as seen:
-        await seen.press("d")
-        await seen.until(lambda: "Room 1" not in seen.now)
-        assert seen.client.asked == [("delete", "r1")]
-
-
-@pytest.mark.parametrize("keys", [("q",), ("down", "enter")], ids=["program", "list"])
-async def test_a_deletion_is_sent_when_the_list_is_left(tmp_path: Path, keys: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("keys", [("q",), ("ctrl+c", "ctrl+c"), ("down", "enter", "q")])
+async def test_a_deletion_is_sent_when_the_program_is_left(tmp_path: Path, keys: tuple[str, ...]) -> None:
     async with listed(tmp_path, room(1), room(2)) as seen:
         await seen.press("d")
         await seen.pilot.press(*keys)
-        await seen.until(lambda: bool(seen.client.asked))
-        assert seen.client.asked == [("delete", "r1")]
+    assert seen.client.asked == [("delete", "r1")]
+    assert seen.app.parting == ""
 
 
-async def test_a_deletion_that_is_refused_leaves_the_room_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deleting, "UNDO_SECONDS", 0.001)
-    async with listed(tmp_path, room(1)) as seen:
-        seen.client.refuse = Refused("not you")
+async def test_a_room_that_runs_pauses_when_it_is_deleted(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1, status="running"), room(2)) as seen:
         await seen.press("d")
-        assert "Room 1" in await seen.until("not you")
+        assert seen.client.asked == [("pause", "r1")]
+        assert "deleted – u to undo" in await seen.text()
+
+
+async def test_a_deletion_that_is_refused_is_told_once_the_screen_is_gone(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        await seen.press("d")
+        seen.client.refuse = Refused("not you")
+    assert seen.app.parting == "1 not deleted: not you"
 
 
 async def test_words_leave_only_the_rooms_that_have_them_and_escape_brings_all_back(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, Generic
 
-from agent_tui.model.errors import AgentTuiError, NotFound
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
 from tui.link import C, Link
 from tui.lists.listing import Listing, T
@@ -66,17 +66,8 @@ class ListActs(Generic[C, T]):
         """Change fields of one."""
         await self._ask(item.id, "", lambda client: client.change(item.id, **fields))
 
-    async def delete(self, item_id: str) -> None:
-        """Delete one for good; where that fails it is listed as before."""
-        try:
-            await (await self._link.client()).delete(item_id)
-        except NotFound:
-            pass  # somebody else did
-        except AgentTuiError as error:
-            self._failed(error, item_id)
-            return
-        self.gone(item_id)
-        self._changed()
+    async def rest(self, item: T) -> None:
+        """Have one that was deleted, and may be kept after all, do nothing meanwhile."""
 
     # --- asking ---
 

@@ -17,6 +17,7 @@ from tui.link import ChatLink
 from tui.lists.chats_acts import ConversationActs
 from tui.lists.chats_feed import ConversationsFeed
 from tui.lists.chats_texts import CHATS, HINTS
+from tui.lists.deleting import Deletions
 from tui.lists.listing import Listing
 from tui.lists.screen import ListScreen, keys_of
 
@@ -53,11 +54,18 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
             self.conversation_id = conversation_id
             self.message_id = message_id
 
-    def __init__(self, link: ChatLink, chats: Iterable[ConversationInfo] = (), *, ascii_only: bool) -> None:
+    def __init__(
+        self,
+        link: ChatLink,
+        chats: Iterable[ConversationInfo] = (),
+        deletions: Deletions | None = None,
+        *,
+        ascii_only: bool,
+    ) -> None:
         """``chats`` are the ones known already."""
         listing = Listing(CHATS, chats)
         acts = ConversationActs(link, listing, changed=self.show_all, tell=self.tell)
-        super().__init__(link, listing, acts, ConversationsFeed(link), ascii_only=ascii_only)
+        super().__init__(link, listing, acts, ConversationsFeed(link), deletions, ascii_only=ascii_only)
 
     def action_open(self) -> None:
         """Open the chat under the cursor."""
@@ -69,7 +77,6 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
         if message_id:
             await self.acts.show_branch(conversation_id, message_id)
         self.post_message(self.Opened(conversation_id, message_id))
-        await self.deletions.settle()
 
     def action_new(self) -> None:
         """Begin a chat, which is stored with its first question."""

@@ -1,67 +1,57 @@
-"""Deletions from a list that can be taken back for a while."""
+"""Deletions from a list, which can be undone as long as the program runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Final, Protocol
+from collections.abc import Iterator
+from typing import Any
 
-from textual.screen import Screen
-from textual.timer import Timer
+from agent_tui.model.errors import AgentTuiError, NotFound
+from agent_tui.model.inert import inert_line
+from tui.link import Link
+from tui.screens.words import count, say
 
-from tui.lists.texts import Mark
-
-UNDO_SECONDS: Final = 10.0
-
-
-class Deletes(Protocol):
-    """Asks for deletions; ``marks`` says what the screen knows of each, by its id."""
-
-    marks: dict[str, Mark]
-
-    async def delete(self, item_id: str) -> None: ...
+MAX_ERROR_CHARACTERS = 300
 
 
 class Deletions:
-    """What is to be deleted and when; the server is told only then."""
+    """What is to be deleted on one server. It hears of that only when the program is left in order: after a
+    crash everything is still there. All lists of its kind, one after the other, share one.
+    """
 
-    def __init__(self, screen: Screen[None], acts: Deletes, delete: Callable[[str], None]) -> None:
-        """``delete`` has one deleted when its time has come."""
-        self._screen = screen
-        self._acts = acts
-        self._delete = delete
-        self._timers: dict[str, Timer] = {}  # newest last
+    def __init__(self, link: Link[Any]) -> None:
+        self._link = link
+        self._marked: dict[str, None] = {}  # newest last
 
     def __len__(self) -> int:
-        """How many can be taken back."""
-        return len(self._timers)
+        """How many can be undone."""
+        return len(self._marked)
 
     def __contains__(self, item_id: str) -> bool:
         """Whether one is to be deleted."""
-        return item_id in self._timers
+        return item_id in self._marked
 
-    def add(self, item_id: str, undo: str) -> None:
-        """Delete one in ten seconds; ``undo`` is the key that takes that back."""
-        self._acts.marks[item_id] = Mark(is_deleted=True, undo=undo)
-        self._timers[item_id] = self._screen.set_timer(UNDO_SECONDS, partial(self._due, item_id))
+    def __iter__(self) -> Iterator[str]:
+        """The ids of what is to be deleted."""
+        return iter(self._marked)
+
+    def add(self, item_id: str) -> None:
+        """Delete one when the program is left."""
+        self._marked[item_id] = None
 
     def undo(self) -> str:
-        """Take the newest back; return which one that was, "" if there was none."""
-        if not self._timers:
-            return ""
-        item_id, timer = self._timers.popitem()
-        timer.stop()
-        self._acts.marks.pop(item_id, None)
-        return item_id
+        """Keep the newest after all; return which one that was, "" if there was none."""
+        return self._marked.popitem()[0] if self._marked else ""
 
-    async def settle(self) -> None:
-        """Delete everything now: the list is left."""
-        pending = list(self._timers)
-        for item_id in pending:
-            self._timers.pop(item_id).stop()
-        for item_id in pending:
-            await self._acts.delete(item_id)
-
-    def _due(self, item_id: str) -> None:
-        if self._timers.pop(item_id, None) is not None:
-            self._delete(item_id)
+    async def settle(self) -> str:
+        """Delete everything now: the program is left. Return what went wrong, as a line; "" for nothing."""
+        failed, reason = 0, ""
+        while self._marked:
+            item_id = next(iter(self._marked))
+            try:
+                await (await self._link.client()).delete(item_id)
+            except NotFound:
+                pass  # somebody else did
+            except AgentTuiError as error:
+                failed, reason = failed + 1, inert_line(str(error), MAX_ERROR_CHARACTERS)
+            self._marked.pop(item_id, None)
+        return say("list.not_deleted", count=count(failed), reason=reason) if failed else ""

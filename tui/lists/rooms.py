@@ -12,6 +12,7 @@ from agent_tui.clients.records import Hit
 from agent_tui.model.events import RoomInfo
 from tui.forms.new_room import Made, NewRoomScreen
 from tui.link import RoomLink
+from tui.lists.deleting import Deletions
 from tui.lists.listing import Listing
 from tui.lists.rooms_acts import RoomActs
 from tui.lists.rooms_feed import RoomsFeed
@@ -53,11 +54,18 @@ class RoomsScreen(ListScreen[RoomInfo]):
             self.message_id = message_id
             self.start = start
 
-    def __init__(self, link: RoomLink, rooms: Iterable[RoomInfo] = (), *, ascii_only: bool) -> None:
+    def __init__(
+        self,
+        link: RoomLink,
+        rooms: Iterable[RoomInfo] = (),
+        deletions: Deletions | None = None,
+        *,
+        ascii_only: bool,
+    ) -> None:
         """``rooms`` are the ones known already."""
         listing = Listing(ROOMS, rooms)
         acts = RoomActs(link, listing, changed=self.show_all, tell=self.tell)
-        super().__init__(link, listing, acts, RoomsFeed(link), ascii_only=ascii_only)
+        super().__init__(link, listing, acts, RoomsFeed(link), deletions, ascii_only=ascii_only)
 
     # --- what can be done ------------------------------------------------------------------------------
 
@@ -68,7 +76,6 @@ class RoomsScreen(ListScreen[RoomInfo]):
             self._open(room.id)
 
     def _open(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
-        self.do(self.deletions.settle())
         self.post_message(self.Opened(room_id, message_id, start=start))
 
     def action_search(self) -> None:

@@ -6,8 +6,10 @@ import asyncio
 import itertools
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.settings import settings_of
 from tui.lists.acts import ListActs
@@ -42,6 +44,12 @@ class RoomActs(ListActs["RoomsClient", RoomInfo]):
                 self._tell(say("list.completed"), False)
             case _:
                 await self._ask(room.id, "starting", lambda client: start_room(client, room.id))
+
+    async def rest(self, item: RoomInfo) -> None:
+        """Pause a room that was deleted: it costs nothing until that is undone, or the program is left."""
+        if item.status == "running":
+            with suppress(AgentTuiError):
+                await (await self._link.client()).pause(item.id)
 
     async def pause_or_resume_all(self) -> None:
         """Pause all rooms that run; where none does, let those go on that were paused this way, else all that

@@ -26,7 +26,7 @@ from tui.lists.filter_bar import FilterBar
 from tui.lists.listing import SORT_KEYS, Listing, T
 from tui.lists.offer import SetupOffer
 from tui.lists.row_list import RowList
-from tui.lists.texts import Hint
+from tui.lists.texts import Hint, Mark
 from tui.screens.rename import RenameScreen
 from tui.screens.words import say
 from widgets.status_line import Part
@@ -93,15 +93,17 @@ class ListScreen(Screen[None], Generic[T]):
         listing: Listing[T],
         acts: ListActs[Any, T],
         feed: ListFeed[Any, T],
+        deletions: Deletions | None,
         *,
         ascii_only: bool,
     ) -> None:
+        """``deletions`` are those of the program, where it has some for this kind."""
         super().__init__()
         self.missing: Mapping[str, str] = {}  # what this server does not offer, and why
         self.key_of: Callable[[str], str] = lambda _binding_id: ""  # its key now, for a person
         self.listing = listing
         self.acts = acts
-        self.deletions = Deletions(self, acts, self._delete)
+        self.deletions = Deletions(link) if deletions is None else deletions
         self._link = link
         self._ascii_only = ascii_only
         self._feed = feed
@@ -124,6 +126,8 @@ class ListScreen(Screen[None], Generic[T]):
 
     def on_mount(self) -> None:
         """Show what is known, and follow."""
+        for item_id in self.deletions:
+            self._mark_deleted(item_id)
         self.set_interval(AGE_SECONDS, self._list.look)
         self.show_all()
         self._look_for_gaps_once()
@@ -294,23 +298,27 @@ class ListScreen(Screen[None], Generic[T]):
         self.listing.arrange(sort=SORT_KEYS[following])
         self.show_all()
 
-    # --- deleting, which can be taken back ---------------------------------------------------------------
+    # --- deleting, which can be undone --------------------------------------------------------------------
 
     def action_delete(self) -> None:
-        """Delete it in ten seconds, unless that is taken back."""
+        """Delete it when the program is left, unless that is undone."""
         item = self.one_for("delete")
         if item is not None:
-            self.deletions.add(item.id, self.key_of(f"{self.KIND}.undo"))
+            self.deletions.add(item.id)
+            self._mark_deleted(item.id)
+            self.do(self.acts.rest(item))
             self.show_all()
+
+    def _mark_deleted(self, item_id: str) -> None:
+        self.acts.marks[item_id] = Mark(is_deleted=True, undo=self.key_of(f"{self.KIND}.undo"))
 
     def action_undo(self) -> None:
-        """Take the last deletion back."""
+        """Undo the newest deletion."""
         if self.can("undo"):
-            self._list.go_to(self.deletions.undo())
+            item_id = self.deletions.undo()
+            self.acts.marks.pop(item_id, None)
+            self._list.go_to(item_id)
             self.show_all()
-
-    def _delete(self, item_id: str) -> None:
-        self.do(self.acts.delete(item_id))
 
     # --- looking for some --------------------------------------------------------------------------------
 

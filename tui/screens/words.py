@@ -142,6 +142,8 @@ ENGLISH: Final[dict[str, str]] = {
     "list.idle": "not started",
     "list.archived": "archived",
     "list.deleted": "deleted",
+    "list.not_deleted": "{count} not deleted: {reason}",
+    "list.not_deleted.time": "not deleted: the server did not answer in time",
     "list.deleted.undo": "deleted – {press} to undo",
     "list.is_deleted": "Deleted. Press {press} to undo",
     "list.paused.budget": "paused – the budget is used up",
