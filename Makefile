@@ -15,15 +15,15 @@ voice:          ## the tests of voice: need livekit-server (LIVEKIT_SERVER or PA
 	$(UV) run --all-extras pytest -m '$(VOICE)' -n 1 $(MORE) $(FOLDERS)
 
 lint:           ## format, lint, types, arrows
-	$(UV) run ruff format --check .
-	$(UV) run ruff check .
-	$(UV) run mypy
-	$(UV) run lint-imports
+	$(UV) run --group dev ruff format --check .
+	$(UV) run --group dev ruff check .
+	$(UV) run --group dev mypy
+	$(UV) run --group dev lint-imports
 
 check: lint test  ## everything CI asks for
 
 bench:          ## ratios measured in one run, printed, never failed on
-	$(UV) run python -m benchmarks
+	$(UV) run --group dev python -m benchmarks
 
 pictures:       ## the pictures of README and docs
 	$(UV) run python -m pictures

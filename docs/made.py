@@ -22,6 +22,9 @@ from tui.cli.output import PROGRAM
 from tui.cli.pages import command_table, help_page
 from tui.keys.keymap import SCOPES, Entry, catalogue
 from tui.keys.names import names_of
+from tui.live.commands import BOTH, CHAT, ROOM
+from tui.live.commands import COMMANDS as SLASH_COMMANDS
+from tui.screens.words import say
 from tui.themes import TERMINAL, available, load
 
 FOLDER: Final = Path(__file__).parent
@@ -97,6 +100,13 @@ def _place(scope: str) -> str:
     ]
     title = PLACES.get(scope, scope.replace("_", " ").capitalize())
     return f"## {title}\n\n{_table(('key', 'does', 'id'), rows)}"
+
+
+def slash_commands(_: str = "") -> str:
+    """Return a row for each command of the line: where it can be given, and what it does."""
+    where = {BOTH: "rooms and chats", ROOM: "rooms", CHAT: "chats"}
+    rows = [(f"`/{one.name}`", where[one.kinds], say(f"command.{one.name}")) for one in SLASH_COMMANDS]
+    return _table(("command", "in", "does"), rows)
 
 
 def help_pages(_: str = "") -> str:
@@ -212,6 +222,7 @@ def _lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]
 MAKERS: Final[Mapping[str, Callable[[str], str]]] = {
     "keys": keys,
     "commands": lambda _: command_table(),
+    "slash-commands": slash_commands,
     "help-pages": help_pages,
     "themes": themes,
     "config-screen": config(ScreenConfig),
