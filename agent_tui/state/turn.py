@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agent_tui.model.chains import BETWEEN_STEPS, sum_of
@@ -148,6 +148,8 @@ class Turn:
         """Take what a part has used and how long it took, once however often it is told."""
         count, known, took = self._used.get(part_id, (0, None, None))
         took = seconds if seconds is not None else took
+        if usage is not None and known is not None and not usage.context:  # ``done`` says less than the end
+            usage = replace(usage, context=known.context, context_limit=known.context_limit)
         self._used[part_id] = token_count or count, usage or known, took
         self.token_count = sum(count for count, _, _ in self._used.values())
         times = [seconds for _, _, seconds in self._used.values() if seconds is not None]

@@ -40,6 +40,15 @@ async def test_it_is_that_of_the_newest_answer_whose_model_counts() -> None:
         assert "10% of context" in await chat.text()
 
 
+async def test_it_is_shown_once_the_answer_has_ended_and_the_end_of_its_stream_takes_nothing_back() -> None:
+    async with opened(message("q1", "What?")) as chat:
+        ended = ev.TurnEnded("a1", "", 10, usage=used(64_000, 128_000))
+        await chat.send(started("a1", "q1"), words("So."), ended)
+        assert "50% of context" in await chat.text()
+        await chat.send(ev.TurnDone("a1", "a1", 10, ev.Usage(64_000, 10)))
+        assert "50% of context" in await chat.text()
+
+
 async def test_a_server_that_tells_nothing_of_it_leaves_the_line_as_it_was() -> None:
     async with opened(*said(1, "What?", "So.", usage=ev.Usage(1000, 902))) as chat:
         assert "context" not in await chat.text()
