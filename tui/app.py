@@ -188,6 +188,8 @@ class AgentTuiApp(KeysInOrder[int]):
                 places.set_up()
             elif self._request.voice is not None:
                 places.open_voice(self._request.voice)
+            elif self._request.home:
+                places.home.show()
             elif self._request.chat is not None:
                 places.open_chat(await self._found(places.first_chat))
             else:
@@ -257,6 +259,10 @@ class AgentTuiApp(KeysInOrder[int]):
     async def action_leave_voice(self) -> None:
         """Leave the voice room, and go back to where it was opened from."""
         await self.places.leave_voice()
+
+    def action_leave_list(self) -> None:
+        """Go back to the first screen, where one came from there."""
+        self.places.home.leave_list()
 
     def action_lists(self) -> None:
         """Go to the list of chats, or from chats to the list of rooms."""

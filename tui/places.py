@@ -27,6 +27,9 @@ from tui.first_chat import NEW, NewChat, fields_here, first_chat
 from tui.first_room import Found, first_room
 from tui.forms.model_form import ModelForm
 from tui.forms.setup import SetupScreen
+from tui.found import FoundModels
+from tui.home.place import HomePlace
+from tui.home.screen import HomeScreen
 from tui.interrupt import Interrupt
 from tui.keys.actions import sections
 from tui.keys.keymap import resolve
@@ -71,6 +74,7 @@ class Places:
         self._deletions = Deletions(self.link), Deletions(self.chat_link)
         # With connections of its own: screens close theirs as they come and go.
         self.presence = Presence(link or RoomLink(request.source), self._tell_pausing)
+        self.home = HomePlace(app, self, request)
         self.keymap = resolve(request.config.keys)
         self.interrupt = Interrupt(
             app,
@@ -143,9 +147,10 @@ class Places:
         if isinstance(self._app.screen, RoomScreen):
             self._app.pop_screen()
             self._app.garbage.screen_gone()
-            if self._open_one(RoomsScreen) is None:
+            if self.home.screen is None and self._open_one(RoomsScreen) is None:
                 self.show_rooms()
-            if for_another and (listed := self._open_one(RoomsScreen)) is not None:
+            listed = self._open_one(RoomsScreen) or self.home.screen
+            if for_another and listed is not None:
                 self._app.call_later(listed.action_new)
 
     # --- chats -----------------------------------------------------------------------------------------
@@ -155,10 +160,14 @@ class Places:
         return await first_chat(self.chat_link, self._request.chat or "", is_new=self._request.is_new)
 
     def open_chat(
-        self, conversation_id: str, message_id: str = "", fields: Mapping[str, Any] | None = None
+        self,
+        conversation_id: str,
+        message_id: str = "",
+        fields: Mapping[str, Any] | None = None,
+        question: str = "",
     ) -> None:
         """Show a chat, at its end or at one of its messages; it replaces one that is open. ``fields`` are
-        those that a ``NEW`` one begins with.
+        those that a ``NEW`` one begins with, ``question`` is asked as soon as it is there.
         """
         app, link = self._app, self.chat_link
         new = None if conversation_id != NEW else NewChat(link, {**fields_here(link), **(fields or {})})
@@ -171,6 +180,7 @@ class Places:
         )
         screen.key_now = self.keymap.now_in_a_chat
         screen.show_message(message_id)
+        screen.first_question = question
         if isinstance(app.screen, ChatScreen):
             app.switch_screen(screen)
             app.garbage.screen_gone()
@@ -197,10 +207,10 @@ class Places:
             self._app.pop_screen()
             self._app.garbage.screen_gone()
             listed = self._open_one(ConversationsScreen)
-            if listed is None:
-                self.show_chats()
-            else:
+            if listed is not None:
                 listed.go_to_chat(left.state.conversation)
+            elif self.home.screen is None:
+                self.show_chats()
 
     # --- voice -----------------------------------------------------------------------------------------
 
@@ -244,7 +254,7 @@ class Places:
     async def _open_hit(self, hit: Hit) -> None:
         wanted = RoomsScreen if hit.kind == "room" else ConversationsScreen
         if not isinstance(self._app.screen, wanted):
-            await self._leave_for(self.show_rooms if hit.kind == "room" else self.show_chats)
+            await self.leave_for(self.show_rooms if hit.kind == "room" else self.show_chats)
         screen = self._app.screen
         if isinstance(screen, RoomsScreen | ConversationsScreen):
             screen.open_found(hit)
@@ -255,18 +265,23 @@ class Places:
         """Go to the list of chats, or from chats to the list of rooms."""
         if self.chat_link.is_agent:
             self._app.notify(say("chat.agent.no_list", quit=self.how_to_quit), markup=False)
-        elif isinstance(self._app.screen, ChatScreen | ConversationsScreen):
-            self._run("lists", self._leave_for(self.show_rooms))
+        elif isinstance(self._app.screen, ChatScreen | ConversationsScreen | HomeScreen):
+            self._run("lists", self.leave_for(self.show_rooms))
         elif isinstance(self._app.screen, RoomScreen | RoomsScreen):
-            self._run("lists", self._leave_for(self.show_chats))
+            self._run("lists", self.leave_for(self.show_chats))
 
-    async def _leave_for(self, show: Callable[[], None]) -> None:
-        """Leave everything that is open, and show something else."""
+    async def leave_for(self, show: Callable[[], None] | None) -> None:
+        """Leave everything that is open, but for the first screen, and show something else."""
         await self._hang_up()
-        while len(self._app.screen_stack) > 1:
+        while len(self._app.screen_stack) > 1 and not isinstance(self._app.screen, HomeScreen):
             await self._app.pop_screen()
         self._app.garbage.screen_gone()
-        show()
+        if show is not None:
+            show()
+
+    def is_deleted(self, item_id: str) -> bool:
+        """Whether a room or chat was deleted in a list, which the server hears of later."""
+        return any(item_id in deletions for deletions in self._deletions)
 
     async def _hang_up(self) -> None:
         for screen in self._app.screen_stack:
@@ -305,7 +320,9 @@ class Places:
     def _leaving_code(self) -> int:
         shown = self.room or self.chat
         if shown is None:
-            return UNREACHABLE if self._app.is_unreachable else DONE
+            home = self.home.screen
+            is_unreachable = home.is_unreachable if home is not None else self._app.is_unreachable
+            return UNREACHABLE if is_unreachable else DONE
         if shown.failure is not None:
             return exit_code(shown.failure)
         return UNREACHABLE if shown.state.link.status == "waiting" else DONE
@@ -394,8 +411,10 @@ class Places:
         screen = ThemeScreen(path, self._theme_name, self._app.backdrop, ascii_only=self._ascii_only)
         self._app.push_screen(screen, kept)
 
-    def set_up(self) -> None:
-        """Set up a provider of models for the backend of this machine; a form below learns of it."""
+    def set_up(self, found: FoundModels | None = None) -> None:
+        """Set up a provider of models for the backend of this machine, maybe one that was ``found`` here; a
+        form below learns of it.
+        """
         if not self._request.embedded:
             self._app.notify(say("setup.foreign"), severity="warning", markup=False)
             return
@@ -411,4 +430,5 @@ class Places:
                 self._app.screen.look_for_providers()
 
         path = self._request.config.path
-        self._app.push_screen(SetupScreen(path, self.link.client, ascii_only=self._ascii_only), done)
+        screen = SetupScreen(path, self.link.client, ascii_only=self._ascii_only, found=found)
+        self._app.push_screen(screen, done)

@@ -56,6 +56,7 @@ class ScreenRequest:
     config: Config
     background: Query | None = None
     setup: bool = False  # set up a provider of models, and no room
+    home: bool = False  # the first screen, above which the others open
     chat: str | None = None  # the chat to open, as the user wrote it; "" is the newest; None: rooms
     is_new: bool = False  # open a chat that is made now
     voice: VoiceRequest | None = None  # the voice room to join

@@ -88,6 +88,7 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
             config,
             background.begin(os.environ),
             setup=asked.setup,
+            home=asked.home and isinstance(source, Starting),  # another server has its own list
             chat=asked.chat,
             is_new=asked.is_new,
             voice=voice,

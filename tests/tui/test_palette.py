@@ -17,6 +17,7 @@ LEFT_OUT = {
     "app.palette": "the palette is open already",
     "help.": "acts on the help, which is closed by then",
     "quit.": "answers a question that is not asked",
+    "home.": "acts on the first screen, and a room is open",
     "rooms.": "acts on the list, and a room is open",
     "chats.": "acts on the list of chats, and a room is open",
     "search.": "searches in chats, and that dialog is not open",

@@ -23,18 +23,20 @@ from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import load
 from agent_tui.config.keys import keyring_fault
+from agent_tui.config.presets import PRESETS, Preset
 from tests.backend.served import served
 from tests.fakes.agent_sessions import KeptSessions
 from tests.fakes.file_keyring import FileKeyring
 from tests.fakes.model_server import Answer, FakeModelServer, fails
 from tui.forms.fields import Choice, Line
 from tui.forms.setup import SetupScreen
+from tui.found import FoundModels
 from tui.screens.question import QuestionScreen
 
 
 @asynccontextmanager
 async def screen(
-    path: Path, fault_of_keyring: str = ""
+    path: Path, fault_of_keyring: str = "", found: FoundModels | None = None
 ) -> AsyncIterator[tuple[Pilot[None], SetupScreen, list[str | None]]]:
     """Give the screen in the smallest terminal, over the config file ``path``, and what it results in."""
     models = Models(path, demo_rate=0, demo_seed=0, sessions=KeptSessions())
@@ -48,7 +50,7 @@ async def screen(
             return client
 
         async with app.run_test(size=(80, 24)) as pilot:
-            shown = SetupScreen(path, opened, fault_of_keyring=lambda: fault_of_keyring)
+            shown = SetupScreen(path, opened, fault_of_keyring=lambda: fault_of_keyring, found=found)
             await app.push_screen(shown, results.append)
             await app.workers.wait_for_complete()
             await pilot.pause()
@@ -458,3 +460,66 @@ async def test_the_longest_answer_is_set_where_the_provider_is(tmp_path: Path) -
         fill(shown, limit="")
         await settled(pilot, "f2")
     assert load(path).providers["local"].max_tokens is None
+
+
+# --- what is known, and what is found here -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=list(PRESETS))
+async def test_each_provider_that_people_know_fills_in_where_it_is_and_what_holds_its_key(
+    tmp_path: Path, preset: Preset
+) -> None:
+    path = tmp_path / "config.toml"
+    async with screen(path) as (pilot, shown, results):
+        while shown.query_one("#kind", Choice).value != preset.id:
+            await pilot.press("right")
+        await settled(pilot, "f2")
+        assert results == [preset.id]
+    saved = load(path).providers[preset.id]
+    assert (saved.kind, saved.base_url, saved.api_key_env) == (
+        preset.kind,
+        preset.base_url,
+        preset.variable,
+    )
+
+
+async def test_a_letter_goes_to_the_provider_that_begins_with_it(tmp_path: Path) -> None:
+    async with screen(tmp_path / "config.toml") as (pilot, shown, _):
+        for letter, name in (
+            ("g", "google"),
+            ("g", "groq"),
+            ("g", "google"),
+            ("d", "deepseek"),
+            ("x", "deepseek"),
+        ):
+            await pilot.press(letter)
+            assert shown.query_one("#kind", Choice).value == name
+
+
+async def test_a_server_that_was_found_is_set_up_with_two_keys(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    async with FakeModelServer() as server:
+        found = FoundModels(PRESETS["llamacpp"], server.url, models=2)
+        async with screen(path, found=found) as (pilot, _, results):
+            await settled(pilot, "enter")
+            await settled(pilot, "enter")
+            assert results == ["llamacpp"]
+    saved = load(path).providers["llamacpp"]
+    assert (saved.kind, saved.base_url, saved.model) == ("openai", server.url, "some-model")
+    assert (saved.api_key, saved.api_key_env) == ("", "")
+
+
+async def test_a_key_that_was_found_stays_in_its_variable_and_leaving_asks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[providers.mine]\nkind = "openai"\nbase_url = "http://x.example"\n')
+    monkeypatch.setenv("GOOGLE_API_KEY", "sk-secret")
+    found = FoundModels(PRESETS["google"], PRESETS["google"].base_url, "GOOGLE_API_KEY")
+    async with screen(path, found=found) as (pilot, _, results):
+        await settled(pilot, "escape")
+        assert results == [None]
+    async with screen(path, found=found) as (pilot, _, results):
+        await settled(pilot, "f2")
+    assert load(path).providers["google"].api_key_env == "GOOGLE_API_KEY"
+    assert "sk-secret" not in path.read_text()

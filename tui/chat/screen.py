@@ -84,6 +84,7 @@ class ChatScreen(LiveScreen):
         ``Places.open_chat``.
         """
         super().__init__(clock, ascii_only=ascii_only)
+        self.first_question = ""  # of a new chat: asked once it is loaded
         self._chat = OpenChat(link, chat, self._host, noted=self._noted)
         self._composer = self._chat.composer
         self._transcript = self._chat.transcript
@@ -156,6 +157,9 @@ class ChatScreen(LiveScreen):
                 self._composer.files = Files(folder)
             self._reader.go_there()
         self._asking.note(event)
+        if self.first_question and isinstance(event, ev.ConversationLoaded):
+            question, self.first_question = self.first_question, ""
+            self._asking.submit(question)
         self._approvals.ask()
         self._show_soon()
 

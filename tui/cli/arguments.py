@@ -34,13 +34,14 @@ class Connection(NamedTuple):
 
 class ScreenArguments(NamedTuple):
     """What a command line asks for that asks for a screen: the list of rooms, the one that ``room`` names, a
-    chat ("" is the newest, with ``is_new`` a new one), or to ``setup`` a provider of models.
+    chat ("" is the newest, with ``is_new`` a new one), ``home``, or to ``setup`` a provider of models.
     """
 
     room: str | None = None
     chat: str | None = None
     is_new: bool = False
     setup: bool = False
+    home: bool = False
 
 
 def completing(environ: Mapping[str, str]) -> bool:
@@ -102,7 +103,9 @@ def screen_arguments(rest: Sequence[str]) -> ScreenArguments | None:
     match list(rest):
         case ["rooms", word] if _is_command(f"rooms {word}"):
             return None
-        case [] | ["rooms"]:
+        case []:
+            return ScreenArguments(home=True)
+        case ["rooms"]:
             return ScreenArguments()
         case ["rooms", "--", room] if room:
             return ScreenArguments(room)

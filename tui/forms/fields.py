@@ -150,6 +150,18 @@ class Choice(Static, can_focus=True):
         self._tell()
         self.post_message(self.Changed(self))
 
+    def on_key(self, event: events.Key) -> None:
+        """Go to the next one that begins with the letter that was typed."""
+        letter = (event.character or "").casefold() if event.is_printable else ""
+        at = [value for value, _ in self._options].index(self.value)
+        following = [*range(at + 1, len(self._options)), *range(at)]
+        fits = (
+            one for one in following if letter.strip() and self._options[one][1].casefold().startswith(letter)
+        )
+        if (there := next(fits, None)) is not None:
+            event.stop()
+            self.action_turn(there - at)
+
     def choose(self, value: str) -> None:
         """Choose one without being asked."""
         self.value = value

@@ -46,7 +46,7 @@ class Written:
             # What is as usual and not among the first is not sent: a server may have its own.
             if value != setting.default or (name in FIRST and value):
                 fields[name] = value
-        agents = [self._of_template(template) for template in self.templates]
+        agents = [agent_of(one, self.language, self._provider, self._model) for one in self.templates]
         agents += [self._of_own(agent) for agent in self.own]
         if agents:  # else the server chooses
             fields["agents"] = agents
@@ -62,15 +62,6 @@ class Written:
     def _model(self) -> str:
         return self.values["model"].strip()
 
-    def _of_template(self, template: Template) -> dict[str, str]:
-        name, prompt, _ = template.in_language(self.language)
-        provider = template.provider or self._provider
-        # A model belongs to a provider: one without the other would be another's.
-        model = template.model or (self._model if provider == self._provider else "")
-        return _without_empty(
-            name=name, system_prompt=prompt, color=template.color, model=model, provider_id=provider
-        )
-
     def _of_own(self, agent: OwnAgent) -> dict[str, str]:
         return _without_empty(
             name=agent.name,
@@ -78,6 +69,19 @@ class Written:
             model=agent.model or self._model,
             provider_id=self._provider,
         )
+
+
+def agent_of(template: Template, language: str, provider: str = "", model: str = "") -> dict[str, str]:
+    """Return the agent of a template as ``RoomsClient.create`` needs it; ``provider`` and ``model`` are those
+    of a template that names none.
+    """
+    name, prompt, _ = template.in_language(language)
+    chosen = template.provider or provider
+    # A model belongs to a provider: one without the other would be another's.
+    model = template.model or (model if chosen == provider else "")
+    return _without_empty(
+        name=name, system_prompt=prompt, color=template.color, model=model, provider_id=chosen
+    )
 
 
 def _without_empty(**fields: str) -> dict[str, str]:

@@ -19,27 +19,23 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from agent_tui.config.file import DEMO_PROVIDER, PROVIDER_URLS
+from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.keys import keyring_fault
+from agent_tui.config.presets import PRESETS, Preset, preset_of
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import Choice, Field, Line, own
 from tui.forms.form import MAX_COMPLAINT_CHARACTERS, Form
 from tui.forms.setup_kept import Kept, Wanted, configured, keep, limit_of, remove
 from tui.forms.setup_words import told, word
+from tui.found import FoundModels
 from tui.live.key_hints import Hints, with_keys
 from tui.screens.question import QuestionScreen
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
 
-OPENAI_URL: Final = "https://api.openai.com/v1"
-VARIABLES: Final = {
-    "openai": "OPENAI_API_KEY",
-    "ollama": "",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "google": "GEMINI_API_KEY",
-}
+OPENAI: Final = PRESETS["openai"]
 MAX_SHOWN_MODELS: Final = 500
 TEST: Final = "test"  # the group of what asks a provider
 MAX_NAME_CHARACTERS: Final = 60
@@ -71,18 +67,21 @@ class SetupScreen(Form[str]):
         *,
         ascii_only: bool = False,
         fault_of_keyring: Callable[[], str] = keyring_fault,
+        found: FoundModels | None = None,
     ) -> None:
+        """``found`` is what the form begins with."""
         super().__init__(ascii_only=ascii_only)
         self._config = config
         self._client = client
-        self._kinds = [(kind, word(f"kind.{kind}")) for kind in PROVIDER_URLS]
+        self._kinds = [(preset.id, _called(preset)) for preset in PRESETS.values()]
         self._offered: tuple[str, ...] = ()
         self._fitting: list[str] = []
-        self._prefilled = {"address": OPENAI_URL, "variable": VARIABLES["openai"], "name": "openai"}
+        self._prefilled = {"address": OPENAI.base_url, "variable": OPENAI.variable, "name": "openai"}
         self._configured: dict[str, Kept] = {}
         self._fault_of_keyring = fault_of_keyring
         self._no_keyring = ""  # why there is none
         self._kept: Kept | None = None  # the one that is changed; ``None``: a new one
+        self._found = found
 
     def compose(self) -> ComposeResult:
         key = Line("", placeholder=self._signs(word("key.hint")), id="key")
@@ -96,10 +95,10 @@ class SetupScreen(Form[str]):
                 ):
                     choice = Choice(options, chosen, id=name, ascii_only=self._ascii_only)
                     yield Field(name, word(name), choice)
-                yield Field("address", word("address"), Line(OPENAI_URL, id="address"))
+                yield Field("address", word("address"), Line(OPENAI.base_url, id="address"))
                 yield Field("key", word("key"), key)
                 variable = Line(
-                    VARIABLES["openai"], placeholder=self._signs(word("variable.hint")), id="variable"
+                    OPENAI.variable, placeholder=self._signs(word("variable.hint")), id="variable"
                 )
                 yield Field("variable", word("variable"), variable)
                 yield Field("name", word("name"), Line(self._free_name("openai"), id="name"))
@@ -120,7 +119,12 @@ class SetupScreen(Form[str]):
         self._prefilled["name"] = self._value("name")
         self.query_one("#choosing").display = False
         self._offer_configured()
-        self.query_one("#which" if self._configured else "#kind").focus()
+        self.query_one("#which" if self._configured and self._found is None else "#kind").focus()
+        if (found := self._found) is not None:
+            self.query_one("#kind", Choice).choose(found.preset.id)
+            self._prefill()
+            for name, text in (("address", found.address), ("variable", found.variable)):
+                self._prefilled[name] = self.query_one(f"#{name}", Line).value = text
         self._look_for_keyring()
 
     @work(group="keyring")
@@ -158,7 +162,7 @@ class SetupScreen(Form[str]):
         """Show what the config file has of a provider, but never its key; ``None``: an empty form."""
         self._kept = kept
         kind = self.query_one("#kind", Choice)
-        kind.value = kept.kind if kept else "openai"
+        kind.value = preset_of(kept.kind, kept.address).id if kept else OPENAI.id
         kind.offer(self._kinds)
         self._prefilled = self._usual()
         for name, text in self._filled.items():
@@ -191,11 +195,11 @@ class SetupScreen(Form[str]):
 
     def _usual(self) -> dict[str, str]:
         """Return what a provider of the chosen kind usually has."""
-        kind = self._value("kind")
+        preset = PRESETS[self._value("kind")]
         return {
-            "address": PROVIDER_URLS[kind] or OPENAI_URL,
-            "variable": VARIABLES[kind],
-            "name": self._free_name(kind),
+            "address": preset.base_url,
+            "variable": preset.variable,
+            "name": self._free_name(preset.id),
         }
 
     def _prefill(self) -> None:
@@ -211,8 +215,8 @@ class SetupScreen(Form[str]):
         """Leave the prefilled variable out where another server speaks like OpenAI: most want no key."""
         line, prefilled = self.query_one("#variable", Line), self._prefilled["variable"]
         if self._kept is None and self._value("kind") == "openai" and not self._value("key"):
-            is_usual = self._value("address") == OPENAI_URL
-            self._prefilled["variable"] = VARIABLES["openai"] if is_usual else ""
+            is_usual = self._value("address") == OPENAI.base_url
+            self._prefilled["variable"] = OPENAI.variable if is_usual else ""
             if line.value == prefilled:
                 line.value = self._prefilled["variable"]
 
@@ -360,7 +364,7 @@ class SetupScreen(Form[str]):
         limit = limit_of(value("limit")) or 0
         return Wanted(
             value("name"),
-            value("kind"),
+            PRESETS[value("kind")].kind,
             value("address"),
             value("variable"),
             value("key"),
@@ -456,3 +460,10 @@ class SetupScreen(Form[str]):
             telling.update(shown)
             telling.set_class(bool(text), "-shown")
             telling.set_class(is_wrong, "-wrong")
+
+
+def _called(preset: Preset) -> str:
+    """Return what a preset is called: by its own name, but for those that can be somewhere else."""
+    if preset.id in ("openai", "ollama"):
+        return word(f"kind.{preset.id}")
+    return word("kind.here", name=preset.label) if preset.port else preset.label

@@ -24,6 +24,7 @@ from tui.voice.screen import VoiceScreen
 from widgets.transcript.transcript import Transcript
 
 GROUPS: Final = (
+    "home",
     "list",
     "chats",
     "room",
@@ -40,6 +41,7 @@ GROUPS: Final = (
 NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ by a number only
 _GROUP_OF_SCOPE: Final = {
     APP: "program",
+    "home": "home",
     "room": "room",
     "pane": "reading",
     "find": "find",

@@ -25,6 +25,7 @@ from tui.forms.fields import Choice, Marking, Picking
 from tui.forms.new_room import NewRoomScreen
 from tui.forms.setup import SetupScreen
 from tui.forms.suspended_rules import SuspendedRules
+from tui.home.screen import HomeScreen
 from tui.keys.names import character_of, parse, shown, shown_all
 from tui.lists.chats import ConversationsScreen
 from tui.lists.rooms import RoomsScreen
@@ -52,6 +53,7 @@ APP: Final = "app"
 # Where bindings live: scope → (what declares them, the scope around it). A dialog covers everything.
 SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     APP: (AgentTuiApp, ""),
+    "home": (HomeScreen, APP),
     "room": (RoomScreen, APP),
     "pane": (Transcript, "room"),
     "composer": (Composer, "room"),

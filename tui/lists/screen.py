@@ -331,6 +331,9 @@ class ListScreen(Screen[None], Generic[T]):
         self.listing.arrange(needle=words)
         self.show_all()
 
-    def action_clear(self) -> None:
-        """List all again."""
-        self._filter.clear()
+    async def action_clear(self) -> None:
+        """List all again; where all are listed, go back to the first screen if one came from there."""
+        if self.listing.needle:
+            self._filter.clear()
+        else:
+            await self.run_action("app.leave_list")

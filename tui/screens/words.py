@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tui.chat.words import CHAT
+from tui.home.words import HOME
 from tui.keys.words import ALSO
 from tui.lists.chats_words import CONVERSATIONS
 from tui.voice.words import VOICE
@@ -17,6 +18,7 @@ ENGLISH: Final[dict[str, str]] = {
     **CHAT,
     **ALSO,
     **CONVERSATIONS,
+    **HOME,
     **VOICE,
     # the link
     "link.starting": "starting the backend…",
@@ -182,6 +184,7 @@ ENGLISH: Final[dict[str, str]] = {
     "list.hint.quit": "quit",
     "rooms.rename": "Rename room",
     "rename.hint": "enter save · {rename.back} back",
+    "help.group.home": "Home",
     "help.group.list": "Rooms",
     "help.why.rooms_none": "no room is listed",
     "help.why.no_undo": "nothing was deleted",

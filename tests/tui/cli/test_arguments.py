@@ -54,7 +54,7 @@ def test_a_token_never_shows_in_what_is_logged() -> None:
 @pytest.mark.parametrize(
     ("rest", "asked"),
     [
-        ([], ScreenArguments()),
+        ([], ScreenArguments(home=True)),
         (["rooms"], ScreenArguments()),
         (["rooms", "my-room"], ScreenArguments("my-room")),
         (["rooms", "--", "list"], ScreenArguments("list")),

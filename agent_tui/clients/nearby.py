@@ -1,0 +1,73 @@
+"""Servers of models on this machine: which ones answer at their usual ports, and how many models they have.
+
+One short GET each, to loopback alone: no proxy, no redirect, no key. What answers may be anything: it is read
+up to a bound in bytes and in seconds, and what is no list of models is nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+
+import httpx
+
+from agent_tui.config.presets import PRESETS, Preset
+
+ASK_SECONDS = 1.5  # for the whole of one answer
+MAX_ANSWER_BYTES = 1024 * 1024
+MAX_MODELS = 9_999
+_OWNERS = {"vllm": "vllm", "llamacpp": "llamacpp", "library": "ollama"}  # what a model's ``owned_by`` tells
+
+
+async def servers_at(presets: Iterable[Preset]) -> list[tuple[Preset, str, int]]:
+    """Return who answers of servers on this machine: which one, its address, how many models it has.
+
+    A server at another's usual port is told by what it says of its models. Takes as long as the slowest,
+    ``ASK_SECONDS`` at most; never raises for what they answer.
+    """
+    wanted = [preset for preset in presets if preset.port]
+    limits = httpx.Limits(max_keepalive_connections=0)
+    async with httpx.AsyncClient(trust_env=False, timeout=ASK_SECONDS, limits=limits) as client:
+        told = await asyncio.gather(*(_models(client, preset.base_url) for preset in wanted))
+    return [
+        (_told_by(models, preset), preset.base_url, min(len(models), MAX_MODELS))
+        for preset, models in zip(wanted, told, strict=True)
+        if models is not None
+    ]
+
+
+async def _models(client: httpx.AsyncClient, base_url: str) -> dict[str, str] | None:
+    """Return who owns each model by its name; ``None`` from what gives no list of models."""
+    with suppress(httpx.HTTPError, TimeoutError, OSError, ValueError, RecursionError):
+        async with asyncio.timeout(ASK_SECONDS):
+            return _read(await _body(client, f"{base_url}/models"))
+    return None
+
+
+async def _body(client: httpx.AsyncClient, url: str) -> bytes:
+    read = bytearray()
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    async with client.stream("GET", url, headers=headers) as response:
+        if response.status_code != httpx.codes.OK:
+            raise ValueError("not a list")
+        async for piece in response.aiter_raw():  # never unpacked
+            read += piece
+            if len(read) > MAX_ANSWER_BYTES:
+                raise ValueError("too long")
+    return bytes(read)
+
+
+def _read(body: bytes) -> dict[str, str] | None:
+    answer = json.loads(body)
+    listed = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(listed, list):
+        return None
+    models = [one for one in listed if isinstance(one, dict) and isinstance(one.get("id"), str)]
+    return {one["id"]: str(one.get("owned_by", ""))[:40] for one in models}
+
+
+def _told_by(models: dict[str, str], preset: Preset) -> Preset:
+    owners = {_OWNERS[owner] for owner in models.values() if owner in _OWNERS}
+    return PRESETS[owners.pop()] if len(owners) == 1 else preset

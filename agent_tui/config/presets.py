@@ -1,0 +1,64 @@
+"""Providers that people know: where each is, what it speaks, and which variables its key is usually in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """One of them: ``label`` is its own name for itself, ``kind`` is that of the config file.
+
+    ``variables`` are those of the environment that its key is looked for in, the usual one first.
+    """
+
+    id: str
+    label: str
+    kind: str
+    base_url: str
+    variables: tuple[str, ...] = ()
+
+    @property
+    def variable(self) -> str:
+        """The variable that its key usually is in, "" for a server that wants none."""
+        return self.variables[0] if self.variables else ""
+
+    @property
+    def port(self) -> int:
+        """The port of a server on this machine, 0 for one elsewhere."""
+        parts = urlsplit(self.base_url)
+        return parts.port or 0 if parts.hostname in LOOPBACK else 0
+
+
+_ALL: Final = (
+    Preset("openai", "OpenAI", "openai", "https://api.openai.com/v1", ("OPENAI_API_KEY",)),
+    Preset("ollama", "Ollama", "ollama", "http://127.0.0.1:11434/v1"),
+    Preset("anthropic", "Anthropic", "anthropic", "https://api.anthropic.com", ("ANTHROPIC_API_KEY",)),
+    Preset(
+        "google",
+        "Google Gemini",
+        "google",
+        "https://generativelanguage.googleapis.com",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    ),
+    Preset("openrouter", "OpenRouter", "openai", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
+    Preset("groq", "Groq", "openai", "https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
+    Preset("deepseek", "DeepSeek", "openai", "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",)),
+    Preset("mistral", "Mistral", "openai", "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",)),
+    Preset("together", "Together", "openai", "https://api.together.xyz/v1", ("TOGETHER_API_KEY",)),
+    Preset("lmstudio", "LM Studio", "openai", "http://127.0.0.1:1234/v1"),
+    Preset("llamacpp", "llama.cpp", "openai", "http://127.0.0.1:8080/v1"),
+    Preset("vllm", "vLLM", "openai", "http://127.0.0.1:8000/v1"),
+)
+PRESETS: Final[Mapping[str, Preset]] = {one.id: one for one in _ALL}
+
+
+def preset_of(kind: str, address: str) -> Preset:
+    """Return the preset of a provider of ``kind`` at ``address``; at another address that of its kind."""
+    same = (one for one in _ALL if one.kind == kind and one.base_url == address)
+    return next(same, PRESETS[kind])

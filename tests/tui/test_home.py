@@ -1,0 +1,295 @@
+"""The first screen: what goes on, a line that becomes a room or a chat, and what is offered."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from textual import events
+from textual.geometry import Offset
+
+from agent_tui.clients.records import ProviderInfo
+from agent_tui.config.agent_templates import templates
+from agent_tui.config.file import Config
+from agent_tui.config.presets import PRESETS
+from agent_tui.model.errors import Refused
+from agent_tui.model.events import ConversationInfo, RoomInfo
+from tests.fakes.chat_link import FakeChatLink
+from tests.fakes.room_link import FakeLink
+from tests.state.chat_events import loaded
+from tests.tui.chats_listed import ListedChats, chat
+from tests.tui.one_chat import LIVE
+from tests.tui.rooms_client import ListedClient
+from tests.tui.rooms_listed import room
+from tests.tui.watched import Watched
+from tui.app import AgentTuiApp
+from tui.chat.screen import ChatScreen
+from tui.forms.quick_room import AGENTS
+from tui.found import FoundModels
+from tui.home.screen import HomeScreen, Ways
+from tui.link import ChatLink, RoomLink
+from tui.lists.chats import ConversationsScreen
+from tui.lists.rooms import RoomsScreen
+from tui.request import ScreenRequest, Server
+from tui.room.screen import RoomScreen
+from tui.screens.choose import ChooseScreen
+from tui.screens.words import say
+
+TASK = "Should sessions live in Redis?"
+DEMO = ProviderInfo("demo", "Demo", "demo", "demo")
+
+
+@pytest.fixture(autouse=True)
+def _english(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("AGENT_TUI_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
+
+
+class Home(Watched[AgentTuiApp]):
+    """What a test sees of the first screen and does to it."""
+
+    LOOKS = 4
+    rooms: ListedClient
+    chats: ListedChats
+    chat_link: FakeChatLink
+
+    async def write(self, words: str) -> str:
+        keys = {" ": "space", "?": "question_mark"}
+        return await self.press(*(keys.get(letter, letter) for letter in words))
+
+    async def at(self, kind: type[Any]) -> None:
+        await self.until(lambda: isinstance(self.app.screen, kind))
+
+
+@asynccontextmanager
+async def home(
+    folder: Path,
+    rooms: Sequence[RoomInfo] = (),
+    chats: Sequence[ConversationInfo] = (),
+    *,
+    size: tuple[int, int] = (100, 30),
+    found: Sequence[FoundModels] = (),
+) -> AsyncGenerator[Home, None]:
+    """Show it over servers in memory; ``found`` is what is here of models."""
+    link, chat_link = FakeLink(), FakeChatLink()
+    client, chat_client = ListedClient(list(rooms)), ListedChats(chats)
+    client.known_providers = [DEMO]
+    link.calls, chat_link.calls = cast("Any", client), cast("Any", chat_client)
+    config = Config(folder / "config.toml")
+    request = ScreenRequest(Server("http://127.0.0.1:9"), None, config, home=True)
+    app = AgentTuiApp(request, cast("RoomLink", link), cast("ChatLink", chat_link))
+
+    async def find() -> list[FoundModels]:
+        return list(found)
+
+    async with app.run_test(size=size, notifications=True) as pilot:
+        seen = Home(app, pilot)
+        seen.rooms, seen.chats, seen.chat_link = client, chat_client, chat_link
+        await seen.at(HomeScreen)
+        if found:
+            links = cast("RoomLink", link), cast("ChatLink", chat_link)
+            places = app.places
+            home = places.home
+            ways = Ways(places.is_deleted, find, home.open, home.ask, places.set_up)
+            screen = HomeScreen(*links, ways, ascii_only=False)
+            screen.key_of = app.places.key_names
+            await app.push_screen(screen)
+        await seen.text()
+        yield seen
+        link.end()
+        chat_link.end()
+
+
+# --- what goes on ------------------------------------------------------------------------------------------
+
+
+async def test_rooms_and_chats_stand_in_one_list_and_who_waits_for_a_person_stands_first(
+    tmp_path: Path,
+) -> None:
+    rooms = [room(1, name="Done", status="completed"), room(9, name="Talks", status="running")]
+    chats = [chat(5, title="Waits", status="running", asks=True), chat(3, title="Rests", last_words="Yes.")]
+    async with home(tmp_path, rooms, chats) as seen:
+        text = await seen.until("Done", "Waits")
+        places = [text.index(name) for name in ("Continue", "Waits", "Talks", "Done", "Rests", "Try")]
+        assert places == sorted(places)
+        assert "needs" in text or "asks" in text or "waits" in text
+
+
+async def test_what_changes_is_shown_and_what_is_gone_is_not(tmp_path: Path) -> None:
+    async with home(tmp_path, [room(1, name="Plan"), room(2, name="Other")]) as seen:
+        await seen.until("Plan", "Other")
+        seen.rooms.tell(room(1, name="Better plan"), removed=("r2",))
+        await seen.until("Better plan", lambda: "Other" not in seen.now)
+
+
+async def test_what_was_deleted_in_a_list_is_not_offered_until_that_is_undone(tmp_path: Path) -> None:
+    async with home(tmp_path, [room(1, name="Zebra"), room(2, name="Other")]) as seen:
+        await seen.until("Zebra", "Other")
+        await seen.press("l")
+        await seen.at(RoomsScreen)
+        await seen.press("d", "escape")
+        await seen.at(HomeScreen)
+        await seen.until("Other", lambda: "Zebra" not in seen.now)
+        await seen.press("l")
+        await seen.at(RoomsScreen)
+        await seen.press("u", "escape")
+        await seen.until("Continue", "Other", "Zebra")
+
+
+async def test_an_empty_store_has_no_rows_to_go_on_with_but_something_to_try(tmp_path: Path) -> None:
+    async with home(tmp_path) as seen:
+        text = await seen.until("demo mode")
+        assert "Continue" not in text
+        assert "enter open" not in text
+        assert "1  Should we keep user sessions in Redis or in PostgreSQL?" in text
+
+
+async def test_a_row_is_opened_and_left_again(tmp_path: Path) -> None:
+    async with home(tmp_path, [room(1, name="Plan")], [chat(2, title="Why")]) as seen:
+        await seen.until("Plan", "Why")
+        await seen.press("enter")
+        await seen.at(RoomScreen)
+        await seen.press("escape")
+        await seen.at(HomeScreen)
+        await seen.press("down", "down", "enter")
+        await seen.at(ChatScreen)
+        seen.chat_link.send(loaded(), LIVE)
+        await seen.press("escape", "escape")  # the line, then the chat
+        await seen.at(HomeScreen)
+
+
+async def test_the_lists_are_opened_from_it_and_esc_leads_back(tmp_path: Path) -> None:
+    async with home(tmp_path, [room(1), room(2)], [chat(3)]) as seen:
+        await seen.press("l")
+        await seen.at(RoomsScreen)
+        await seen.press("f3")
+        await seen.at(ConversationsScreen)
+        await seen.press("escape")
+        await seen.at(HomeScreen)
+        await seen.press("q")
+        assert seen.app.return_value == 0
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16), (200, 60)])
+async def test_at_every_size_the_line_and_the_keys_are_in_sight(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    rooms = [room(number, name="会话应该放在哪里?" * 4) for number in range(30)]
+    async with home(tmp_path, rooms, size=size) as seen:
+        text = await seen.until("会话")
+        assert "What should they talk about?" in text
+        assert "n new room" in text.splitlines()[-1]
+
+
+# --- the line ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "language"), [(TASK, "en"), ("会话应该放在哪里?", "zh"), ("Где хранить сессии?", "ru")]
+)
+async def test_who_types_makes_a_room_of_three_agents_who_speak_the_language_of_the_task(
+    tmp_path: Path, task: str, language: str
+) -> None:
+    known = {template.id: template for template in templates()}
+    async with home(tmp_path) as seen:
+        assert task in await seen.write(task)
+        await seen.press("enter")
+        await seen.at(RoomScreen)
+        (made,) = seen.rooms.made
+    assert made["task"] == task
+    assert [agent["name"] for agent in made["agents"]] == [known[one].names[language] for one in AGENTS]
+    assert len({agent["color"] for agent in made["agents"]}) == len(AGENTS)
+    assert not any("provider_id" in agent for agent in made["agents"])  # the default one speaks
+
+
+async def test_what_is_pasted_becomes_the_task_whole(tmp_path: Path) -> None:
+    async with home(tmp_path) as seen:
+        await seen.press("n")
+        seen.app.post_message(events.Paste("One line.\nAnother \x1b[31mline."))
+        await seen.until("Another")
+        await seen.press("enter")
+        await seen.at(RoomScreen)
+    assert seen.rooms.made[0]["task"].startswith("One line.\nAnother")
+    assert "\x1b" not in seen.rooms.made[0]["task"]
+
+
+async def test_a_room_that_could_not_be_made_is_said_and_the_task_stays(tmp_path: Path) -> None:
+    async with home(tmp_path) as seen:
+        await seen.until("demo mode")
+        seen.rooms.refuse = Refused("no more rooms", "delete one")
+        await seen.write(TASK)
+        assert TASK in await seen.press("enter")
+        await seen.until("no more rooms")
+        seen.rooms.refuse = None
+        await seen.press("enter")
+        await seen.at(RoomScreen)
+
+
+async def test_tab_makes_a_chat_of_it_whose_first_question_is_asked_at_once(tmp_path: Path) -> None:
+    async with home(tmp_path) as seen:
+        await seen.press("c")
+        assert "enter start a chat" in await seen.until("What do you want to ask?")
+        await seen.press("tab")
+        assert "enter start a room" in await seen.until("What should they talk about?")
+        await seen.press("tab", "W", "h", "y", "enter")
+        await seen.at(ChatScreen)
+        seen.chat_link.send(loaded(), LIVE)
+        await seen.until(lambda: bool(seen.chat_link.questions))
+        assert [question.content for question in seen.chat_link.questions] == ["Why"]
+        assert seen.rooms.made == []
+
+
+async def test_in_the_line_letters_are_letters_and_esc_leaves_it(tmp_path: Path) -> None:
+    async with home(tmp_path) as seen:
+        assert "qncvol" in await seen.press("n", *"qncvol")
+        assert "n new room" in await seen.press("escape")
+        await seen.press("q")
+        assert seen.app.return_value == 0
+
+
+async def test_an_example_is_tried_with_one_key_or_a_click(tmp_path: Path) -> None:
+    async with home(tmp_path) as seen:
+        await seen.press("1")
+        await seen.at(RoomScreen)
+        await seen.press("escape")
+        await seen.at(HomeScreen)
+        row = next(y for y, line in enumerate(seen.now.splitlines()) if "Plan the launch" in line)
+        await seen.pilot.click(offset=Offset(10, row))
+        await seen.at(RoomScreen)
+    tasks = [made["task"] for made in seen.rooms.made]
+    assert tasks[0] == "Should we keep user sessions in Redis or in PostgreSQL?"
+    assert tasks[1].startswith("Plan the launch")
+
+
+# --- models ------------------------------------------------------------------------------------------------
+
+LOCAL = FoundModels(PRESETS["lmstudio"], "http://127.0.0.1:1234/v1", models=3)
+KEY = FoundModels(PRESETS["groq"], PRESETS["groq"].base_url, "GROQ_API_KEY")
+
+
+async def test_one_thing_that_was_found_is_offered_by_one_key(tmp_path: Path) -> None:
+    async with home(tmp_path, found=[LOCAL]) as seen:
+        await seen.until("Found on this machine: LM Studio (3 models) – press o to use it")
+        text = " ".join((await seen.press("o")).split())
+        assert say("setup.foreign")[:24] in text  # the server of this test is not our own
+
+
+async def test_of_several_one_is_chosen(tmp_path: Path) -> None:
+    async with home(tmp_path, found=[LOCAL, KEY]) as seen:
+        await seen.until("LM Studio (3 models) · Groq (key in GROQ_API_KEY) – press o to choose")
+        await seen.press("o")
+        await seen.until("Found on this machine", "Groq (key in GROQ_API_KEY)")
+        assert not isinstance(await seen.press("down", "enter"), ChooseScreen)
+        await seen.at(HomeScreen)
+
+
+async def test_who_has_a_provider_is_told_which_and_offered_none(tmp_path: Path) -> None:
+    async with home(tmp_path, found=[LOCAL]) as seen:
+        await seen.until("Found on this machine")
+        seen.rooms.known_providers = [ProviderInfo("work", "Work", "openai", "big"), DEMO]
+        await seen.press("question_mark", "escape")  # what stood above it may have changed that
+        await seen.until("Work · big", lambda: "Found on" not in seen.now)

@@ -1,0 +1,94 @@
+"""Models that a person has already: keys in the environment, and servers on this machine.
+
+They are offered, and never used before somebody accepts that. A key stays in its variable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from agent_tui.config.presets import LOOPBACK, PRESETS, Preset
+from tui.forms.setup_kept import configured
+from tui.screens.words import count, say
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModels:
+    """A provider that could be set up: a server at ``address`` with so many models, or where the key in
+    ``variable`` leads.
+    """
+
+    preset: Preset
+    address: str
+    variable: str = ""
+    models: int = 0
+
+    @property
+    def text(self) -> str:
+        """What it is, for a person: "Ollama (3 models)"."""
+        if self.variable:
+            return say("home.found.key", name=self.preset.label, variable=self.variable)
+        key = "home.found.server.one" if self.models == 1 else "home.found.server"
+        return say(key, name=self.preset.label, models=count(self.models))
+
+
+Finder = Callable[[], Awaitable[list[FoundModels]]]
+
+
+def keys_in(environ: Mapping[str, str]) -> list[FoundModels]:
+    """Return the providers for which the environment holds a key."""
+    found = []
+    for preset in PRESETS.values():
+        variable = next((name for name in preset.variables if environ.get(name, "").strip()), "")
+        if variable:
+            found.append(FoundModels(preset, preset.base_url, variable))
+    return found
+
+
+async def find(config: Path, presets: Iterable[Preset] = tuple(PRESETS.values())) -> list[FoundModels]:
+    """Return what is found here and is not in the config file yet, servers first."""
+    nearby = await asyncio.to_thread(importlib.import_module, "agent_tui.clients.nearby")
+    answered = await nearby.servers_at(presets)
+    servers = [FoundModels(preset, address, models=models) for preset, address, models in answered]
+    return await asyncio.to_thread(_new, [*servers, *keys_in(os.environ)], config)
+
+
+def _new(found: list[FoundModels], config: Path) -> list[FoundModels]:
+    kept = configured(config).values()
+    addresses = {_place(one.url or one.address) for one in kept}
+    variables = {one.variable for one in kept if one.variable}
+    return [
+        one
+        for one in found
+        if one.variable not in variables and (one.variable or _place(one.address) not in addresses)
+    ]
+
+
+def _place(url: str) -> tuple[str, int | None]:
+    """Return where a server is: all names of this machine are one."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return "", None
+    return ("" if host in LOOPBACK else host), port
+
+
+MAX_SHOWN: Final = 3
+
+
+def told(found: list[FoundModels], press: str) -> str:
+    """Return the line that offers what was found; ``press`` is the key that accepts."""
+    names = [one.text for one in found[:MAX_SHOWN]]
+    more = len(found) - len(names)
+    if more:
+        names.append(say("home.found.more", count=count(more)))
+    key = "home.found" if len(found) == 1 else "home.found.some"
+    return say(key, what=" · ".join(names), press=press)

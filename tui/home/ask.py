@@ -1,0 +1,72 @@
+"""The line of the home screen: a task becomes a room, a question a chat."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from tui.forms.fields import own
+from tui.screens.words import say
+from widgets.composer import Composer
+
+Becomes = Literal["room", "chat"]
+PROMPT = "› "
+
+
+class HomeAsk(Vertical):
+    """One line to write, and below it what will become of that."""
+
+    class Asked(Message):
+        """Somebody said what a room shall talk about, or asked something in a chat."""
+
+        def __init__(self, text: str, becomes: Becomes) -> None:
+            super().__init__()
+            self.text = text
+            self.becomes = becomes
+
+    def __init__(self, *, ascii_only: bool) -> None:
+        super().__init__(id="ask")
+        self.becomes: Becomes = "room"
+        self.line = Composer(placeholder=say("home.ask.room"))
+        self._about = Static("", id="about", markup=False)
+        self._ascii_only = ascii_only
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="ask-line"):
+            yield Static(own(PROMPT, ascii_only=self._ascii_only), id="prompt", markup=False)
+            yield self.line
+        yield self._about
+
+    def on_mount(self) -> None:
+        """Say what the line is for."""
+        self.become(self.becomes)
+
+    def become(self, becomes: Becomes) -> None:
+        """Have what is written become a room, or a chat."""
+        self.becomes = becomes
+        self.line.placeholder = say(f"home.ask.{becomes}")
+        self.tell(say(f"home.about.{becomes}"))
+
+    def tell(self, text: str) -> None:
+        """Say something below the line."""
+        self._about.update(own(text, ascii_only=self._ascii_only))
+
+    def turn(self) -> None:
+        """Have it become the other of the two."""
+        self.become("chat" if self.becomes == "room" else "room")
+
+    def write(self, text: str = "") -> None:
+        """Go to the line, and write something behind what stands there."""
+        if not self.line.has_focus:
+            self.line.focus()
+        if text:
+            self.line.insert(text)
+
+    def on_composer_submitted(self, event: Composer.Submitted) -> None:
+        """Say what is wanted; the text stays until it was taken."""
+        event.stop()
+        self.post_message(self.Asked(event.text, self.becomes))

@@ -1,0 +1,80 @@
+"""What the home screen offers below what goes on: examples to try, and models that are here already."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from tui.forms.fields import own
+from tui.found import FoundModels, told
+from tui.screens.words import say
+from widgets.painter import cropped
+
+EXAMPLES: Final = 3
+KEY_CELLS: Final = 5  # "  1  "
+
+
+class Example(Static):
+    """One task to try: its key, and its words. A click is as good as the key."""
+
+    class Wanted(Message):
+        """This one is to be tried."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
+    def __init__(self, number: int, *, ascii_only: bool) -> None:
+        super().__init__("", markup=False, classes="example")
+        self._number = number
+        self._ascii_only = ascii_only
+
+    def show(self, key: str) -> None:
+        """Show it with the key that tries it."""
+        self.text = say(f"home.example.{self._number}")
+        shown = cropped(self.text, max(8, self.app.size.width - KEY_CELLS - 4))
+        self.update(own(f"{key:>2}  {shown}", ascii_only=self._ascii_only))
+
+    def on_click(self, event: events.Click) -> None:
+        """Try it."""
+        event.stop()
+        self.post_message(self.Wanted(self._number))
+
+
+class Examples(Vertical):
+    """The tasks to try."""
+
+    def __init__(self, *, ascii_only: bool) -> None:
+        super().__init__(id="examples")
+        self.all = [Example(number, ascii_only=ascii_only) for number in range(1, EXAMPLES + 1)]
+
+    def compose(self) -> ComposeResult:
+        yield Static(say("home.try"), classes="heading", markup=False)
+        yield from self.all
+
+
+class FoundLine(Static):
+    """One line with the models that were found here; takes no row where there are none."""
+
+    class Accepted(Message):
+        """What was found is to be set up."""
+
+    def __init__(self, *, ascii_only: bool) -> None:
+        super().__init__("", id="found", classes="-hidden", markup=False)
+        self._ascii_only = ascii_only
+
+    def offer(self, found: list[FoundModels], key: str) -> None:
+        """Offer what was found."""
+        self.set_class(not found, "-hidden")
+        if found:
+            self.update(own(told(found, key), ascii_only=self._ascii_only))
+
+    def on_click(self, event: events.Click) -> None:
+        """Accept it."""
+        event.stop()
+        self.post_message(self.Accepted())

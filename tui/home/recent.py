@@ -1,0 +1,76 @@
+"""What a person could go on with: the newest rooms, chats and voice sessions, in one list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Final
+
+from agent_tui.model.events import ConversationInfo, RoomInfo
+from tui.lists import chats_texts, rooms_texts
+from tui.lists.feed import ListSeen
+from tui.lists.listing import Kind, Listing
+from tui.lists.texts import NO_MARK, Form, Mark, Piece
+from tui.screens.words import say
+
+Conversation = RoomInfo | ConversationInfo
+EXTRA_CELLS: Final = (12, 10, 5, 0)  # of the round, or of what it is, by how wide a row is
+VOICE: Final = "voice"  # the kind of a chat that is spoken
+
+
+def _name(item: Conversation) -> str:
+    return rooms_texts.name_of(item) if isinstance(item, RoomInfo) else chats_texts.title_of(item)
+
+
+def _words(item: Conversation) -> Iterable[str]:
+    return rooms_texts.words_of(item) if isinstance(item, RoomInfo) else chats_texts.words_of(item)
+
+
+def _rank(item: Conversation) -> int:
+    """Return where it stands: who waits for a person comes first, then who speaks, then the newest."""
+    if item.status != "running":
+        return 2
+    return 0 if item.asks else 1
+
+
+def _row(item: Conversation, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
+    if isinstance(item, RoomInfo):
+        return rooms_texts.row(item, shape, age, mark)
+    what = say("home.voice" if item.kind == VOICE else "home.chat")  # instead of its model
+    return chats_texts.row(replace(item, model=what), shape, age, mark)
+
+
+class Recent:
+    """The newest of both kinds, as they are seen; what ``is_deleted`` is none of them."""
+
+    def __init__(self, is_deleted: Callable[[str], bool]) -> None:
+        kind: Kind[Any] = Kind(_name, _words, _rank, EXTRA_CELLS, _row)
+        self.listing: Listing[Any] = Listing(kind)
+        self.listing.arrange(sort="status")
+        self._known: dict[str, Conversation] = {}
+        self._is_deleted = is_deleted
+
+    def take(self, seen: ListSeen[Any], kind: type[Conversation]) -> None:
+        """Take what a server told of its rooms, or of its chats."""
+        gone = set(seen.removed)
+        if seen.is_all:
+            known = {item.id for item in seen.items}
+            gone |= {one.id for one in self._known.values() if isinstance(one, kind)} - known
+        for item_id in gone:
+            self._known.pop(item_id, None)
+            self.listing.remove(item_id)
+        for item in seen.items:
+            self._known[item.id] = item
+            self._list(item)
+
+    def look(self) -> None:
+        """Leave out what was deleted since, and list again what was not deleted after all."""
+        for item in self._known.values():
+            if self._is_deleted(item.id) == (self.listing.get(item.id) is not None):
+                self._list(item)
+
+    def _list(self, item: Conversation) -> None:
+        if self._is_deleted(item.id):
+            self.listing.remove(item.id)
+        else:
+            self.listing.put(item)

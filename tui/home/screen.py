@@ -1,0 +1,343 @@
+"""The first screen: what is going on, a line to begin with, and what can be tried.
+
+It stays below what is opened from it, and goes on when that is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from textual import events, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.reactive import Reactive
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.events import ConversationInfo, LinkChanged, RoomInfo
+from agent_tui.model.inert import inert_line
+from tui.forms.quick_room import quick_room
+from tui.found import Finder, FoundModels
+from tui.home.ask import HomeAsk
+from tui.home.offers import Example, Examples, FoundLine
+from tui.home.recent import Conversation, Recent
+from tui.link import ChatLink, RoomLink
+from tui.lists.chats_feed import ConversationsFeed
+from tui.lists.feed import ListFeed
+from tui.lists.rooms_feed import RoomsFeed
+from tui.lists.row_list import RowList
+from tui.screens.choose import Candidate, ChooseScreen
+from tui.screens.words import say
+from widgets.status_line import Part, StatusLine
+
+AGE_SECONDS: Final = 20.0  # how often "2 min ago" is looked at
+MOST_ROWS: Final = 12  # of what goes on; the lists have all
+AROUND_ROWS: Final = 15  # of everything else
+HINTS: Final = (  # id of a binding, its word, rank
+    ("home.open", "open", 1),
+    ("home.room", "new_room", 0),
+    ("home.chat", "new_chat", 1),
+    ("home.lists", "lists", 4),
+    ("home.voice", "voice", 6),
+    ("app.setup", "models", 3),
+    ("app.palette", "commands", 5),
+    ("app.help", "help", 0),
+    ("app.quit.quick", "quit", 2),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways from the first screen to others."""
+
+    is_deleted: Callable[[str], bool]  # whether a room or chat of this id is to be deleted
+    find: Finder  # looks for models that are here already
+    open: Callable[[Conversation, bool], None]  # a room or chat; with True one that is new begins at once
+    ask: Callable[[str], None]  # the first question of a new chat
+    set_up: Callable[[FoundModels], None]  # models that were found
+
+
+class HomeScreen(Screen[None]):
+    """What one sees first."""
+
+    CSS_PATH = ["../lists/list.tcss", "home.tcss"]  # noqa: RUF012 - as Textual wants it
+    AUTO_FOCUS = ""  # keys do something at once, and letters that do nothing are written into the line
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # see ``RoomScreen``
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open the room or chat of this row", id="home.open"),
+        Binding("n", "write('room')", "Make a room of a task", id="home.room"),
+        Binding("c", "write('chat')", "Ask one agent in a chat", id="home.chat"),
+        Binding("l", "app.lists", "All rooms and chats", id="home.lists"),
+        Binding("v", "app.voice", "Talk in a voice room", id="home.voice"),
+        Binding("o", "accept", "Use the models that were found here", id="home.found"),
+        Binding("1", "try(1)", "Try the first example", id="home.example_1"),
+        Binding("2", "try(2)", "Try the second example", id="home.example_2"),
+        Binding("3", "try(3)", "Try the third example", id="home.example_3"),
+        # Textual's own binding of tab would come first.
+        Binding("tab", "turn", "Write, or make a chat of it, or a room", id="home.turn", priority=True),
+        Binding("shift+tab", "leave_line", "Back to the rows", id="home.rows", priority=True),
+        Binding("escape", "leave_line", "Leave the line", id="home.leave_line"),
+        Binding("up,k", "move(-1)", "The row above", id="home.up", show=False),
+        Binding("down,j", "move(1)", "The row below", id="home.down", show=False),
+    ]
+
+    def __init__(self, link: RoomLink, chat_link: ChatLink, ways: Ways, *, ascii_only: bool) -> None:
+        super().__init__()
+        self.key_of: Callable[[str], str] = lambda _binding_id: ""  # its key now, for a person
+        self._link = link
+        self._chat_link = chat_link
+        self._ways = ways
+        self._ascii_only = ascii_only
+        self._feeds: tuple[tuple[ListFeed[Any, Any], type[Conversation]], ...] = (
+            (RoomsFeed(link), RoomInfo),
+            (ConversationsFeed(chat_link), ConversationInfo),
+        )
+        self._found: list[FoundModels] = []
+        self._model = ""  # who speaks by default, "" while nobody knows
+        self._is_demo = False
+        self._state = LinkChanged("live")
+        self._is_starting = False
+        # Held, not looked for: an answer may come in while the screen is being taken down.
+        self._recent = Recent(ways.is_deleted)
+        self._list: RowList[Any] = RowList(self._recent.listing, {}, ascii_only=ascii_only, id="recent")
+        self._heading = Static(say("home.continue"), classes="heading", markup=False)
+        self._ask = HomeAsk(ascii_only=ascii_only)
+        self._examples = Examples(ascii_only=ascii_only)
+        self._found_line = FoundLine(ascii_only=ascii_only)
+        self._top = StatusLine(id="top", ascii_only=ascii_only)
+        self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
+
+    def compose(self) -> ComposeResult:
+        yield self._top
+        yield self._ask
+        yield self._heading
+        yield self._list
+        yield self._examples
+        yield self._found_line
+        yield self._bottom
+
+    def on_mount(self) -> None:
+        """Show what is known."""
+        self.set_interval(AGE_SECONDS, self._list.look)
+        self._show()
+
+    def on_screen_resume(self) -> None:
+        """Follow rooms and chats, and look which models there are."""
+        self._recent.look()
+        self._show()
+        for feed, kind in self._feeds:
+            self._follow(feed, kind)
+        self._look_for_models()
+
+    def on_screen_suspend(self) -> None:
+        """Ask for nothing while nobody looks."""
+        self.workers.cancel_group(self, "follow")
+
+    def on_resize(self) -> None:
+        """Give the rows what room there is."""
+        self._show()
+
+    # --- what comes in ---------------------------------------------------------------------------------
+
+    @work(group="follow")
+    async def _follow(self, feed: ListFeed[Any, Any], kind: type[Conversation]) -> None:
+        seen: AsyncGenerator[Any, None] = feed.follow(lambda: False)
+        async with aclosing(seen):
+            async for event in seen:
+                if not isinstance(event, LinkChanged):
+                    self._recent.take(event, kind)
+                elif kind is RoomInfo:  # both have one server
+                    self._state = event
+                self._show()
+
+    @work(group="models", exclusive=True)
+    async def _look_for_models(self) -> None:
+        """Ask who speaks; where that is the demo alone, look what else is here."""
+        try:
+            providers = await (await self._link.client()).backend.providers()
+        except AgentTuiError:
+            return  # nobody knows; the next look may tell
+        self._is_demo = all(provider.kind == DEMO_PROVIDER for provider in providers)
+        first = providers[0] if providers else None
+        named = (first.name or first.id, first.model) if first is not None else ()
+        self._model = " · ".join(inert_line(name, 40) for name in named if name)
+        self._show()
+        self._found = await self._ways.find() if self._is_demo else []
+        self._show()
+
+    # --- what is shown ---------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        if not self.is_attached:
+            return
+        count = min(len(self._recent.listing), MOST_ROWS, max(2, self.size.height - AROUND_ROWS))
+        self._heading.set_class(not count, "-hidden")
+        self._list.set_class(not count, "-hidden")
+        self._list.styles.height = count
+        self._list.look()
+        for number, example in enumerate(self._examples.all, 1):
+            example.show(self.key_of(f"home.example_{number}"))
+        self._found_line.offer(self._found, self.key_of("home.found"))
+        self._top.show([say("home.title")], (), self._standing())
+        self._show_hints()
+
+    def _standing(self) -> list[Part | str]:
+        """Say how it stands with the server, or else who speaks."""
+        if self._state.status in ("waiting", "refused"):
+            seconds = round(self._state.delay)
+            return [say("list.waiting", title=inert_line(self._state.detail), seconds=seconds)]
+        if self._is_demo:
+            return [say("home.demo"), Part(say("home.demo.hint"), 1, self.key_of("app.setup"))]
+        return [self._model] if self._model else []
+
+    def _show_hints(self) -> None:
+        if self._ask.line.has_focus:
+            self._bottom.show([say(f"home.hint.{self._ask.becomes}")])
+            return
+        is_empty = not len(self._recent.listing)
+        shown = [hint for hint in HINTS if not (is_empty and hint[0] == "home.open")]
+        parts = [Part(say(f"home.hint.{word}"), rank, self.key_of(name)) for name, word, rank in shown]
+        self._bottom.show(part for part in parts if part.key)
+
+    # --- writing ---------------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """Write what does nothing else into the line: who begins to type means that."""
+        character = event.character or ""
+        is_free = event.is_printable and character and event.key not in self.active_bindings
+        if is_free and not self._ask.line.has_focus:
+            event.stop()
+            event.prevent_default()
+            self._ask.write(character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Write what is pasted into the line."""
+        if not self._ask.line.has_focus:
+            event.stop()
+            self._ask.write(event.text)
+
+    def on_descendant_focus(self) -> None:
+        """Say what the keys do here."""
+        self._show_hints()
+
+    def on_descendant_blur(self) -> None:
+        """Say what the keys do here."""
+        self.call_after_refresh(self._show_hints)
+
+    def action_write(self, becomes: str) -> None:
+        """Go to the line."""
+        self._ask.become("chat" if becomes == "chat" else "room")
+        self._ask.write()
+
+    def action_new(self) -> None:
+        """Write the task of another room."""
+        self.action_write("room")
+
+    def action_turn(self) -> None:
+        """Go to the line; from there have it become the other kind."""
+        if self._ask.line.has_focus:
+            self._ask.turn()
+            self._show_hints()
+        else:
+            self._ask.write()
+
+    def action_leave_line(self) -> None:
+        """Go to the rows."""
+        self.set_focus(self._list if len(self._recent.listing) else None)
+
+    async def on_home_ask_asked(self, event: HomeAsk.Asked) -> None:
+        """Begin what was written."""
+        event.stop()
+        if event.becomes == "room":
+            self._start(event.text)
+        else:
+            self._ask.line.take_away(event.text)
+            self.action_leave_line()
+            self._ways.ask(event.text)
+
+    # --- beginning ---------------------------------------------------------------------------------------
+
+    @work(group="start")
+    async def _start(self, task: str) -> None:
+        """Make a room of a task and start it; what could not be made stays in the line."""
+        if self._is_starting:
+            return
+        self._is_starting = True
+        self._ask.tell(say("home.starting"))
+        try:
+            fields = await asyncio.to_thread(quick_room, task)
+            room = await (await self._link.client()).create(**fields)
+        except AgentTuiError as error:
+            self.app.notify(inert_line(str(error)), severity="error", markup=False)
+        else:
+            self._ask.line.take_away(task)
+            self.action_leave_line()
+            self._ways.open(room, True)
+        finally:
+            self._is_starting = False
+            self._ask.become(self._ask.becomes)
+
+    def action_try(self, number: int) -> None:
+        """Start an example."""
+        self._start(say(f"home.example.{number}"))
+
+    def on_example_wanted(self, event: Example.Wanted) -> None:
+        """Start the example that was clicked."""
+        self.action_try(event.number)
+
+    # --- going on ----------------------------------------------------------------------------------------
+
+    def action_move(self, rows: int) -> None:
+        """Move through the rows."""
+        if len(self._recent.listing):
+            if self._list.has_focus:
+                self._list.move(rows)
+            self._list.focus()
+
+    def action_open(self) -> None:
+        """Open the row under the cursor."""
+        if (item := self._list.cursor) is not None:
+            self._ways.open(item, False)
+
+    def on_row_list_chosen(self) -> None:
+        """Open the row that was clicked."""
+        self.action_open()
+
+    # --- models ------------------------------------------------------------------------------------------
+
+    def action_accept(self) -> None:
+        """Set up what was found; of several let one be chosen."""
+        found = self._found
+        if len(found) == 1:
+            self._ways.set_up(found[0])
+        elif not found:
+            self.app.notify(say("home.found.none"), markup=False)
+        else:
+            self._let_choose(found)
+
+    def _let_choose(self, found: list[FoundModels]) -> None:
+        async def load() -> list[Candidate]:
+            return [Candidate(str(number), one.text) for number, one in enumerate(found)]
+
+        def chosen(value: str | None) -> None:
+            if value is not None:
+                self._ways.set_up(found[int(value)])
+
+        title = say("home.found.title")
+        self.app.push_screen(ChooseScreen(title, load, "", ascii_only=self._ascii_only), chosen)
+
+    def on_found_line_accepted(self) -> None:
+        """Set up what was clicked."""
+        self.action_accept()
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Whether the server cannot be reached now."""
+        return self._state.status == "waiting"
