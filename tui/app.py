@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tui.lists.rooms import RoomsScreen
     from tui.lists.screen import ListScreen
     from tui.places import Places
+    from widgets.status_line import StatusLine
     from widgets.transcript.transcript import Transcript
 
 T = TypeVar("T")
@@ -271,6 +272,14 @@ class AgentTuiApp(KeysInOrder[int]):
     def action_help(self) -> None:
         """Show the keys of this screen."""
         self.places.show_help()
+
+    def on_status_line_key_clicked(self, event: StatusLine.KeyClicked) -> None:
+        """Do what a key does whose words were clicked."""
+        from tui.keys.names import pressed  # lazy: nothing of the first frame can be clicked
+
+        event.stop()
+        if (key := pressed(event.key)) is not None:
+            self.post_message(key)
 
     def action_interrupt(self) -> None:
         """Copy what is selected, clear the line, or quit at the second press."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from rich.cells import cell_len
 from rich.style import Style
+from textual import events
 from textual.geometry import Region
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -64,6 +66,13 @@ class StatusLine(Widget):
     }
     """
 
+    class KeyClicked(Message):
+        """A part with a key was clicked: what the key does is wanted."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
     def __init__(
         self,
         *,
@@ -79,6 +88,7 @@ class StatusLine(Widget):
         self._fields: tuple[list[Part], list[Part], list[Part]] = ([], [], [])
         self._line: Line | None = None
         self._painted_for = 0  # width
+        self._keys: list[tuple[int, int, str]] = []  # from which cell to which each key and its words stand
 
     def show(self, left: Parts = (), middle: Parts = (), right: Parts = ()) -> None:
         """Show these parts; plain strings are parts of rank 0. Costs nothing when they are shown already."""
@@ -110,6 +120,13 @@ class StatusLine(Widget):
         super().notify_style_update()
         self._line = None
 
+    def on_click(self, event: events.Click) -> None:
+        """Do what the key does whose words were clicked."""
+        for start, end, key in self._keys:
+            if start <= event.x < end:
+                event.stop()
+                self.post_message(self.KeyClicked(key))
+
     def _painted(self) -> Line:
         painter = painter_of(self, "status-line--", ascii_only=self._ascii_only)
         look = painter.look
@@ -133,6 +150,12 @@ class StatusLine(Widget):
             else 0
         )
         after = max(0, after)
+        at_right = painter.gutter + painter.room - right_cells
+        self._keys = [
+            *_keys(left, painter.gutter, _cells(left_pieces)),
+            *_keys(middle, at_right - after - middle_cells, middle_cells),
+            *_keys(right, at_right, right_cells),
+        ]
         pieces = [
             *left_pieces,
             (" " * max(0, space - after), look.base),
@@ -166,6 +189,16 @@ def fitted(
     if middle and MIN_LEFT_CELLS + _wanted(middle) + _wanted(right) + 2 * GAP_CELLS > room:
         middle = []
     return left, middle, right
+
+
+def _keys(parts: Iterable[Part], start: int, cells: int) -> Iterator[tuple[int, int, str]]:
+    """Yield where the parts with a key stand in a field that begins at ``start`` and is ``cells`` wide."""
+    at = start
+    for part in parts:
+        end = at + cell_len(part.whole)
+        if part.key and end <= start + cells:
+            yield at, end, part.key
+        at = end + cell_len(SEPARATOR)
 
 
 def _clean(parts: Parts) -> list[Part]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from tests.tui.whole_app import Seen, opened_app
 from tui.keys.actions import offers
@@ -169,6 +170,33 @@ def test_what_was_chosen_is_counted_within_bounds_and_for_its_owner_alone(tmp_pa
     for broken in ("", "[1]", '{"a": "x", "b": -1, "c": true}', "{", "[" * 100_000):
         path.write_text(broken)
         assert used.counts() == {}
+
+
+async def click(seen: Seen, words: str) -> str:
+    """Click where these words stand."""
+    y, row = next((y, row) for y, row in enumerate((await seen.text()).splitlines()) if words in row)
+    await seen.pilot.click(offset=(cell_len(row[: row.index(words)]), y))
+    return await seen.text()
+
+
+async def test_what_a_hint_names_is_done_when_it_is_clicked(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await click(seen, "p pause")
+        assert seen.link.calls.asked == [("pause", "r0")]
+        text = await click(seen, "? help")
+        assert "Pause or resume the room" in text
+        assert "Pause or resume the room" not in await click(seen, "close")
+        assert await click(seen, "tokens") == seen.now  # no key stands there
+
+
+async def test_a_click_on_a_panes_header_shows_it_alone_and_back(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        both = await seen.text()
+        assert "Mika" in both.splitlines()[1]
+        alone = await click(seen, "Ada")
+        assert "zoomed" in alone
+        assert "Mika" not in alone.splitlines()[1]
+        assert "zoomed" not in await click(seen, "Ada")
 
 
 async def test_actions_of_a_pane_act_on_the_one_that_has_the_focus(tmp_path: Path) -> None:

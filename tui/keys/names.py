@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from textual.binding import Binding
+from textual.events import Key
 from textual.keys import format_key, key_to_character
 
 MODIFIERS: Final = ("alt", "ctrl", "hyper", "meta", "shift", "super")  # sorted, as Textual joins them
@@ -159,3 +160,9 @@ def character_of(key: str) -> str:
         return " " if key == "space" else ""
     shown_by_textual = format_key(key)
     return shown_by_textual if len(shown_by_textual) == 1 else key_to_character(key) or ""
+
+
+def pressed(name: str) -> Key | None:
+    """Return the press of a key that a screen names so ("ctrl+s", "?", "esc"); None for what is no key."""
+    keys, problems = parse(name)
+    return Key(keys[0], character_of(keys[0]) or None) if keys and not problems else None

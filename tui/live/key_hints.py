@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from rich.cells import cell_len
+from textual import events
 from textual.binding import Binding
 from textual.content import Content
 from textual.dom import DOMNode
@@ -15,7 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from tui.forms.fields import own
-from tui.keys.names import names_of
+from tui.keys.names import names_of, pressed
 from widgets.terminal.private import keymap_of
 
 PARTED: Final = " · "  # between two things that a hint names
@@ -93,6 +94,27 @@ class Hints(Static):
 
     def render(self) -> Content:
         return Content("\n").join(self._lines(self.content_size.width))
+
+    def on_click(self, event: events.Click) -> None:
+        """Do what the key does whose words were clicked."""
+        lines = self._lines(self.content_size.width)
+        parted = own(PARTED, ascii_only=self._ascii_only)
+        at = 0
+        for part in lines[event.y].plain.split(parted) if event.y < len(lines) else ():
+            end = at + cell_len(part)
+            name = part.partition(" ")[0]
+            if at <= event.x < end and name in self._keys and (key := pressed(name)) is not None:
+                event.stop()
+                self.app.post_message(key)
+            at = end + cell_len(parted)
+
+    @property
+    def _keys(self) -> set[str]:
+        """The keys that parts may begin with, as they are shown."""
+        named = {
+            key_of(self.screen, place, ascii_only=self._ascii_only) for place in _PLACE.findall(self._text)
+        }
+        return {*named, "enter", "tab"}
 
     def _lines(self, width: int) -> list[Content]:
         parted = own(PARTED, ascii_only=self._ascii_only)

@@ -321,6 +321,10 @@ class RoomPanes(Container):
         if self.active is not None:
             self._folds.update(self.active.folds.fold_all())
 
+    def on_agent_pane_head_clicked(self) -> None:
+        """Show the pane alone whose header was clicked, or all again: the press gave it the focus."""
+        self.zoom()
+
     def on_agent_strip_chosen(self, event: AgentStrip.Chosen) -> None:
         """Show the agent whose line was clicked."""
         self.go_to(event.key)

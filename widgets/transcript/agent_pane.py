@@ -7,7 +7,9 @@ from typing import ClassVar, Final
 from rich.cells import cell_len
 from rich.color import Color as RichColor
 from rich.style import Style
+from textual import events
 from textual.color import Color
+from textual.message import Message
 
 from agent_tui.model.inert import inert_line
 from widgets.color import ground_of, readable
@@ -36,6 +38,9 @@ class AgentPane(Transcript):
     }
     """
 
+    class HeadClicked(Message):
+        """The header was clicked: the pane is wanted alone, or with the others again."""
+
     _told: tuple[str, str, str, str] = ("", "", "", "")  # name, model, state, colour
     _header: tuple[Painter, bool, Line] | None = None
     _ground: Style | None = None
@@ -51,6 +56,13 @@ class AgentPane(Transcript):
             self.canvas.color, self.canvas.who = color, told[0]
             self._header = None
             self.clock.mark(self)
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell of clicks on the header; those on the words are the transcript's."""
+        if event.y < self.canvas.head_height and not event.shift and event.button == 1:
+            event.prevent_default()
+            if event.chain == 1:  # a second click is no second wish
+                self.post_message(self.HeadClicked())
 
     def notify_style_update(self) -> None:
         """Paint the header anew, too."""
