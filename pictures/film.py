@@ -7,6 +7,7 @@ CSS animation jumps from each to the next. No script, no font, nothing to load.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -16,7 +17,6 @@ ROW: Final = 24.4  # pixels, as Rich draws terminals
 CELL: Final = 12.2
 LEFT, TOP, RIGHT = 9, 41, 9
 BOTTOM: Final = 9
-GROUND: Final = "#14161c"
 _STYLE: Final = re.compile(r"\.[\w-]+-(r\d+) { (.*?) }")
 _RECT: Final = re.compile(r'<rect fill="([^"]+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="24.65"')
 _TEXT: Final = re.compile(
@@ -33,6 +33,28 @@ class Moment:
     key: str = ""
 
 
+@dataclass(slots=True)
+class _Run:
+    """Cells of one row that stand on one ground, in pixels."""
+
+    fill: str
+    x: float
+    y: float
+    width: float
+
+
+def _runs(svg: str) -> list[_Run]:
+    found: list[_Run] = []
+    for fill, *numbers in _RECT.findall(svg):
+        x, y, width = map(float, numbers)
+        last = found[-1] if found else None
+        if last and (last.fill, last.y) == (fill, y) and abs(last.x + last.width - x) < 1:
+            last.width = x + width - last.x
+        else:
+            found.append(_Run(fill, x, y, width))
+    return found
+
+
 class Film:
     """Collects what the moments have in common."""
 
@@ -41,9 +63,14 @@ class Film:
         self.width, self.height = columns * CELL + LEFT + RIGHT, rows * ROW + TOP + BOTTOM
         self._styles: dict[str, str] = {}
         self._known: dict[str, str] = {}
+        self._ground = ""  # of most cells
 
     def svg(self, moments: Sequence[Moment], title: str, still: int) -> str:
         """Return the file; ``still`` is the moment for those who do not want anything to move."""
+        cells: Counter[str] = Counter()
+        for run in _runs(moments[0].svg):
+            cells[run.fill] += round(run.width)
+        self._ground = max(cells, key=cells.__getitem__, default="#000")
         shown = "".join(self._moment(moment, number) for number, moment in enumerate(moments))
         rows = "".join(f'<g id="{name}">{row}</g>' for row, name in self._known.items())
         styles = "".join(f".{name}{{{style}}}" for style, name in self._styles.items())
@@ -60,7 +87,7 @@ class Film:
 <circle cx="70" cy="22" r="7" fill="#28c840"/>
 <text x="{self.width / 2:g}" y="28" text-anchor="middle" fill="#c5c8c6">{escape(title)}</text>
 <rect x="{LEFT}" y="{TOP}" width="{self.width - LEFT - RIGHT:g}" height="{self._rows * ROW:g}" \
-fill="{GROUND}"/>
+fill="{self._ground}"/>
 <g class="film">{shown}</g></g></svg>
 """
 
@@ -94,24 +121,12 @@ fill="{GROUND}"/>
         words = f'<text x="{x + 17:g}" y="-13" text-anchor="middle" font-weight="bold">{escape(key)}</text>'
         return cap + words
 
-    @staticmethod
-    def _grounds(svg: str) -> list[tuple[float, str]]:
-        """Return each run of cells on another ground, with where its row is."""
-        found: list[list[float | str]] = []
-        for fill, *numbers in _RECT.findall(svg):
-            x, y, width = map(float, numbers)
-            if (
-                found
-                and found[-1][:2] == [fill, y]
-                and abs(float(found[-1][2]) + float(found[-1][3]) - x) < 1
-            ):
-                found[-1][3] = x + width - float(found[-1][2])
-            else:
-                found.append([fill, y, x, width])
+    def _grounds(self, svg: str) -> list[tuple[float, str]]:
+        """Return each run of cells on another ground than most, with where its row is."""
         return [
-            (float(y), f'<rect x="{x:g}" width="{width:g}" height="24.65" fill="{fill}"/>')
-            for fill, y, x, width in found
-            if fill != GROUND
+            (run.y, f'<rect x="{run.x:g}" width="{run.width:g}" height="24.65" fill="{run.fill}"/>')
+            for run in _runs(svg)
+            if run.fill != self._ground
         ]
 
     def _texts(self, svg: str, names: dict[str, str]) -> list[tuple[float, str]]:
