@@ -264,6 +264,8 @@ class RoomInfo:
     enabled_tools: Annotated[tuple[str, ...], _TOOLS] = ()  # what its agents may use
     workspace: Workspace = ""  # the folder that these work in, empty for none
     guide: Guide = "tell"  # whether models are told the AGENTS.md of that folder
+    # What a screen opens with; "auto" is the timeline of a sequential room, and the panes of a parallel one.
+    view: Annotated[str, Setting(choices=("auto", "timeline", "panes"))] = "auto"
     asks: bool = False  # a tool waits for somebody's word
 
 

@@ -168,7 +168,6 @@ async def test_the_timeline_shows_it_in_the_place_of_its_beginning() -> None:
     async with opened() as screen:
         await cut_off(screen)
         await screen.send(start("2", ADA), ev.TextAdded("2", "Well."), ev.TurnEnded("2", "Well.", 1, ADA.id))
-        await screen.press("t")
         text = await screen.send(rest_of("3", "1"), ev.TextAdded("3", " -> Session: ..."))
         assert text.index("def load(sid) -> Session: ...") < text.index("Well.")
         assert text.count("Mika · round 1") == 1

@@ -81,7 +81,7 @@ async def test_a_turn_said_again_leaves_the_old_one_marked() -> None:
 
 async def test_a_turn_is_not_said_again_once_another_agent_spoke() -> None:
     async with opened() as screen:
-        room = loaded(status="running", current_round=1, execution_mode="sequential")
+        room = loaded(status="running", current_round=1, execution_mode="sequential", view="panes")
         await screen.send(room, LIVE, *said("1", AGENTS[0], "One"), *said("2", AGENTS[1], "Two"))
         await screen.press("r")
         assert asked(screen) == []

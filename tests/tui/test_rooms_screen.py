@@ -189,7 +189,7 @@ async def test_a_room_is_renamed_archived_and_found_again(tmp_path: Path) -> Non
 async def test_a_copy_has_everything_but_what_was_said(tmp_path: Path) -> None:
     agent = AgentInfo("a", "Mika", "#e0a030", "big", system_prompt="You doubt.", provider_id="local")
     told = room(1, task="Why?", agents=(agent,), max_tokens=50, execution_mode="parallel", tokens=99)
-    told = replace(told, enabled_tools=("clock",), workspace="/srv/notes", guide="ignore")
+    told = replace(told, enabled_tools=("clock",), workspace="/srv/notes", guide="ignore", view="panes")
     told = replace(told, on_error="pause", on_resume="again")
     async with listed(tmp_path, told) as seen:
         await seen.press("c")
@@ -207,6 +207,7 @@ async def test_a_copy_has_everything_but_what_was_said(tmp_path: Path) -> None:
             "enabled_tools": ("clock",),
             "workspace": "/srv/notes",
             "guide": "ignore",
+            "view": "panes",
             "agents": [{**wanted, "provider_id": "local"}],
         }
     ]

@@ -19,7 +19,7 @@ def stored(number: int, agent: ev.AgentInfo, text: str, round_number: int = 1) -
 
 
 def room(*messages: ev.Message, status: str = "paused") -> ev.RoomLoaded:
-    return ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS, status=status), messages)
+    return ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS, status=status, view="panes"), messages)
 
 
 def words(text: str) -> list[str]:
@@ -68,7 +68,7 @@ async def test_what_a_person_said_stands_there_too() -> None:
     async with opened() as screen:
         asked = ev.Message("0", "r", "user", "Should we?", "Should we, really?", "", "", 0, 1, "t")
         await screen.send(
-            ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS), (asked, stored(1, ADA, "Yes"))), LIVE
+            ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS, view="panes"), (asked, stored(1, ADA, "Yes"))), LIVE
         )
         assert in_order(await screen.press("t"), "You", "Should we, really?", "Ada · round 1", "Yes")
 
@@ -84,7 +84,7 @@ async def test_a_room_that_is_loaded_again_says_nothing_twice() -> None:
 
 async def test_a_turn_whose_speaker_is_told_later_gets_its_name() -> None:
     async with opened() as screen:
-        await screen.send(ev.RoomLoaded(ev.RoomInfo("r", status="running"), ()), LIVE)
+        await screen.send(ev.RoomLoaded(ev.RoomInfo("r", status="running", view="panes"), ()), LIVE)
         await screen.send(ev.TextAdded("1", "Who am I?"))
         await screen.press("t")
         text = await screen.send(start("1", ev.AgentInfo("z", "Zed")), ev.TextAdded("1", " Zed, it seems."))
@@ -162,3 +162,42 @@ async def test_hostile_names_are_inert_in_titles() -> None:
         text = await screen.press("t")
         assert "evil[bold]" in text
         assert not set(text) & set("\x1b\x07\x9b\u202e\ud800")
+
+
+async def test_a_sequential_room_opens_in_the_timeline_with_a_line_for_each_agent() -> None:
+    async with opened() as screen:
+        text = await screen.send(
+            loaded(status="running", current_round=1, execution_mode="sequential"),
+            LIVE,
+            start("1", ADA),
+            ev.TextAdded("1", "Ada began"),
+        )
+        assert "Ada · round 1" in text
+        assert text.count("Ada began") == 1
+        assert "timeline ·" not in text
+        strip = [row for row in text.splitlines() if "Mika" in row and "Ada" in row]
+        assert len(strip) == 1
+        assert "t panes" in text
+        text = await screen.press("t")
+        assert "panes · t back" in text
+        assert "panes · t back" not in await screen.press("escape")
+        assert screen.app.room.is_current
+
+
+async def test_the_agent_that_speaks_is_the_one_that_keys_act_on_in_the_timeline() -> None:
+    async with opened() as screen:
+        room_ = loaded(status="running", current_round=1, execution_mode="sequential")
+        await screen.send(room_, LIVE, start("1", ADA), ev.TextAdded("1", "Ada began"))
+        await screen.press("s")
+        assert screen.link.calls.asked[-1] == (f"stop {ADA.id}", "r")
+
+
+async def test_the_room_says_what_it_opens_with() -> None:
+    for view, mode, is_timeline in (
+        ("panes", "sequential", False),
+        ("timeline", "parallel", True),
+        ("auto", "parallel", False),
+    ):
+        async with opened() as screen:
+            text = await screen.send(loaded(view=view, execution_mode=mode), LIVE)
+            assert ("t panes" in text) is is_timeline

@@ -56,7 +56,9 @@ async def opened_app(
     async with app.run_test(size=size, notifications=True) as pilot:
         seen = Seen(app, link, pilot)
         if rooms == 1:
-            info = RoomInfo("r0", task="Should we?", max_rounds=3, agents=AGENTS, status="running")
+            info = RoomInfo(
+                "r0", task="Should we?", max_rounds=3, agents=AGENTS, status="running", view="panes"
+            )
             link.send(ev.RoomLoaded(info, ()), ev.LinkChanged("live"))
         await seen.text()
         yield seen

@@ -271,7 +271,7 @@ CHAT_COMMANDS: Final = (
         "a second Ctrl-C exits at once.", f"{_CALLS}:ask",
         (Argument("TEXT", optional=True, many=True, field="text"),),
         (
-            Option("--file", "FILE", "attach a text file; can be repeated", type="path", short="-f",
+            Option("--file", "FILE", "attach a text or an image; can be repeated", type="path", short="-f",
                 many=True, field="files"),
             Option("--conversation", "ID", "continue this chat: its id, its title, or the "
                 "beginning of either; of a backend of kind tasks the id of a session (default: a new one, "

@@ -50,6 +50,7 @@ class OpenRoom:
         self.place = Static(own(say("room.loading"), ascii_only=ascii_only), id="loading", markup=False)
         self.following = Following(host, self.panes, self.take)
         self._noted = noted
+        self._has_view = False  # the timeline or the panes were chosen, as the room says
         self._fitting = asyncio.Lock()  # events come from the room, and from answers to what was asked
 
     @property
@@ -61,6 +62,11 @@ class OpenRoom:
     def focused_agent(self) -> Agent | None:
         """The agent that keys act on."""
         return self.state.agents.get(self.panes.current)
+
+    @property
+    def _begins_in_timeline(self) -> bool:
+        room = self.state.room
+        return room.view == "timeline" or (room.view == "auto" and room.execution_mode == "sequential")
 
     # --- what comes in ---------------------------------------------------------------------------------
 
@@ -91,6 +97,9 @@ class OpenRoom:
                 await panes.fit()
             self.place.set_class(bool(self.state.agents), "-hidden")
             panes.set_class(not self.state.agents, "-hidden")
+            if not self._has_view and self.state.loaded and self.state.agents:
+                self._has_view = True
+                await panes.begin_in(timeline=self._begins_in_timeline)
         panes.take()
         if self.go_to and panes.fits:
             self._go_there(self.go_to)

@@ -57,6 +57,13 @@ def arrange(panes: int, focused: int, width: int, height: int, *, is_zoomed: boo
     return Arrangement(tuple(large if at == focused else None for at in range(panes)), strip, columns)
 
 
+def with_timeline(agents: int, width: int, height: int) -> Arrangement:
+    """Return where the timeline stands, as the one place, and below it a strip with a line for each agent."""
+    strip_rows, columns = strip_shape(agents, width, height)
+    strip = Place(0, height - strip_rows, width, strip_rows) if strip_rows else None
+    return Arrangement((Place(0, 0, width, height - strip_rows),), strip, columns)
+
+
 def grid_rows(panes: int, width: int, height: int) -> int:
     """Return how many rows of panes read best, or 0 when no grid can be read.
 

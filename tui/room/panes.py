@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Final
@@ -22,7 +23,7 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.live.step_rows import RowsPlace, TurnFeed, show_person, turn_key
 from tui.room import texts
-from tui.room.pane_grid import Arrangement, Place, arrange
+from tui.room.pane_grid import Arrangement, Place, arrange, with_timeline
 from tui.room.speed import Speed
 from tui.room.timeline import TimelineFeed
 from tui.screens.words import count, say
@@ -76,6 +77,7 @@ class RoomPanes(Container):
         self._feeds: dict[str, PaneFeed] = {}
         self._speeds: dict[str, Speed] = {}
         self._tokens: dict[str, int] = {}
+        self._rates: dict[str, int] = {}  # tokens/s, when the headers were last told
         self._thinking_since: dict[str, float] = {}
         self._folds: dict[str, bool] = {}  # what the reader folded or unfolded, by the keys of the rows
         self._generation = -1
@@ -84,6 +86,7 @@ class RoomPanes(Container):
         self._is_zoomed = False
         self._timeline: tuple[Transcript, TimelineFeed] | None = None  # once it was opened
         self._is_timeline = False
+        self._begins_in_timeline = False  # what one comes back to
         self._strip = AgentStrip(
             clock=clock,
             summaries=self._summaries,
@@ -106,8 +109,14 @@ class RoomPanes(Container):
 
     @property
     def current(self) -> str:
-        """Id of the agent that keys act on; "" without one."""
-        return self._current
+        """Id of the agent that keys act on; "" without one. In the timeline it is the one that speaks, else
+        the one that spoke last.
+        """
+        if not self._is_timeline:
+            return self._current
+        speaking = next((agent.id for agent in self._state.members.speaking), "")
+        spoke = (turn.agent_id for turn in reversed(self._state.turns.values()) if turn.role != "user")
+        return speaking or next(spoke, self._current)
 
     @property
     def tokens(self) -> int:
@@ -152,6 +161,7 @@ class RoomPanes(Container):
             panes=len(self._panes),
             is_zoomed=self._is_zoomed and len(self._panes) > 1 and not self._is_timeline,
             is_timeline=self._is_timeline,
+            begins_in_timeline=self._begins_in_timeline,
             is_following=self.active is None or self.active.follow,
             has_selection=self.active is not None and self.active.reader.has_selection,
         )
@@ -233,7 +243,7 @@ class RoomPanes(Container):
             else:
                 self._thinking_since.setdefault(agent_id, now)
             spoken = self._tokens[agent_id] = agent.tokens  # counts every turn: once for each look
-            rate = self._speeds[agent_id].look(now, spoken)
+            rate = self._rates[agent_id] = self._speeds[agent_id].look(now, spoken)
             if place is not None and not self._is_timeline:
                 what = texts.doing(agent, self._state, rate, self._seconds_of_thinking(agent_id))
                 pane.header(
@@ -255,16 +265,24 @@ class RoomPanes(Container):
         ids = list(self._panes)
         if self._current not in self._panes:
             return []
+        if self._is_timeline:
+            return self._summaries_of(ids, self._rates)
         at = ids.index(self._current)
         size = self._strip.size.height * self._strip.columns
-        others = ids[at + 1 :] + ids[:at] if len(ids) - 1 > size else ids[:at] + ids[at + 1 :]
-        agents = [self._state.agents[agent_id] for agent_id in others if agent_id in self._state.agents]
-        return [
-            Summary(
-                agent.id, agent.name, *texts.summary(agent, self._state, self._seconds_of_thinking(agent.id))
-            )
-            for agent in agents
-        ]
+        return self._summaries_of(
+            ids[at + 1 :] + ids[:at] if len(ids) - 1 > size else ids[:at] + ids[at + 1 :]
+        )
+
+    def _summaries_of(
+        self, others: Sequence[str], rates: Mapping[str, int] | None = None
+    ) -> Sequence[Summary]:
+        """Return the lines of these agents; with ``rates`` of what they do, not of what they say."""
+        found = []
+        for agent in (self._state.agents[one] for one in others if one in self._state.agents):
+            rate = None if rates is None else rates.get(agent.id, 0)
+            seconds = self._seconds_of_thinking(agent.id)
+            found.append(Summary(agent.id, agent.name, *texts.summary(agent, self._state, seconds, rate)))
+        return found
 
     # --- what is shown ---------------------------------------------------------------------------------
 
@@ -280,10 +298,13 @@ class RoomPanes(Container):
 
     def placements(self, size: Size) -> ArrangeResult:
         """Return where the children stand in an area of ``size``; those that are not shown have no place."""
-        if self._is_timeline and self._timeline is not None:
-            return [_placed(self._timeline[0], Place(0, 0, size.width, size.height))]
         arrangement = self._arrangement(size)
         found: ArrangeResult = []
+        if self._is_timeline and self._timeline is not None:
+            arrangement = with_timeline(len(self._panes), size.width, size.height)
+            if arrangement.places[0] is not None:
+                found.append(_placed(self._timeline[0], arrangement.places[0]))
+            arrangement = replace(arrangement, places=(None,) * len(self._panes))
         for pane, place in zip(self._panes.values(), arrangement.places, strict=True):
             if place is not None and pane.is_attached:
                 pane.has_divider = place.x + place.width < size.width
@@ -326,7 +347,8 @@ class RoomPanes(Container):
         self.zoom()
 
     def on_agent_strip_chosen(self, event: AgentStrip.Chosen) -> None:
-        """Show the agent whose line was clicked."""
+        """Show the agent whose line was clicked, also from the timeline."""
+        self._is_timeline = False
         self.go_to(event.key)
 
     def go_to(self, agent_id: str) -> None:
@@ -341,7 +363,8 @@ class RoomPanes(Container):
         whether it was in sight before.
         """
         self.go_to(turn.agent_id)
-        pane = self._panes.get(turn.agent_id) or self._panes[self._current]
+        timeline = self._timeline[0] if self._is_timeline and self._timeline is not None else None
+        pane = timeline or self._panes.get(turn.agent_id) or self._panes[self._current]
         number = pane.sight.number_of(turn_key(turn.id))
         was_in_sight = bool(number) and pane.sight.has_head_of(number)
         if number and not was_in_sight:
@@ -383,6 +406,12 @@ class RoomPanes(Container):
             self._arrange_anew()
             self.focus_current()
 
+    async def begin_in(self, *, timeline: bool) -> None:
+        """Show the timeline, or the panes, first: what one comes back to."""
+        self._begins_in_timeline = timeline
+        if self._is_timeline is not timeline:
+            await self.toggle_timeline()
+
     async def toggle_timeline(self) -> None:
         """Show all turns in order, or the panes again."""
         if not self._panes:
@@ -398,11 +427,13 @@ class RoomPanes(Container):
         self.focus_current()
 
     def leave(self) -> bool:
-        """Go back from the timeline, or from a zoomed pane; return whether there was anything to leave."""
-        if self._is_timeline:
-            self._is_timeline = False
-        elif self.shown.is_zoomed:
+        """Go back to what was shown first, from the timeline, the panes or a zoomed pane; return whether
+        there was anything to leave.
+        """
+        if self.shown.is_zoomed:
             self._is_zoomed = False
+        elif self._is_timeline is not self._begins_in_timeline:
+            self._is_timeline = self._begins_in_timeline
         else:
             return False
         self._arrange_anew()

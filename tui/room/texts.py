@@ -133,6 +133,7 @@ class Shown:
     panes: int = 0
     is_zoomed: bool = False
     is_timeline: bool = False
+    begins_in_timeline: bool = False
     is_following: bool = True
     has_selection: bool = False
     is_finding: bool = False
@@ -148,6 +149,10 @@ def arrangement(shown: Shown, key_now: KeyNow = str) -> str:
 
     ``key_now`` says what a default key is now, "" where the action has none.
     """
+    if shown.begins_in_timeline and not shown.is_zoomed:
+        return (
+            "" if shown.is_timeline else f"{say('room.panes')} · {key_now('t') or 'esc'} {say('hint.back')}"
+        )
     if shown.is_timeline:
         return f"{say('room.timeline')} · {key_now('t') or 'esc'} {say('hint.back')}"
     return f"{say('room.zoomed')} · {key_now('z') or 'esc'} {say('hint.back')}" if shown.is_zoomed else ""
@@ -174,7 +179,7 @@ def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
     for act, key, text, rank in (*acts, *again):
         if act == "continue" and state.link.status == "lost":
             continue  # the key does something else now, and says so
-        if act in shown.can and (act == "say" or not shown.is_timeline):  # which agent is seen in panes
+        if act in shown.can:
             found.append(Hint(key, say(text), rank))
     if not shown.is_following:
         found.append(Hint("end", say("hint.newest"), 1))
@@ -182,7 +187,7 @@ def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
         found.append(Hint("tab", say("hint.tab"), 7))
         found.append(Hint("z", say("hint.back" if shown.is_zoomed else "hint.zoom"), 9))
     if shown.panes:
-        found.append(Hint("t", say("hint.back" if shown.is_timeline else "hint.timeline"), 10))
+        found.append(Hint("t", say(_other_view(shown)), 10))
         found.append(Hint("/", say("hint.find"), 11))
     return [
         *found,
@@ -190,6 +195,12 @@ def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
         Hint("?", say("hint.help"), 1),
         Hint("q", say("hint.quit"), 13),
     ]
+
+
+def _other_view(shown: Shown) -> str:
+    if shown.begins_in_timeline:
+        return "hint.panes" if shown.is_timeline else "hint.back"
+    return "hint.back" if shown.is_timeline else "hint.timeline"
 
 
 def _writing_hints(state: ConversationState, shown: Shown) -> list[Hint]:
@@ -289,9 +300,15 @@ def _with_tools(agent: Agent) -> str:
     return tools_at_work(calls) if calls else ""
 
 
-def summary(agent: Agent, state: ConversationState, since_seconds: int) -> tuple[str, str, str, bool]:
-    """Return the agent's line of the strip: sign, words, colour, and whether the words still grow."""
-    sign, _, words = doing(agent, state, 0, since_seconds).partition(" ")
+def summary(
+    agent: Agent, state: ConversationState, since_seconds: int, rate: int | None = None
+) -> tuple[str, str, str, bool]:
+    """Return the agent's line of the strip: sign, words, colour, and whether the words still grow. With a
+    ``rate`` (tokens/s) it says what the agent does: its words are in sight elsewhere.
+    """
+    sign, _, words = doing(agent, state, rate or 0, since_seconds).partition(" ")
+    if rate is not None:
+        return sign, words, agent.color, False
     is_growing = agent.word == "speaking" and not _with_tools(agent)
     if is_growing or agent.word == "said":
         words = last_words(agent.turns[-1]) or words

@@ -96,6 +96,7 @@ class ConversationRow:
     thinking: bool | None = None
     head: str = ""  # the last message of the branch that is shown; empty where there are no branches
     guide: str = "tell"  # whether models are told the AGENTS.md of the folder: tell | ignore
+    view: str = "auto"  # what a screen opens a room with: auto | timeline | panes
     is_named: bool = False  # a person gave it its name; else that is the beginning of what was said first
     # What is stored elsewhere.
     agents: tuple[AgentInfo, ...] = ()  # those that take turns, in turn order

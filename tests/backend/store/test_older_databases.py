@@ -63,6 +63,7 @@ def timeless(value: Any) -> Any:
                 "cursor",
                 "on_resume",
                 "guide",
+                "view",
                 *(("kind",) if "snippet" in value else ()),
             )
             return {name: timeless(one) for name, one in value.items() if name not in skipped}
