@@ -1,6 +1,6 @@
 UV ?= $(shell command -v uv || echo .uv/bin/uv)
 
-.PHONY: run test voice lint check bench pictures docs
+.PHONY: run test voice lint check bench pictures docs messages
 
 run:            ## the program
 	$(UV) run agent-tui rooms
@@ -30,3 +30,6 @@ pictures:       ## the pictures of README and docs
 
 docs:           ## the tables of docs/ that are computed
 	$(UV) run python -m docs
+
+messages:       ## the catalogues of other languages, after texts were changed; names what is not translated
+	$(UV) run python -m tests.tui.messages

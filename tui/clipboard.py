@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 from textual.app import App
 
 from agent_tui.config.file import data_path
-from tui.screens.words import say
+from tui.screens.words import say, say_count
 from widgets.terminal.private import driver_of
 
 MAX_OSC52_BYTES: Final = 100_000  # of base64: terminals cut or drop longer ones
@@ -79,7 +79,7 @@ def notice(copied: Copied, what: str) -> str:
         return say("copy.file", file=copied.file)
     if not copied.lines:
         return say("copy.no_code" if what == "code" else "copy.nothing")
-    return say("copy.line" if copied.lines == 1 else "copy.lines", count=copied.lines)
+    return say_count("copy.lines", copied.lines)
 
 
 def osc52(text: str, environ: Mapping[str, str]) -> str:

@@ -1,8 +1,34 @@
-"""The language of the user, of those that we have texts for agents in."""
+"""The language that the screens, the help and the commands speak: English, or that of a gettext catalogue.
+
+The code has the English texts; a catalogue (``locale``) has each under its context, which is the key of a
+table, ``KEY`` for what a key does, or ``CLI`` for the command line. What scripts read is never translated.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agent_tui.model.errors import AgentTuiError
+
+if TYPE_CHECKING:
+    from gettext import NullTranslations
+
+ENGLISH: Final = "en"
+LANGUAGES: Final = {ENGLISH: "", "zh-CN": "zh_CN", "ru": "ru"}  # as the config file names them: their folders
+FOLDER: Final = Path(__file__).parent / "locale"
+DOMAIN: Final = "agent_tui"
+KEY: Final = "key"
+CLI: Final = "cli"
+_THOUSANDS: Final = {"ru": "\u00a0"}  # between the digits of large numbers, where it is no comma
+
+
+class _Spoken:
+    """The language that is spoken now, with its texts; English has none of its own."""
+
+    language: str = ENGLISH
+    texts: NullTranslations | None = None
 
 
 def language_of_locale(environ: Mapping[str, str]) -> str:
@@ -10,3 +36,60 @@ def language_of_locale(environ: Mapping[str, str]) -> str:
     locale = next((environ[key] for key in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(key)), "")
     language = locale[:2].lower()
     return language if language in ("zh", "ru") else "en"
+
+
+def written_language(environ: Mapping[str, str]) -> str:
+    """Return what ``[screen] language`` of the config file is; "" without one, or where it cannot be read.
+
+    What is wrong with the file is said by those who need more of it. No TOML is parsed for files that
+    cannot have it.
+    """
+    folder = environ.get("XDG_CONFIG_HOME") or f"{environ.get('HOME', '')}/.config"
+    path = environ.get("AGENT_TUI_CONFIG") or f"{folder}/agent-tui/config.toml"
+    try:
+        if b"language" not in Path(path).expanduser().read_bytes():
+            return ""
+        from agent_tui.config.file import load  # lazy: few have a reason to load it before the rest
+
+        return load(Path(path).expanduser()).screen.language
+    except (OSError, ValueError, AgentTuiError):
+        return ""
+
+
+def wanted_language(written: str, environ: Mapping[str, str]) -> str:
+    """Return the language that the config file names; "auto" is the locale's."""
+    language = written if written in LANGUAGES else language_of_locale(environ)
+    return "zh-CN" if language == "zh" else language
+
+
+def speak(language: str) -> None:
+    """Speak one of ``LANGUAGES`` from now on."""
+    if language == ENGLISH:
+        texts = None
+    else:
+        from gettext import translation  # lazy: English has no need of it
+
+        texts = translation(DOMAIN, FOLDER, [LANGUAGES[language]])
+    _Spoken.language, _Spoken.texts = language, texts
+
+
+def spoken() -> str:
+    """Return the language that is spoken now."""
+    return _Spoken.language
+
+
+def translated(context: str, text: str) -> str:
+    """Return an English text in the language that is spoken; as it is where the catalogue lacks it."""
+    return text if _Spoken.texts is None else _Spoken.texts.pgettext(context, text)
+
+
+def translated_count(context: str, one: str, many: str, number: int) -> str:
+    """Return the text for so many of something: ``one`` or ``many`` in English."""
+    if _Spoken.texts is None:
+        return one if number == 1 else many
+    return _Spoken.texts.npgettext(context, one, many, number)
+
+
+def grouped(number: int) -> str:
+    """Return a number with the separators of thousands that the language has."""
+    return f"{number:,}".replace(",", _THOUSANDS.get(_Spoken.language, ","))

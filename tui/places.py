@@ -47,7 +47,7 @@ from tui.screens.help import HelpScreen
 from tui.screens.question import QuestionScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.theme_picker import ThemeScreen, wear
-from tui.screens.words import count, say
+from tui.screens.words import say, say_count
 from tui.voice.opening import VoiceOpening
 from tui.voice.request import DEFAULT_ROOM, VoiceRequest
 from tui.voice.screen import VoiceScreen
@@ -90,8 +90,7 @@ class Places:
         app.set_keymap(self.keymap.for_textual())
         problems = len(self.keymap.problems)  # ``config check`` has them all
         if problems:
-            key = "keys.problems.one" if problems == 1 else "keys.problems"
-            app.notify(say(key, count=count(problems)), severity="warning", markup=False)
+            app.notify(say_count("keys.problems", problems), severity="warning", markup=False)
 
     # --- where one is ----------------------------------------------------------------------------------
 

@@ -44,6 +44,7 @@ AGENT_KINDS = (TASKS, SOCKET)
 DEMO_PROVIDER = "demo"  # the reserved name of the provider that needs no key and no network
 SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp", "voice")
 MOTIONS = ("full", "reduced")
+SCREEN_LANGUAGES = ("auto", "en", "zh-CN", "ru")
 FRAME_RATES = (1, 60)  # frames a second, least and most
 MAX_KEYS = 500
 MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -103,13 +104,15 @@ class ProviderConfig:
 @dataclass(frozen=True, slots=True)
 class ScreenConfig:
     """The ``[screen]`` table: how much moves, frames a second at most, whether the mouse is the program's
-    (else the terminal's own selection works), and whether signs are ASCII (``None``: as the terminal can).
+    (else the terminal's own selection works), whether signs are ASCII (``None``: as the terminal can), and
+    the language ("auto": the locale's).
     """
 
     motion: str = MOTIONS[0]
     frame_rate: int = 30
     mouse: bool = True
     ascii: bool | None = None
+    language: str = SCREEN_LANGUAGES[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +216,10 @@ def _screen(table: Table) -> ScreenConfig:
         "frame_rate": (lambda value: type(value) is int and least <= value <= most, f"{least} to {most}"),
         "mouse": (lambda value: isinstance(value, bool), "true or false"),
         "ascii": (lambda value: isinstance(value, bool), "true or false"),
+        "language": (
+            lambda value: value in SCREEN_LANGUAGES,
+            " or ".join(f'"{language}"' for language in SCREEN_LANGUAGES),
+        ),
     }
     good = {}
     for key, (fits, known) in allowed.items():

@@ -91,7 +91,7 @@ async def test_a_new_room_is_started_at_once_when_that_was_asked_for() -> None:
 
 async def test_a_room_that_never_ran_says_how_to_start_it() -> None:
     async with opened() as screen:
-        assert "not started – p starts it" in await screen.send(loaded(), LIVE)
+        assert "not started – p to start" in await screen.send(loaded(), LIVE)
 
 
 async def test_a_drop_is_counted_down_and_mended() -> None:

@@ -48,7 +48,7 @@ def room(link: ev.LinkChanged = LIVE, **fields: Any) -> ConversationState:
         (room(status="paused", interrupted="lunch"), texts.Asked(), "‖ paused – lunch"),
         (room(status="paused", interrupted="other"), texts.Asked(), "‖ paused – other"),
         (room(status="completed"), texts.Asked(), "✓ done"),
-        (room(status="idle"), texts.Asked(), "◌ not started – p starts it"),
+        (room(status="idle"), texts.Asked(), "◌ not started – p to start"),
         (room(ev.LinkChanged("connecting")), texts.Asked(), "◌ connecting…"),
         (room(ev.LinkChanged("waiting", "", 2.0, 3)), texts.Asked(), "◌ reconnecting in 2 s (3rd try)"),
         (room(ev.LinkChanged("lost")), texts.Asked(), "┄ interrupted – c to continue"),
@@ -143,7 +143,7 @@ def test_lines_name_the_keys_that_hold_now() -> None:
     assert texts.arrangement(zoomed, lambda key: "") == "zoomed · esc back"
     idle = room(status="idle")
     assert texts.status(idle, texts.Asked(), key_now={"p": "space"}.__getitem__) == (
-        "◌ not started – space starts it"
+        "◌ not started – space to start"
     )
     assert texts.status(idle, texts.Asked(), key_now=lambda key: "") == "◌ not started"
 

@@ -241,7 +241,7 @@ def test_many_rooms_are_listed_and_one_is_opened_and_left_again(home: Home) -> N
         names = ("Firsttask", "第二个任务", "Третьязадача")
         view.wait_for(lambda text: all(name in text.replace(" ", "") for name in names))
         view.send("\r")
-        view.wait_for("not started – p starts it")
+        view.wait_for("not started – p to start")
         view.send("\x1b")
         view.wait_for("in all")
         view.send("q")

@@ -22,6 +22,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.servers": "waiting for MCP server {servers}…",
     "chat.using": "running {name}",
     "chat.using.several": "running {count} tools",
+    "chat.using.several.one": "running 1 tool",
     "chat.asks": "needs approval",
     "chat.sending": "sending…",
     "chat.stopping": "stopping…",

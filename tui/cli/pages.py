@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Final
+from unicodedata import east_asian_width
 
 from tui.cli.declared import COMMANDS, ROOT, Command, Option, children
 from tui.cli.output import PROGRAM
+from tui.language import CLI, translated
 
 COLUMNS: Final = 80
 INDENT: Final = 26  # where the texts of options begin
+WIDE: Final = "\u1100"  # no character before it takes two cells
+# What a line is made of: words with the blank behind them; between Chinese letters a line may end, too.
+_PIECE: Final = re.compile(
+    r"(?:[\u2e80-\u9fff][，。、；：！？）」”]*|[^\s\u2e80-\u9fff]+[，。、；：！？）」”]*) *"
+)
 _UNBROKEN: Final = re.compile(r"\[[^]]*]|GET /|\w+ = \w+|'[^']*\)'")  # these stay in one line
 
 _SERVER: Final = """
@@ -43,21 +50,34 @@ Exit codes
 """
 
 
+_HEAD: Final = "The terminal for conversations with agents."
+_HOME: Final = "open the rooms"
+_USAGE: Final = "Usage: "
+TEXTS: Final = (_SERVER, _ROOT_OPTIONS, _EXIT_CODES, _HEAD, _HOME, _USAGE)  # beside those that are declared
+
+
+def _in_words(text: str) -> str:
+    """Return a text of the command line in the person's language."""
+    return translated(CLI, text) if text else ""
+
+
 def help_page(path: str) -> str:
     """Return the help page of a command, "" for that of the program."""
     if path == ROOT:
         words = _lines((f"  {PROGRAM} {_called(one)}", _with_words(one)) for one in children(ROOT))
-        head = f"Usage: {PROGRAM} [COMMAND]\n\nThe terminal for conversations with agents.\n\n"
-        home = _entry(f"  {PROGRAM}", "open the rooms")
-        return f"{head}{home}{words}{_ROOT_OPTIONS}{_SERVER}{_EXIT_CODES}"
+        head = f"{_in_words(_USAGE)}{PROGRAM} [COMMAND]\n\n{_in_words(_HEAD)}\n\n"
+        home = _entry(f"  {PROGRAM}", _in_words(_HOME))
+        return (
+            head + home + words + "".join(_in_words(part) for part in (_ROOT_OPTIONS, _SERVER, _EXIT_CODES))
+        )
     command = COMMANDS[path]
-    blocks = [_usage(command), *_paragraphs(command.about)]
-    blocks += [_filled(one.text, "  ") for one in command.arguments if one.text]
-    blocks.append(_lines((f"  {_called(one)}", one.brief) for one in children(path)))
-    blocks.append(_lines((_named(one), one.text) for one in command.options if one.text))
-    blocks += _paragraphs(command.after)
+    blocks = [_usage(command), *_paragraphs(_in_words(command.about))]
+    blocks += [_filled(_in_words(one.text), "  ") for one in command.arguments if one.text]
+    blocks.append(_lines((f"  {_called(one)}", _in_words(one.brief)) for one in children(path)))
+    blocks.append(_lines((_named(one), _in_words(one.text)) for one in command.options if one.text))
+    blocks += _paragraphs(_in_words(command.after))
     page = "\n".join(block for block in blocks if block)
-    return page + (_SERVER if command.has_server and not command.local else "")
+    return page + (_in_words(_SERVER) if command.has_server and not command.local else "")
 
 
 def command_table() -> str:
@@ -78,7 +98,7 @@ def _escaped(text: str) -> str:
 def _with_words(group: Command) -> str:
     """Return what a group of commands is for, and in a line below which there are."""
     words = " | ".join(one.path.rpartition(" ")[2] for one in children(group.path))
-    return f"{group.brief}\n{words}".strip()
+    return f"{_in_words(group.brief)}\n{words}".strip()
 
 
 def _called(command: Command) -> str:
@@ -95,9 +115,10 @@ def _parts(command: Command) -> list[str]:
 def _usage(command: Command) -> str:
     head = f"{PROGRAM} {command.path} "
     lines = command.usage or (" ".join(_parts(command)),)
-    starts = ["Usage: ", *[" " * len("Usage: ")] * (len(lines) - 1)]
+    usage = _in_words(_USAGE)
+    starts = [usage, *[" " * _cells(usage)] * (len(lines) - 1)]
     whole = (line if line.startswith("COMMAND |") else head + line for line in lines)
-    indent = " " * len(f"Usage: {head}")
+    indent = " " * _cells(f"{usage}{head}")
     return "".join(_filled(line, start, indent) for start, line in zip(starts, whole, strict=True))
 
 
@@ -109,12 +130,17 @@ def _filled(text: str, start: str = "", indent: str | None = None) -> str:
     """Return ``text`` in lines that fit, the first behind ``start``, the others behind ``indent``."""
     indent = start if indent is None else indent
     lines, line = [], start
-    for word in _UNBROKEN.sub(lambda found: found.group().replace(" ", "\0"), text.strip()).split(" "):
-        if len(line) + len(word) > COLUMNS and line.strip():
-            lines.append(line.rstrip())
+    for word in _PIECE.findall(_UNBROKEN.sub(lambda found: found.group().replace(" ", "\0"), text.strip())):
+        if _cells(line + word.rstrip(" ")) > COLUMNS and line.strip():
+            lines.append(line.rstrip(" "))
             line = indent
-        line += f"{word} "
-    return "\n".join([*lines, line.rstrip(), ""]).replace("\0", " ")
+        line += word
+    return "\n".join([*lines, line.rstrip(" "), ""]).replace("\0", " ")
+
+
+def _cells(text: str) -> int:
+    """Return how many cells a text takes: Chinese letters take two."""
+    return sum(2 if character >= WIDE and east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def _named(option: Option) -> str:

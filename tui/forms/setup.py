@@ -27,7 +27,7 @@ from agent_tui.model.inert import inert_line
 from tui.forms.fields import Choice, Field, Line, own
 from tui.forms.form import MAX_COMPLAINT_CHARACTERS, Form
 from tui.forms.setup_kept import Kept, Wanted, configured, keep, limit_of, remove
-from tui.forms.setup_words import told, word
+from tui.forms.setup_words import models_found, told, word
 from tui.found import FoundModels
 from tui.live.key_hints import Hints, with_keys
 from tui.screens.question import QuestionScreen
@@ -322,7 +322,7 @@ class SetupScreen(Form[str]):
         if not found.models:
             self._tell(with_keys(self, word("models.none")), is_wrong=True)
             return
-        self._choose(found.models, word("models", count=len(found.models)))
+        self._choose(found.models, models_found(len(found.models)))
 
     def _choose(self, offered: tuple[str, ...], heading: str) -> None:
         """Let a person choose a model of those ``offered``, or type the name of one."""

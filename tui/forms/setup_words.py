@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from agent_tui.model.errors import AgentTuiError, TransportError
+from tui.language import grouped, translated, translated_count
 
 WORDS: Final = {
     "title": "Connect a model",
@@ -37,6 +38,7 @@ WORDS: Final = {
     " · {setup.back} back · {app.help.anywhere} help",
     "testing": "testing {address} …",
     "models": "{count} models found. Choose the default model",
+    "models.one": "1 model found. Choose the default model",
     "models.none": "Connected, but there are no models: load one there and test again"
     " · {setup.save_untested} saves it anyway",
     "models.unlisted": "{error}. Type the name of a model",
@@ -61,8 +63,15 @@ WORDS: Final = {
 
 
 def word(key: str, **fields: object) -> str:
-    """Return the sentence ``key`` with its placeholders filled."""
-    return WORDS[key].format(**fields) if fields else WORDS[key]
+    """Return the sentence ``key`` in the person's language, with its placeholders filled."""
+    text = translated(f"setup.{key}", WORDS[key])
+    return text.format(**fields) if fields else text
+
+
+def models_found(number: int) -> str:
+    """Return how many models a provider has."""
+    text = translated_count("setup.models", WORDS["models.one"], WORDS["models"], number)
+    return text.format(count=grouped(number))
 
 
 def told(error: AgentTuiError) -> str:

@@ -10,7 +10,7 @@ from agent_tui.model.records import WORDS
 from agent_tui.model.settings import Setting, settings_of
 from tui.forms.fields import Choice, Field, Line
 from tui.forms.form import Form
-from tui.screens.words import ENGLISH, count, say
+from tui.screens.words import ENGLISH, count, said, say
 from widgets.composer import Composer
 
 MAX_DIGITS: Final = 12
@@ -34,7 +34,7 @@ def setting_field(
 
     def word(more: str = "") -> str:
         key = f"{setting.name}{more}"
-        return ENGLISH.get(f"{words}.{key}") or say(f"setting.{key}")
+        return said(f"{words}.{key}") or say(f"setting.{key}")
 
     inner: Line | Choice | Composer
     if setting.most == WORDS:
@@ -43,7 +43,7 @@ def setting_field(
         texts = [(option, word(f".{option}")) for option in options]
         inner = Choice(texts, shown(setting, value), id=name, ascii_only=ascii_only)
     else:
-        empty = ENGLISH.get(f"setting.{setting.name}.empty", "")
+        empty = said(f"setting.{setting.name}.empty")
         inner = Line(shown(setting, value), placeholder=empty, id=name)
     return Field(name, word(), inner, setting)
 
@@ -85,7 +85,7 @@ def read_value(setting: Setting, text: str, least: int = 0) -> Any:
     if setting.type is bool:
         return FLAGS[text]
     if setting.type is str:
-        if not text and (needed := ENGLISH.get(f"setting.{setting.name}.needed")):
+        if not text and (needed := said(f"setting.{setting.name}.needed")):
             raise ValueError(needed)
         return folder_of(text) if text and setting.is_folder else text
     if not text and setting.least == 0:

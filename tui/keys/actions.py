@@ -14,6 +14,7 @@ from textual.widget import Widget
 from tui.chat.screen import ChatScreen
 from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Entry, Keymap, catalogue, shared
 from tui.keys.names import shown_all
+from tui.language import KEY, translated
 from tui.lists.screen import ListScreen
 from tui.live.find import FindBar
 from tui.room.screen import RoomScreen
@@ -96,10 +97,11 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
         same = found.get((entry.action, entry.description))
         if same is None:
             group, reason = group_of(entry), _reason(entry, node)
-            offer = Offer((entry.id,), entry.action, entry.description, keys, group, node, reason)
+            does = translated(KEY, entry.description)
+            offer = Offer((entry.id,), entry.action, does, keys, group, node, reason)
         else:
             offer = replace(same, ids=(*same.ids, entry.id), keys=(*same.keys, *keys))
-        found[offer.action, offer.description] = offer
+        found[entry.action, entry.description] = offer
     return list(found.values())
 
 

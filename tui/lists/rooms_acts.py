@@ -15,7 +15,7 @@ from agent_tui.model.settings import settings_of
 from tui.lists.acts import ListActs
 from tui.lists.rooms_texts import name_of
 from tui.room.starting import start_room
-from tui.screens.words import count, say
+from tui.screens.words import say, say_count
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient  # noqa: F401 - named in quotes below
@@ -77,7 +77,7 @@ class RoomActs(ListActs["RoomsClient", RoomInfo]):
         done = sum(await asyncio.gather(*map(one, chosen)))
         key = "list.all.paused" if is_pause else "list.all.resumed"
         if done:
-            self._tell(say(f"{key}.one" if done == 1 else key, count=count(done)), False)
+            self._tell(say_count(key, done), False)
 
     # --- changing ---
 

@@ -15,7 +15,7 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import Steps, StepState
 from agent_tui.state.turn import Turn
 from tui.live import signs
-from tui.screens.words import ENGLISH, count, ordinal_try, say
+from tui.screens.words import count, ordinal_try, said, say, say_count
 from widgets.units import size, tokens
 
 MAX_DETAIL_CHARACTERS: Final = 120
@@ -101,7 +101,7 @@ def guide(note: Note) -> str:
 
 def left_out(number: int) -> str:
     """Return how many earlier messages a model was not told."""
-    return say("turn.trimmed.one") if number == 1 else say("turn.trimmed", count=count(number))
+    return say_count("turn.trimmed", number)
 
 
 def told_server(name: str, problem: str) -> str:
@@ -140,17 +140,15 @@ def why_paused(reason: str) -> str:
 
 
 def _because(table: str, reason: str) -> str:
-    words = ENGLISH.get(f"{table}.{reason}", "{")
-    if "{" in words:  # unknown, or a sentence that says more than a reason
+    words = said(f"{table}.{reason}")
+    if not words or "{" in words:  # unknown, or a sentence that says more than a reason
         return say(f"{table}.other", reason=inert_line(reason, MAX_REASON_CHARACTERS))
     return words
 
 
 def oddities(unknown_count: int) -> str:
     """Return how many events nobody understood, or nothing."""
-    if not unknown_count:
-        return ""
-    return say("room.unknown.one") if unknown_count == 1 else say("room.unknown", count=count(unknown_count))
+    return say_count("room.unknown", unknown_count) if unknown_count else ""
 
 
 def dollars(amount: float) -> str:
@@ -163,10 +161,10 @@ def used(state: ConversationState, spoken: int = 0) -> str:
     used it is what was ``spoken``. An unknown price is not named.
     """
     ledger, (most_tokens, most_cost) = state.ledger, ceilings(state.info)
-    number = count(max(ledger.tokens, spoken))
-    text = say("used.tokens", count=number)
+    number = max(ledger.tokens, spoken)
+    text = say_count("used.tokens", number)
     if most_tokens:
-        text = say("used.tokens.of", count=number, most=count(most_tokens))
+        text = say("used.tokens.of", count=count(number), most=count(most_tokens))
     if ledger.counts_prompts:
         text = say("tokens.prompts", tokens=text)
     if not ledger.cost:
@@ -206,5 +204,5 @@ def tools_at_work(calls: Sequence[StepState]) -> str:
     if any(call.status == "asks" for call in calls):
         return f"{signs.PAUSED} {say('chat.asks')}"
     if len(calls) > 1:
-        return f"{signs.SPEAKING} {say('chat.using.several', count=count(len(calls)))}"
+        return f"{signs.SPEAKING} {say_count('chat.using.several', len(calls))}"
     return f"{signs.SPEAKING} {say('chat.using', name=inert_line(calls[0].name, MAX_TOOL_CHARACTERS))}"

@@ -26,7 +26,7 @@ from tui.forms.tool_list import RoomTools
 from tui.forms.values import read_changed, setting_field, settings_in
 from tui.link import RoomLink
 from tui.live.key_hints import Hints
-from tui.screens.words import count, say
+from tui.screens.words import count, say, say_count
 from widgets.composer import Composer
 
 if TYPE_CHECKING:
@@ -238,6 +238,4 @@ def estimate(state: ConversationState, rounds: str) -> str:
     if not used or not done or left <= 0:
         return ""
     tokens = count(round(used / done * left))
-    if left == 1:
-        return say("settings.estimate.one", tokens=tokens)
-    return say("settings.estimate", tokens=tokens, rounds=count(left))
+    return say_count("settings.estimate", left, tokens=tokens)

@@ -29,7 +29,7 @@ from tui.live.texts import (
     why_cut,
     why_paused,
 )
-from tui.screens.words import count, say
+from tui.screens.words import count, say, say_count
 from widgets.units import duration, elapsed
 
 Intent = Literal["", "pausing", "resuming", "starting"]
@@ -237,7 +237,7 @@ def _resume_hint(state: ConversationState) -> str:
     due = state.members.due(state.room)
     if len(due) == 1:
         return say("hint.resume.who", name=inert_line(due[0].name, 20))
-    return say("hint.resume.all", count=len(due)) if due else say("hint.resume")
+    return say_count("hint.resume.all", len(due)) if due else say("hint.resume")
 
 
 def models(state: ConversationState) -> str:

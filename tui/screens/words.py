@@ -1,7 +1,7 @@
-"""Every sentence the screens say, in one table, so that other languages can follow.
+"""Every sentence the screens say, in English and in one table; the catalogues have it in other languages.
 
-Placeholders are named. Nothing here says that a room has been paused before ``room_paused`` was received:
-scripts wait for that word.
+Placeholders are named. What is said of a number has a singular, ``KEY.one``, and is said by ``say_count``.
+Nothing here says that a room has been paused before ``room_paused`` was received: scripts wait for that word.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Final
 from tui.chat.words import CHAT
 from tui.home.words import HOME
 from tui.keys.words import ALSO
+from tui.language import grouped, translated, translated_count
 from tui.lists.chats_words import CONVERSATIONS
 from tui.voice.words import VOICE
 
@@ -28,6 +29,7 @@ ENGLISH: Final[dict[str, str]] = {
     "link.waiting": "reconnecting in {seconds} s ({attempt})",
     "link.trying": "reconnecting… ({attempt})",
     "link.unreachable": "{title} – reconnecting in {seconds} s · {quit}",
+    "link.try": "{ordinal} try",
     "link.ended": "this server shows a room only while it is running",
     "link.lost": "interrupted – {press} to continue",
     "link.lost.no_key": "interrupted",
@@ -56,6 +58,7 @@ ENGLISH: Final[dict[str, str]] = {
     "idle.warning": "{name} will pause in {time}: it costs money and no key was pressed."
     " Press any key to keep it running.",
     "used.tokens": "{count} tokens",
+    "used.tokens.one": "1 token",
     "room.demo": "demo model",
     "room.completed.hint": "the room is done – write something to continue",
     "room.you": "You",
@@ -89,6 +92,7 @@ ENGLISH: Final[dict[str, str]] = {
     "hint.resume": "resume",
     "hint.resume.who": "resume – {name} goes on",
     "hint.resume.all": "resume – {count} agents go on",
+    "hint.resume.all.one": "resume – 1 agent goes on",
     "hint.start": "start",
     "hint.raise": "raise the budget",
     "hint.continue": "continue",
@@ -118,7 +122,7 @@ ENGLISH: Final[dict[str, str]] = {
     "go_to.label": "message 1–{count}",
     "go_to.keys": "home first · end newest",
     # copying
-    "copy.line": "copied 1 line",
+    "copy.lines.one": "copied 1 line",
     "copy.lines": "copied {count} lines",
     "copy.file": "too long for the terminal's clipboard, saved to {file}",
     "copy.failed": "too long for the terminal's clipboard, and could not be saved: {problem}",
@@ -389,7 +393,7 @@ ENGLISH: Final[dict[str, str]] = {
     " · {settings.remove} remove · {settings.earlier} {settings.later} move · {settings.back} back"
     " · {app.help.anywhere} help",
     "settings.estimate.one": "about {tokens} more tokens for 1 round, judging by those so far",
-    "settings.estimate": "about {tokens} more tokens for {rounds} rounds, judging by those so far",
+    "settings.estimate": "about {tokens} more tokens for {count} rounds, judging by those so far",
     "settings.whole_number": "enter a whole number, such as 50,000",
     "setting.max_rounds.wrong": "enter a whole number from {least} to {most}",
     "setting.max_rounds.range": "{least} to {most}: rounds that were held cannot be removed",
@@ -418,16 +422,32 @@ ENGLISH: Final[dict[str, str]] = {
 
 
 def say(key: str, **fields: object) -> str:
-    """Return the sentence ``key`` with its placeholders filled."""
-    return ENGLISH[key].format(**fields) if fields else ENGLISH[key]
+    """Return the sentence ``key`` in the person's language, with its placeholders filled."""
+    text = translated(key, ENGLISH[key])
+    return text.format(**fields) if fields else text
+
+
+def say_count(key: str, number: int, **fields: object) -> str:
+    """Return the sentence ``key`` about so many of something; ``KEY.one`` is its English singular.
+
+    Its placeholder ``count`` is the number.
+    """
+    text = translated_count(key, ENGLISH[f"{key}.one"], ENGLISH[key], number)
+    return text.format(count=count(number), **fields)
+
+
+def said(key: str) -> str:
+    """Return the sentence ``key`` as it stands, "" where there is none."""
+    return translated(key, ENGLISH[key]) if key in ENGLISH else ""
 
 
 def ordinal_try(attempt: int) -> str:
     """Return "2nd try" for 2."""
     suffix = {1: "st", 2: "nd", 3: "rd"}.get(attempt % 10, "th")
-    return f"{attempt}{'th' if attempt % 100 in (11, 12, 13) else suffix} try"
+    ordinal = f"{attempt}{'th' if attempt % 100 in (11, 12, 13) else suffix}"
+    return say("link.try", ordinal=ordinal, number=attempt)
 
 
 def count(number: int) -> str:
     """Return a number with thousands separators."""
-    return f"{number:,}"
+    return grouped(number)

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from agent_tui.model.inert import inert_line
-from tui.screens.words import count, say
+from tui.screens.words import say, say_count
 from widgets.meter import QUIETEST_DBFS, Meter
 from widgets.status_line import Part, StatusLine
 from widgets.terminal.frame_clock import FrameClock
@@ -66,10 +66,7 @@ class MicPanel(Vertical):
         speaker = _named(status.output_name) if status and has_output else ""
         gaps = ""
         if status and has_output and status.underruns:
-            one = status.underruns == 1
-            gaps = (
-                say("voice.underruns.one") if one else say("voice.underruns", count=count(status.underruns))
-            )
+            gaps = say_count("voice.underruns", status.underruns)
         self._about_mine.show(
             [Part(microphone, 3), Part(about, 2)] if about else [Part(microphone, 3)], right=mine
         )

@@ -12,6 +12,7 @@ from agent_tui.model.inert import inert_json, inert_line
 from agent_tui.redaction import hide_secrets
 from tui.cli import exits, output
 from tui.cli.output import MAX_LINE_CHARACTERS, OutputFormat
+from tui.language import KEY, translated
 
 NO_KEY = "–"
 _TAG = re.compile("[\U000e0000-\U000e007f]")  # hostile, and beyond the four digits of a JSON escape
@@ -102,7 +103,10 @@ def keys(output_format: OutputFormat) -> int:
             }
         )
         return exits.DONE
-    rows = [(entry.id, keymap.shown(entry.id) or NO_KEY, entry.description) for entry in catalogue()]
+    rows = [
+        (entry.id, keymap.shown(entry.id) or NO_KEY, translated(KEY, entry.description))
+        for entry in catalogue()
+    ]
     output.write(output.table(rows) + "\n")
     for problem in keymap.problems:
         output.notice(problem)
