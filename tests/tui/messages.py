@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -20,6 +21,7 @@ from tui.language import CLI, DOMAIN, FOLDER, KEY, LANGUAGES
 from tui.screens.words import ENGLISH
 
 COLUMNS: Final = 110
+BEGAN: Final = datetime(2026, 11, 23, tzinfo=UTC)  # of all catalogues: only their texts are news
 FOLDERS: Final = [folder for folder in LANGUAGES.values() if folder]
 
 
@@ -75,10 +77,12 @@ def read(folder: str) -> Catalog:
 def updated(folder: str) -> Catalog:
     """Return a catalogue of all texts, with the translations that its .po file has of them."""
     known = read(folder)
-    made = Catalog(
-        folder, DOMAIN, header_comment=f"# The texts of agent-tui in {folder}: make messages updates it."
-    )
-    made.mime_headers = []
+    about = {"project": "agent-tui", "version": "1", "msgid_bugs_address": "-", "last_translator": "-"}
+    about |= {
+        "language_team": "-",
+        "header_comment": "# The texts of agent-tui; make messages updates this file.",
+    }
+    made = Catalog(folder, DOMAIN, fuzzy=False, creation_date=BEGAN, revision_date=BEGAN, **about)
     for text in texts():
         said = known.get((text.one, text.many) if text.many else text.one, text.context)
         made.add(
