@@ -64,11 +64,11 @@ class Composer(TextArea):
         # Textual's own line break would come first.
         Binding("enter", "send", "Send", id="composer.send", show=False, priority=True),
         Binding("alt+enter,ctrl+j", "new_line", "New line", id="composer.new_line", priority=True),
-        Binding("ctrl+n", "choose(1)", "The next of the list", id="composer.choice_below", priority=True),
-        Binding("ctrl+p", "choose(-1)", "The one above", id="composer.choice_above", priority=True),
-        Binding("tab", "take_choice", "Write the one that is marked", id="composer.take", priority=True),
+        Binding("ctrl+n", "choose(1)", "Down", id="composer.choice_below", priority=True),
+        Binding("ctrl+p", "choose(-1)", "Up", id="composer.choice_above", priority=True),
+        Binding("tab", "take_choice", "Insert the marked entry", id="composer.take", priority=True),
         Binding("escape", "close_choices", "Close the list", id="composer.close"),
-        Binding("ctrl+d", "end", "Quit, where nothing is written", id="composer.end", show=False),
+        Binding("ctrl+d", "end", "Quit from an empty line", id="composer.end", show=False),
     ]
     DEFAULT_CSS = """
     Composer, Composer:focus {

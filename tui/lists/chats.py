@@ -41,7 +41,7 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
         Binding("n", "new", "New chat", id="chats.new"),
         Binding("s", "search", "Search all rooms and chats", id="chats.search"),
         Binding("e,ctrl+o", "settings", "Chat settings", id="chats.settings"),
-        *keys_of("chat", "Give the chat another title"),
+        *keys_of("chat", "Rename the chat"),
     ]
     acts: ConversationActs
     _link: ChatLink

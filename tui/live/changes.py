@@ -53,7 +53,7 @@ class ChangesScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("u", "undo", "Undo the change", id="changes.undo"),
         Binding("U", "undo_answer", "Undo all changes of the answer", id="changes.undo_answer"),
-        Binding("o", "open", "See all of the diff", id="changes.open"),
+        Binding("o", "open", "Show the whole diff", id="changes.open"),
         Binding("escape,D", "back", "Back", id="changes.back"),
     ]
 
