@@ -29,7 +29,7 @@ from tui.live.texts import (
     why_cut,
     why_paused,
 )
-from tui.screens.words import count, say, say_count
+from tui.screens.words import count, said, say, say_count
 from widgets.units import duration, elapsed
 
 Intent = Literal["", "pausing", "resuming", "starting"]
@@ -57,11 +57,16 @@ def title(state: ConversationState) -> str:
 def progress(state: ConversationState) -> list[str]:
     """Return "round 2 of 3" and "parallel": what is known of them."""
     if not state.round:
-        return [state.room.execution_mode] if state.loaded else []
+        return [_mode(state)] if state.loaded else []
     return [
         say("room.round", round=state.round, most=state.room.max_rounds or "?"),
-        state.room.execution_mode,
+        _mode(state),
     ]
+
+
+def _mode(state: ConversationState) -> str:
+    mode = state.room.execution_mode
+    return said(f"setting.execution_mode.{mode}") or mode
 
 
 def status(state: ConversationState, asked: Asked, seconds_left: int = 0, key_now: KeyNow = str) -> str:
