@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gettext import NullTranslations
 
 ENGLISH: Final = "en"
+AUTO: Final = "auto"  # the language of the locale
 LANGUAGES: Final = {ENGLISH: "", "zh-CN": "zh_CN", "ru": "ru"}  # as the config file names them: their folders
 FOLDER: Final = Path(__file__).parent / "locale"
 DOMAIN: Final = "agent_tui"

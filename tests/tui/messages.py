@@ -56,7 +56,8 @@ def _of_commands() -> Iterator[Text]:
         yield Text(CLI, text)
     for command in COMMANDS.values():
         said = [command.brief, command.about, command.after]
-        said += [one.text for one in (*command.arguments, *command.options)]
+        said += [argument.text for argument in command.arguments]
+        said += [option.text for option in command.options]
         yield from (Text(CLI, text) for text in said if text)
 
 

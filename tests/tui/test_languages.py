@@ -1,0 +1,257 @@
+"""The program in Chinese and Russian: nothing is missing, numbers are right, and everything has room."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Message
+from rich.cells import cell_len
+
+from agent_tui.config.file import SCREEN_LANGUAGES
+from agent_tui.model.events import LinkChanged
+from tests.tui.messages import FOLDERS, Text, compiled, path_of, read, texts
+from tests.tui.one_chat import opened as chat_opened
+from tests.tui.one_chat import said as told
+from tests.tui.one_room import LIVE, loaded, opened
+from tests.tui.programs import Home, home_at
+from tests.tui.rooms_listed import listed, room
+from tui.cli.pages import COLUMNS, help_page
+from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, wanted_language
+from tui.screens.words import ENGLISH, count, ordinal_try, say, say_count
+
+OTHERS = [language for language, folder in LANGUAGES.items() if folder]
+PLACEHOLDER = re.compile(r"{[\w.]*}")
+SAME = {  # names, numbers, signs: what is the same in every language
+    "changes.lines",
+    "find.label",
+    "setting.guide",
+    "setup.kind.anthropic",
+    "setup.kind.google",
+    "setup.kind.ollama",
+    "voice.card.ended",
+    "voice.card.failed",
+    "voice.card.not_set_up",
+    "voice.notice.failed",
+    "voice.devices.chosen",
+    "voice.round_trip",
+    "agent.speaking",
+    "agent.tokens",
+    "chat.tok",
+    "list.tokens",
+    "theme.title",
+}
+OTHER_FIELDS = {"link.try"}  # English has "2nd", others the number
+
+
+@pytest.fixture(autouse=True)
+def _english_again() -> Iterator[None]:
+    yield
+    speak("en")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    with home_at(tmp_path) as at:
+        yield at
+
+
+def strings(message: Message) -> tuple[str, ...]:
+    return message.string if isinstance(message.string, tuple) else (str(message.string),)
+
+
+def english(message: Message) -> Text:
+    one, many = message.id if isinstance(message.id, tuple) else (message.id, "")
+    return Text(str(message.context), str(one), str(many))
+
+
+def messages(folder: str) -> list[Message]:
+    return [message for message in read(folder) if message.id]
+
+
+# --- catalogues --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_catalogue_has_the_texts_of_the_code_and_no_others(folder: str) -> None:
+    known = {english(message) for message in messages(folder)}
+    assert known == set(texts()), "make messages brings it up to date"
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_what_is_shipped_is_what_the_catalogue_says(folder: str) -> None:
+    assert path_of(folder, "mo").read_bytes() == compiled(read(folder)), "make messages compiles it"
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_text_is_translated(folder: str) -> None:
+    lacking = [english(one) for one in messages(folder) if not all(strings(one))]
+    assert not lacking
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_translation_has_the_placeholders_of_the_english_text(folder: str) -> None:
+    for message in messages(folder):
+        text = english(message)
+        if text.context not in OTHER_FIELDS:
+            wanted = set(PLACEHOLDER.findall(text.many or text.one))
+            for said in strings(message):
+                assert set(PLACEHOLDER.findall(said)) == wanted, text
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_translation_differs_from_english_unless_it_is_a_name_or_a_number(folder: str) -> None:
+    same = {
+        english(message).one
+        for message in messages(folder)
+        if message.context not in SAME and english(message).one in strings(message)
+    }
+    assert same <= {"sqlite:///path/file.db"}
+
+
+# --- numbers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", ["1 token", "2 tokens", "5 tokens", "21 tokens", "12,345 tokens"]),
+        ("zh-CN", ["1 token", "2 token", "5 token", "21 token", "12,345 token"]),
+        ("ru", ["1 токен", "2 токена", "5 токенов", "21 токен", "12\u00a0345 токенов"]),
+    ],
+)
+def test_what_is_said_of_a_number_has_the_form_that_the_language_wants(
+    language: str, said: list[str]
+) -> None:
+    speak(language)
+    assert [say_count("used.tokens", number) for number in (1, 2, 5, 21, 12_345)] == said
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_text_about_a_number_can_be_said_of_every_number(language: str) -> None:
+    speak(language)
+    for key in ENGLISH:
+        if f"{key}.one" in ENGLISH:
+            for number in (0, 1, 2, 5, 21, 1_000):
+                assert count(number) in say_count(key, number, tokens="1")
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "3rd try"), ("zh-CN", "第 3 次"), ("ru", "попытка 3")])
+def test_a_try_is_counted_as_the_language_counts(language: str, said: str) -> None:
+    speak(language)
+    assert ordinal_try(3) == said
+
+
+# --- which language ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "environ", "language"),
+    [
+        ("", {}, "en"),
+        ("", {"LANG": "C"}, "en"),
+        ("", {"LANG": "POSIX"}, "en"),
+        ("", {"LANG": "de_DE.UTF-8"}, "en"),
+        ("", {"LANG": "ru_RU.UTF-8"}, "ru"),
+        ("auto", {"LANG": "zh_CN.UTF-8"}, "zh-CN"),
+        ("auto", {"LANG": "ru_RU.UTF-8", "LC_MESSAGES": "en_GB.UTF-8"}, "en"),
+        ("auto", {"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
+        ("en", {"LANG": "ru_RU.UTF-8"}, "en"),
+        ("zh-CN", {"LANG": "C"}, "zh-CN"),
+        ("Klingon", {"LANG": "ru_RU.UTF-8"}, "ru"),
+    ],
+)
+def test_the_config_file_chooses_the_language_else_the_locale(
+    written: str, environ: dict[str, str], language: str
+) -> None:
+    assert wanted_language(written, environ) == language
+
+
+def test_the_config_file_knows_the_languages_that_there_are() -> None:
+    assert (AUTO, *LANGUAGES) == SCREEN_LANGUAGES
+
+
+def test_a_command_speaks_the_language_of_the_locale_and_of_the_config_file(home: Home) -> None:
+    page = ("rooms", "list", "--help")
+    assert "Lists the rooms." in home.main(*page).stdout
+    assert "список комнат" in home.main(*page, LANG="ru_RU.UTF-8").stdout
+    home.config.write_text('[screen]\nlanguage = "zh-CN"\n', encoding="utf-8")
+    assert "列出房间" in home.main(*page, LANG="ru_RU.UTF-8").stdout
+    home.config.write_text('[screen]\nlanguage = "Klingon"\n', encoding="utf-8")
+    assert "Lists the rooms." in home.main(*page).stdout
+    assert "screen.language: must be " in home.main("config", "check").stdout
+
+
+def test_what_scripts_read_is_english_in_every_language(home: Home) -> None:
+    room_id = home.new_room("A task")
+    ours, theirs = (
+        home.main("rooms", "show", room_id, "--output", "json", LANG=lang).stdout
+        for lang in ("C", "ru_RU.UTF-8")
+    )
+    assert ours == theirs
+
+
+# --- room on the screen ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("page", ["", "rooms", "rooms run", "ask", "voice", "serve", "config keys", "doctor"])
+def test_a_help_page_fits_into_eighty_columns(language: str, page: str) -> None:
+    speak(language)
+    for line in help_page(page).splitlines():
+        assert cell_len(line) <= COLUMNS, line
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_paused_room_says_so_in_the_top_line_and_how_to_go_on(language: str) -> None:
+    speak(language)
+    async with opened(size=(80, 24)) as screen:
+        text = await screen.send(loaded(status="paused", current_round=1, interrupted="pause"), LIVE)
+    rows = text.splitlines()
+    assert say("room.round", round=1, most=3) in rows[0]
+    assert f"p {say('hint.resume')}" in rows[-1]
+    assert f"? {say('hint.help')}" in rows[-1]
+    assert ("paused" in text) is (language == "en")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_lost_connection_is_told_whole(language: str) -> None:
+    speak(language)
+    async with opened(size=(80, 24)) as screen:
+        text = await screen.send(loaded(status="running"), LIVE, LinkChanged("waiting", "", 50.0, 21))
+    assert ordinal_try(21) in text.splitlines()[0]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_the_list_of_rooms_has_its_hints(language: str, tmp_path: Path) -> None:
+    speak(language)
+    async with listed(tmp_path, room(1), room(2, status="completed"), size=(80, 24)) as seen:
+        rows = (await seen.text()).splitlines()
+    assert rows[0].strip().startswith(say("rooms.title"))
+    assert f"enter {say('list.hint.open')}" in rows[-1]
+    assert f"? {say('list.hint.help')}" in rows[-1]
+    assert all(cell_len(row) <= 80 for row in rows)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_chat_has_its_hints(language: str) -> None:
+    speak(language)
+    async with chat_opened(*told(1, "Why?", "Because."), size=(80, 24)) as chat:
+        rows = (await chat.text()).splitlines()
+    assert say("chat.placeholder") in "\n".join(rows)
+    assert say("chat.ready") in rows[0]
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_description_of_a_key_is_longer_than_help_has_room_for(language: str) -> None:
+    folder = LANGUAGES[language]
+    for message in messages(folder):
+        if message.context == KEY:
+            assert cell_len(strings(message)[0]) <= 50, message.id
+        if message.context and message.context.startswith("hint.") and not PLACEHOLDER.search(strings(message)[0]):
+            assert cell_len(strings(message)[0]) <= 20, message.id
+        assert message.context != CLI or strings(message)[0].endswith("\n") == english(message).one.endswith(
+            "\n"
+        )
