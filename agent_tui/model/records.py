@@ -257,6 +257,9 @@ class RoomInfo:
     cost: float | None = None  # of what was used; None where no price is known
     on_error: Annotated[str, Setting(choices=("continue", "pause"), option="--on-error")] = "continue"
     on_resume: OnResume = "continue"  # what becomes of a turn that was cut when the room is resumed
+    synthesis: Annotated[bool, Setting(option="--synthesis", default_in_form=True)] = (
+        False  # the last to speak in the last round sums up: decision, reasons, what stays open
+    )
     archived: Archived = False
     last_speaker: str = ""
     last_words: str = ""  # the end of what was said last, one short line

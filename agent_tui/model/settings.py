@@ -45,6 +45,7 @@ class Setting:
     in_change: bool = True  # it can be changed later
     while_running: bool = True  # it can be changed while somebody speaks
     in_form: bool = True
+    default_in_form: Any = None  # what a form begins with, where that is not the default
     option: str = ""  # on the command line; empty: none
     of_made: bool = True  # the option also changes a room that is there, before it runs
     key: str = ""  # in a room file, and as a field of a form; empty: as on the wire

@@ -179,6 +179,7 @@ async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Pat
                 "answer_tokens": 4000,
                 "on_error": "pause",
                 "on_resume": "again",
+                "synthesis": True,
             }
         ]
 

@@ -148,6 +148,8 @@ NEW_ROOM: Final = (
     Option("--workspace", "DIR", "the tools' working folder", setting=True),
     Option("--guide", "WORD", "whether models are given that folder's AGENTS.md: tell (default) "
         "or ignore", setting=True),
+    Option("--synthesis", "", "let the last to speak sum up: decision, reasons, what stays open",
+        setting=True),
     Option("--keep-running", "", "keep the room running when nobody watches it", setting=True),
     STRICT._replace(text=f"exit with code 2 if the demo model would speak {_NO_DEMO}"),
 )
@@ -213,10 +215,10 @@ ROOM_COMMANDS: Final = (
                 choices=_RUN_FORMATS, field="output_format"),
         ),
         usage=("ROOM [OPTIONS]", "FILE.toml [OPTIONS]", "--task TEXT [OPTIONS]"),
-        after="--max-tokens, --max-cost, --on-error, --on-resume, --tool, --workspace and --keep-running "
-        "also change an existing room. A tool that needs approval runs only if a rule of the room or the "
-        "config file allows it. Only the answer goes to stdout; progress and one line per failed turn go "
-        "to stderr.",
+        after="--max-tokens, --max-cost, --on-error, --on-resume, --tool, --workspace, --synthesis and "
+        "--keep-running also change an existing room. A tool that needs approval runs only if a rule of "
+        "the room or the config file allows it. Only the answer goes to stdout; progress and one line per "
+        "failed turn go to stderr.",
     ),
     Command(
         "rooms export", "export a room and its messages",

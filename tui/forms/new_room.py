@@ -93,7 +93,8 @@ class NewRoomScreen(ModelForm[Made | None]):
         yield StatusLine(id="hints", is_dim=True, ascii_only=self._ascii_only)
 
     def _field(self, setting: Setting) -> Field:
-        return setting_field(setting, setting.default, ascii_only=self._ascii_only)
+        value = setting.default if setting.default_in_form is None else setting.default_in_form
+        return setting_field(setting, value, ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
         """Offer the agents and what runs them, as soon as they are known."""

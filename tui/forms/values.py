@@ -39,13 +39,19 @@ def setting_field(
     inner: Line | Choice | Composer
     if setting.most == WORDS:
         inner = Composer(id=name, may_be_empty=True)
-    elif options := setting.choices or (FLAGS if setting.type is bool else ()):
+    elif options := setting.choices or _flags(setting):
         texts = [(option, word(f".{option}")) for option in options]
         inner = Choice(texts, shown(setting, value), id=name, ascii_only=ascii_only)
     else:
         empty = said(f"setting.{setting.name}.empty")
         inner = Line(shown(setting, value), placeholder=empty, id=name)
     return Field(name, word(), inner, setting)
+
+
+def _flags(setting: Setting) -> tuple[str, ...]:
+    """Return what a setting can be that is on or off; nothing for any other one."""
+    known = FLAGS if setting.nullable else [name for name, flag in FLAGS.items() if flag is not None]
+    return tuple(known) if setting.type is bool else ()
 
 
 def shown(setting: Setting, value: Any) -> str:

@@ -10,10 +10,17 @@ from importlib import resources
 from itertools import cycle
 from typing import Any
 
+from agent_tui.backend.store.rows import ConversationRow
 from agent_tui.config.agent_templates import language_of
 from agent_tui.model.events import AgentInfo
 
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
+# The part of a prompt that says a role, and the roles that sum up.
+_FIRST_SENTENCE = re.compile(r"[^.。\n]{0,80}")
+_SUMS_UP = re.compile(
+    r"\b(?:writer|editor|moderator|facilitator)\b|撰稿|写作|编辑|主持|\b(?:автор|писател|редактор|модератор|ведущ)",
+    re.IGNORECASE,
+)
 
 # Neighbours differ much in hue, also for the colour-blind; no red, which means failure on every screen.
 PALETTE = (
@@ -46,16 +53,39 @@ def default_agents(task: str) -> tuple[tuple[str, str], ...]:
     return tuple((agent["name"], agent["prompt"]) for agent in _words(language_of(task))["agents"])
 
 
-def room_told(agent: AgentInfo, agents: Sequence[AgentInfo], task: str, round_: int, max_rounds: int) -> str:
-    """Return what ``agent`` is told of its room, in the language of the ``task``.
+def synthesizer(room: ConversationRow) -> str:
+    """Return the id of the agent that sums up in the last round, "" where nobody does.
+
+    That is the first one whose name, or else the first sentence of whose prompt, speaks of a writer or a
+    moderator; else the last one, so that the turn order stays as it is.
+    """
+    if not room.synthesis or not room.agents or (len(room.agents) == 1 and room.max_rounds == 1):
+        return ""
+    names = [(agent.id, agent.name) for agent in room.agents]
+    roles = [(agent.id, _FIRST_SENTENCE.findall(agent.system_prompt.strip())[0]) for agent in room.agents]
+    for agent_id, text in (*names, *roles):
+        if _SUMS_UP.search(text):
+            return agent_id
+    return room.agents[-1].id
+
+
+def is_synthesis(room: ConversationRow, round_: int, agent_id: str) -> bool:
+    """Return whether the turn of this agent in this round is the room's synthesis."""
+    return round_ == room.max_rounds and agent_id == synthesizer(room)
+
+
+def room_told(room: ConversationRow, agent: AgentInfo, round_: int) -> str:
+    """Return what ``agent`` is told of its room, in the language of the task.
 
     Its name, the others, how to tell who speaks; last the round, for it changes: providers cache what stays.
     """
-    words = _words(language_of(task))
-    others = words["comma"].join(_in_a_line(other.name) for other in agents if other.id != agent.id)
+    words = _words(language_of(room.task))
+    others = words["comma"].join(_in_a_line(other.name) for other in room.agents if other.id != agent.id)
     who = words["others" if others else "alone"].format(name=_in_a_line(agent.name), others=others)
-    left = max(0, max_rounds - round_)
-    when = words["round" if left else "last_round"].format(round=round_, most=max_rounds, left=left)
+    left = max(0, room.max_rounds - round_)
+    when = words["round" if left else "last_round"].format(round=round_, most=room.max_rounds, left=left)
+    if is_synthesis(room, round_, agent.id):
+        when = f"{when}\n{words['synthesis']}"
     return "\n".join([who, words["marks"], when] if others else [who, when])
 
 

@@ -8,12 +8,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_tui.backend.engine.agents import room_told, without_own_mark
+from agent_tui.backend.engine.agents import is_synthesis, room_told, synthesizer, without_own_mark
 from agent_tui.backend.engine.answer_steps import tool_calls
 from agent_tui.backend.engine.chat_fields import Question
 from agent_tui.backend.models.model import ChatMessage, Image, Member, ModelRequest
 from agent_tui.backend.store.reads import Said
-from agent_tui.backend.store.rows import ConversationRow, TurnRow
+from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
 from agent_tui.backend.tools.calling import failed
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.chains import joined, joined_steps
@@ -67,6 +67,8 @@ def room_brief(room: ConversationRow, turn: TurnRow, said: Sequence[Said], chain
         round=turn.round,
         max_rounds=room.max_rounds,
         member=Member(room.id, agent.id, room.workspace),
+        agents=room.agents,
+        synthesizer=synthesizer(room),
     )
     continued = frozenset(row.message_id for row, _ in chain)
     return Brief(request, ROOM_FAILED, before, continued, room.tools, keeps_steps=bool(room.tools))
@@ -84,11 +86,12 @@ def model_messages(
     The agent's own words are the assistant's, those of other agents a user's with ``[name]: `` in front (who
     spoke is told by the id, not the name: two agents may share one), a person's stand as they are. A mark
     that a model wrote itself in front of its words is left out: who spoke is said once. In a parallel room
-    it is told what agents said before the round began, otherwise all. What was whispered to another agent it
-    is not told.
+    it is told what agents said before the round began, otherwise all; who sums up is told all. What was
+    whispered to another agent it is not told.
     """
     prompt = _prompt(room, agent, turn)
     messages = [ChatMessage("system", prompt)] if prompt else []
+    sums_up = is_synthesis(room, turn.round, agent.id)
     for words in _in_order(room, said):
         if not words.text or words.to not in ("", agent.id):
             continue
@@ -96,7 +99,7 @@ def model_messages(
             continue
         if until is not None and words.agent_id and words.seq >= until:
             continue
-        if room.parallel and words.agent_id and words.round >= turn.round:
+        if room.parallel and words.agent_id and words.round >= turn.round + sums_up:
             continue
         if not words.agent_id:
             messages.append(ChatMessage("user", words.text))
@@ -113,7 +116,7 @@ def _prompt(room: ConversationRow, agent: AgentInfo, turn: TurnRow) -> str:
     """Return the agent's own prompt and what it is told of the room; of that the demo model needs nothing."""
     if agent.provider_id == DEMO_PROVIDER:
         return agent.system_prompt
-    told = room_told(agent, room.agents, room.task, turn.round, room.max_rounds)
+    told = room_told(room, agent, turn.round)
     return f"{agent.system_prompt}\n\n{told}" if agent.system_prompt else told
 
 
@@ -144,6 +147,7 @@ def chat_brief(
         temperature=row.temperature,
         thinking=row.thinking if question.thinking is None else question.thinking,
         member=Member(row.id, row.id, row.workspace),
+        is_spoken=row.kind == VOICE,
     )
     tools = row.tools if question.tools is None else question.tools
     return Brief(request, CHAT_FAILED, before, tools=tools, is_alone=question.is_alone)

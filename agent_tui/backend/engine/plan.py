@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from agent_tui.backend.engine.agents import is_synthesis
 from agent_tui.backend.engine.budget import used_up
 from agent_tui.backend.store.reads import FINAL_REASONS
 from agent_tui.backend.store.rows import ConversationRow, TurnRow
@@ -156,13 +157,14 @@ def plan(room: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Co
         return CloseTurns(left_open, cut or "crash")
     newest = _newest(turns)
     due = _due(room, newest, speaking, {row.message_id: row for row in turns})
+    ready = _ready(room, due, speaking)
     failed = _failed(room, newest)
     if speaking:
         at_once = tuple(words for words in room.queue if words.when == "now")
         if at_once and not cut:
             return Say(at_once)
-        waits = cut or failed or used_up(room) or not (due and room.parallel)
-        return Wait() if waits else _speak(room, newest, due)
+        waits = cut or failed or used_up(room) or not (ready and room.parallel)
+        return Wait() if waits else _speak(room, newest, ready)
     if not room.agents:
         return Fail(NO_AGENTS)
     if failed:
@@ -171,7 +173,7 @@ def plan(room: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Co
         return _between(room, cut)
     if cut or used_up(room):
         return Pause(cut or "budget")
-    return Say(room.queue) if room.queue else _speak(room, newest, due)
+    return Say(room.queue) if room.queue else _speak(room, newest, ready)
 
 
 def is_final(turn: TurnRow) -> bool:
@@ -214,6 +216,14 @@ def _due(
                 before = last.message_id if _goes_on(room, last, parts) else ""
                 due.append(Turn(round_, agent.id, last.attempt + 1, continues=before))
     return (*asked, *due)
+
+
+def _ready(room: ConversationRow, due: tuple[Turn, ...], speaking: Collection[str]) -> tuple[Turn, ...]:
+    """Return the turns that can begin: in a parallel room all, else one; a synthesis after all others."""
+    others = tuple(turn for turn in due if not is_synthesis(room, turn.round, turn.agent_id))
+    if room.parallel:
+        return others or (() if speaking else due)
+    return (others or due)[:1]
 
 
 def _goes_on(room: ConversationRow, cut: TurnRow, parts: Mapping[str, TurnRow]) -> bool:
@@ -281,8 +291,7 @@ def _between(room: ConversationRow, cut: str) -> Step:
     return Pause("budget") if used_up(room) else OpenRound(room.round_open + 1)
 
 
-def _speak(room: ConversationRow, newest: Newest, due: tuple[Turn, ...]) -> Step:
-    chosen = due if room.parallel else due[:1]
+def _speak(room: ConversationRow, newest: Newest, chosen: tuple[Turn, ...]) -> Step:
     skipping = {agent.id for agent in room.agents if agent.skip_next}
     for turn in chosen:
         last = newest.get((turn.round, turn.agent_id))

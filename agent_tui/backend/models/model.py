@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from agent_tui.model.events import StepAdded, StepSet, ToolStatusChanged
+from agent_tui.model.events import AgentInfo, StepAdded, StepSet, ToolStatusChanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,9 @@ class ModelRequest:
     ``messages`` say in words; real models need only the messages, the demo model reads the rest.
 
     ``continues`` are the words of the last message, an assistant's, where the answer is to go on with them.
-    ``member`` is needed by agents that keep a conversation of their own.
+    ``member`` is needed by agents that keep a conversation of their own. ``agents`` are those of a room, in
+    turn order, ``synthesizer`` the id of the one that sums up in the last round, "" for none.
+    ``is_spoken``: the answer will be heard.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -102,6 +104,9 @@ class ModelRequest:
     )
     continues: str = ""
     member: Member | None = None
+    agents: tuple[AgentInfo, ...] = ()
+    synthesizer: str = ""
+    is_spoken: bool = False
 
 
 @dataclass(frozen=True, slots=True)

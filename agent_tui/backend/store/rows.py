@@ -98,6 +98,7 @@ class ConversationRow:
     guide: str = "tell"  # whether models are told the AGENTS.md of the folder: tell | ignore
     view: str = "auto"  # what a screen opens a room with: auto | timeline | panes
     is_named: bool = False  # a person gave it its name; else that is the beginning of what was said first
+    synthesis: bool = False  # the last round ends with one agent's synthesis
     # What is stored elsewhere.
     agents: tuple[AgentInfo, ...] = ()  # those that take turns, in turn order
     queue: tuple[QueuedMessage, ...] = ()  # what people said and no turn has taken yet

@@ -64,6 +64,7 @@ def timeless(value: Any) -> Any:
                 "on_resume",
                 "guide",
                 "view",
+                "synthesis",
                 *(("kind",) if "snippet" in value else ()),
             )
             return {name: timeless(one) for name, one in value.items() if name not in skipped}
