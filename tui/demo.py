@@ -27,6 +27,7 @@ class DemoRoom:
     agents: tuple[DemoAgent, ...]
     execution_mode: str = "parallel"
     max_rounds: int = 3
+    synthesis: bool = True
 
     def agent_fields(self) -> list[dict[str, str]]:
         """Return the agents as ``POST /api/rooms`` takes them; they cost nothing, whatever is configured."""

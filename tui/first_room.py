@@ -48,6 +48,7 @@ async def first_room(
         name=demo.name,
         execution_mode=demo.execution_mode,
         max_rounds=demo.max_rounds,
+        synthesis=demo.synthesis,
         agents=demo.agent_fields(),
     )
     return Found(room.id, start=True)

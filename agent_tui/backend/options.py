@@ -15,7 +15,7 @@ from agent_tui.model.errors import ConfigError
 EMBEDDED_DATABASE = "agent-tui.db"
 SERVE_DATABASE = "serve.db"  # not the embedded one: both may run at the same time
 RUNTIME_FILE = "backend.json"
-DEMO_TOKENS_PER_SECOND = 22.0  # a demo room of three rounds talks for more than a minute
+DEMO_TOKENS_PER_SECOND = 15.0  # a demo room of three rounds talks for more than a minute
 DEMO_SEED = 1
 LOOPBACK = "127.0.0.1"
 MAX_PORT = 65535

@@ -10,8 +10,8 @@ from contextlib import aclosing
 
 import pytest
 
+from agent_tui.backend.models.demo.debate import turn_text
 from agent_tui.backend.models.demo.pacer import TOKENS_A_BREATH, DemoModel
-from agent_tui.backend.models.demo.talk import turn_text
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece, UsagePiece
 from tests.backend.models.talk import TASKS, Said, ask
 
@@ -55,18 +55,17 @@ async def test_the_same_request_and_seed_give_the_same_pieces_whatever_the_rate(
 def test_another_process_says_the_same() -> None:
     script = (
         "from tests.backend.models.test_demo import REQUEST; import sys;"
-        "from agent_tui.backend.models.demo.talk import turn_text;"
+        "from agent_tui.backend.models.demo.debate import turn_text;"
         "sys.stdout.buffer.write(turn_text(REQUEST, 3).encode())"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     assert done.stdout.decode() == turn_text(REQUEST, 3)
 
 
-def test_another_seed_agent_round_or_history_says_something_else() -> None:
-    said = [Said(1, "Ada", "Perhaps.")]
+def test_another_agent_round_or_word_of_a_person_says_something_else() -> None:
+    said = [Said(1, "用户", "Perhaps.")]
     texts = [
         turn_text(REQUEST, 0),
-        turn_text(REQUEST, 1),
         turn_text(ask(TASKS["en"], "Ada"), 0),
         turn_text(ask(TASKS["en"], round_=2, said=said), 0),
         turn_text(ask(TASKS["en"], said=said), 0),
@@ -74,8 +73,8 @@ def test_another_seed_agent_round_or_history_says_something_else() -> None:
     assert len(set(texts)) == len(texts)
 
 
-@pytest.mark.parametrize(("task", "token"), [(TASKS["en"], 4), (TASKS["ru"], 4), (TASKS["zh"], 2)])
-async def test_a_token_is_four_letters_or_two_chinese_characters(task: str, token: int) -> None:
+@pytest.mark.parametrize(("task", "token"), [(TASKS["en"], 4), (TASKS["ru"], 4), (TASKS["zh"], 1)])
+async def test_a_token_is_four_letters_or_one_chinese_character(task: str, token: int) -> None:
     pieces = words(await all_of(DemoModel(0), ask(task)))
     assert {len(piece) for piece in pieces[:-1]} == {token}
 
@@ -94,7 +93,7 @@ async def test_each_token_comes_at_its_time() -> None:
     times = [watch.now async for piece in model(20, watch).stream(REQUEST) if isinstance(piece, TextPiece)]
     steps = [round(time - 50.0, 6) for time in times]
     assert steps == [round(number / 20, 6) for number in range(len(steps))]
-    assert len(steps) > 400
+    assert len(steps) > 200
 
 
 async def test_a_consumer_that_dawdles_does_not_slow_the_rest_down() -> None:

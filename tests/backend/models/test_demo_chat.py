@@ -211,12 +211,12 @@ async def test_what_it_cannot_know_it_says_and_names_sentences_that_work(
     assert len(text(said)) < 1000
 
 
-async def test_a_task_is_talked_about_and_owned_to_be_from_a_script() -> None:
-    said = text(await all_of(asked("Should sessions live in Redis or PostgreSQL?")))
+async def test_of_a_task_it_says_that_it_cannot_think_and_how_to_connect_a_model() -> None:
+    said = text(await all_of(asked("Rewrite the onboarding mail")))
     assert "I am the demo model" in said
-    assert "my script" in said
-    assert "Redis" in said
-    assert len(said) > 1500
+    assert "“Rewrite the onboarding mail”" in said
+    assert "**f4**" in said
+    assert "`agent-tui models setup`" in said
 
 
 @pytest.mark.parametrize("question", ["Hello!", "help", "what tools do you have", ""])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -133,9 +134,11 @@ def test_anything_else_is_one_sentence_on_how_to_connect_a_model() -> None:
     assert piece.text.count(".") == 1
 
 
-async def test_the_demo_model_speaks_so_at_once_where_rooms_can_be_commanded() -> None:
+async def test_the_demo_model_speaks_so_at_once_in_a_voice_session_and_only_there() -> None:
     async def no_pause(_seconds: float) -> None:
         raise AssertionError("what is spoken is paced by its voice")
 
-    model = DemoModel(20.0, sleep=no_pause)
-    assert [piece async for piece in model.stream(asked("help"))] == voice_pieces(asked("help"))
+    model, request = DemoModel(20.0, sleep=no_pause), replace(asked("help"), is_spoken=True)
+    assert [piece async for piece in model.stream(request)] == voice_pieces(request)
+    written = [piece async for piece in DemoModel(0).stream(asked("help"))]  # a chat with the same tools
+    assert not set(written) & set(voice_pieces(request))

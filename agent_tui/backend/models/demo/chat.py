@@ -8,12 +8,12 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from agent_tui.backend.models.demo.asked import Wish, asks_for_tools, is_hello, places_in, wishes_in
+from agent_tui.backend.models.demo.debate import safe_line
 from agent_tui.backend.models.demo.scripts import read
-from agent_tui.backend.models.demo.task import read_task, safe_line
 from agent_tui.backend.models.model import (
     CallPiece,
     ChatMessage,
@@ -49,15 +49,15 @@ def is_for_tools(request: ModelRequest) -> bool:
     return bool(results_in(request.messages) or wishes_in(request.task))
 
 
-def chat_pieces(request: ModelRequest, talk: Callable[[], str]) -> list[Piece]:
-    """Return the answer in whole pieces: thoughts, words, calls; ``talk`` gives the script's of it."""
+def chat_pieces(request: ModelRequest) -> list[Piece]:
+    """Return the answer in whole pieces: thoughts, words, calls."""
     chat = _Chat(request)
     if results := results_in(request.messages):
         return [TextPiece("\n\n".join(chat.result(call, content) for call, content in results))]
     if wishes := wishes_in(request.task):
         return chat.wished(wishes)
     thought: list[Piece] = [ThinkingPiece(chat.say("thought_plain"))] if request.thinking else []
-    return [*thought, TextPiece(chat.plain(talk))]
+    return [*thought, TextPiece(chat.plain())]
 
 
 class _Chat:
@@ -110,7 +110,7 @@ class _Chat:
 
     # --- without a tool --------------------------------------------------------------------------------
 
-    def plain(self, talk: Callable[[], str]) -> str:
+    def plain(self) -> str:
         """Return an answer that no tool is needed for."""
         task = self._request.task
         if asks_for_tools(task):
@@ -118,10 +118,8 @@ class _Chat:
         if is_hello(task) or not task.strip():
             return f"{self.say('hello' if task.strip() else 'cannot_empty')}\n\n{self._examples()}"
         quote = safe_line(_TIMES.sub(" × ", task), MAX_QUOTE_CHARACTERS)
-        said = [random.Random(self._salt).choice(self._texts["cannot"]).format(quote=quote)]
-        if read_task(task).kind != "question":
-            said += [self.say("from_script"), talk()]
-        return "\n\n".join([*said, self._examples()])
+        said = random.Random(self._salt).choice(self._texts["cannot"]).format(quote=quote)
+        return "\n\n".join([said, self.say("connect"), self._examples()])
 
     def _examples(self) -> str:
         shown = [f"- `{tool['example']}`" for name, tool in self._tools.items() if name in self._offered]

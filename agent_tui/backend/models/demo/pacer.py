@@ -1,7 +1,7 @@
-"""The model of the house: talks about any task from a script, without key, account or network.
+"""The model of the house: plays scripts, without key, account or network.
 
-It is a demo and says so. What it says is put together from text files, in rooms by ``talk``, in chats by
-``chat``; this module gives it out at a steady pace, like a model that is being listened to.
+It is a demo and says so. What it says stands in text files; in rooms ``debate`` finds it, in chats ``chat``,
+in voice sessions ``voice``. This module gives it out at a steady pace, like a model that one listens to.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Itera
 from dataclasses import replace
 
 from agent_tui.backend.models.demo.chat import chat_language, chat_pieces, is_for_tools
-from agent_tui.backend.models.demo.talk import token_characters, turn_text
-from agent_tui.backend.models.demo.voice import is_voice, voice_pieces
+from agent_tui.backend.models.demo.debate import turn_text
+from agent_tui.backend.models.demo.voice import voice_pieces
 from agent_tui.backend.models.model import (
     CallPiece,
-    ChatMessage,
     CutPiece,
     ModelRequest,
     Piece,
@@ -56,13 +55,13 @@ class DemoModel:
         return DEMO
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
-        """Yield the answer in pieces of four characters (Chinese: two), each at its time.
+        """Yield the answer in pieces of four characters (Chinese: one), each at its time.
 
         The times are counted from the beginning, so a slow consumer does not make the whole answer slower.
         Cancelling ends it at once: nothing is held open. See ``Model.stream``.
         """
         request = replace(request, max_tokens=request.max_tokens or MAX_TOKENS)
-        if is_voice(request.tools):  # what is spoken is paced by the voice
+        if request.is_spoken:  # what is spoken is paced by the voice
             for spoken in voice_pieces(request):
                 yield spoken
             return
@@ -84,6 +83,11 @@ class DemoModel:
         yield UsagePiece(prompt, min(len(pieces), request.max_tokens))
 
 
+def token_characters(language: str) -> int:
+    """Return how many characters the demo gives out as one token."""
+    return 1 if language == "zh" else 4
+
+
 def split(pieces: Iterable[Piece], token: int) -> Iterator[Piece]:
     """Yield whole pieces as the small ones that a model would give, of ``token`` characters each."""
     for piece in pieces:
@@ -102,9 +106,7 @@ def split(pieces: Iterable[Piece], token: int) -> Iterator[Piece]:
 def _answer(request: ModelRequest, seed: int) -> tuple[str, list[Piece]]:
     """Return language and whole pieces; a room's agent, who has a name, uses tools where the task asks."""
     if not request.speaker or (request.tools and is_for_tools(request)):
-        alone = (ChatMessage("user", request.task),)
-        talk = replace(request, messages=alone, speaker=DEMO, round=1, max_rounds=1)
-        return chat_language(request), chat_pieces(request, lambda: turn_text(talk, seed))
+        return chat_language(request), chat_pieces(request)
     return language_of(request.task), [TextPiece(turn_text(request, seed))]
 
 

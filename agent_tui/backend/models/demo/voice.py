@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
@@ -23,7 +23,6 @@ from agent_tui.wire.content import json_object
 IntentName = Literal["list", "about", "pause", "resume", "help"]
 
 NO_SUCH_ROOM: Final = "there is no such room"  # as the tools about rooms say it
-MARK: Final = "list_rooms"  # who is offered this tool speaks with somebody about rooms
 MAX_NAMED: Final = 5
 MAX_SAID_CHARACTERS: Final = 200
 _CALLS: Final[Mapping[str, str]] = {
@@ -219,8 +218,3 @@ def _state_of(room: Mapping[str, Any]) -> str:
             return "has failed"
         case _:
             return "has not started"
-
-
-def is_voice(tools: Sequence[Any]) -> bool:
-    """Return whether somebody who is offered these tools speaks with a person about rooms."""
-    return any(tool.name == MARK for tool in tools)
