@@ -19,8 +19,8 @@ from tui.terminal import is_terminal, restored
 from tui.voice.request import VoiceRequest
 
 CHOICES = {"w": "wait for it", "s": "stop it", "q": "quit"}
-INSTEAD = "use agent-tui rooms list or agent-tui rooms run"
-INSTEAD_OF_CHAT = "use agent-tui ask"
+INSTEAD = "use agent-tui rooms --plain, agent-tui rooms list or agent-tui rooms run"
+INSTEAD_OF_CHAT = "use agent-tui chat --plain or agent-tui ask"
 INSTEAD_OF_VOICE = "use agent-tui voice --wav FILE, or --text --output text"
 
 
@@ -48,15 +48,6 @@ def open_rooms(connection: Connection, room: str | None, *, setup: bool = False)
     return open_screen(connection, ScreenArguments(room, setup=setup))
 
 
-def open_chat(connection: Connection, chat: str, *, is_new: bool = False) -> int:
-    """Show the chat that ``chat`` names ("": the newest, or with ``is_new`` a new one) until the user
-    leaves; return the exit code.
-
-    Raises ``ConfigError`` where no screen can be shown.
-    """
-    return open_screen(connection, ScreenArguments(chat=chat, is_new=is_new))
-
-
 def open_voice(connection: Connection, request: VoiceRequest) -> int:
     """Show a voice room until the user leaves; return the exit code. ``connection`` is about our backend.
 
@@ -73,6 +64,8 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
     kinds, instead = ((ROOMS,), INSTEAD) if asked.chat is None else (ANSWERING, INSTEAD_OF_CHAT)
     if voice is not None:
         kinds, instead = (CHAT,), INSTEAD_OF_VOICE
+    if asked.is_plain:
+        return _open_plain(choose_source(connection, *kinds), asked)
     if not is_terminal():
         raise ConfigError("a screen needs a terminal", instead)
     if os.environ.get("TERM") == "dumb":
@@ -99,6 +92,15 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
 
         start_logging()
         return run_rooms(request)
+
+
+def _open_plain(source: Source, asked: ScreenArguments) -> int:
+    """Show what was asked for as lines; return the exit code."""
+    from tui.cli.headless import plain  # lazy: it loads while the backend comes up
+
+    if asked.chat is None:
+        return plain.rooms(source, asked.room)
+    return plain.chat(source, asked.chat, is_new=asked.is_new)
 
 
 def _may_open(source: Starting) -> bool:

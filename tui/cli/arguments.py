@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from agent_tui.model.errors import ConfigError
 
+PLAIN = "--plain"
 HELP_OPTIONS = ("--help", "-h")
 CONNECTION_OPTIONS = ("--url", "--token", "--backend", "--token-file")
 COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # what a shell sets when it asks for completions
@@ -35,6 +36,7 @@ class Connection(NamedTuple):
 class ScreenArguments(NamedTuple):
     """What a command line asks for that asks for a screen: the list of rooms, the one that ``room`` names, a
     chat ("" is the newest, with ``is_new`` a new one), ``home``, or to ``setup`` a provider of models.
+    ``is_plain``: as lines, without a screen.
     """
 
     room: str | None = None
@@ -42,6 +44,7 @@ class ScreenArguments(NamedTuple):
     is_new: bool = False
     setup: bool = False
     home: bool = False
+    is_plain: bool = False
 
 
 def completing(environ: Mapping[str, str]) -> bool:
@@ -100,6 +103,9 @@ def hide_token(token: str) -> None:
 
 def screen_arguments(rest: Sequence[str]) -> ScreenArguments | None:
     """Return which screen the command line asks for, or ``None`` for every other command line."""
+    if PLAIN in rest[1:] and "--" not in rest:
+        asked = screen_arguments([word for word in rest if word != PLAIN])
+        return None if asked is None else asked._replace(is_plain=True)
     match list(rest):
         case ["rooms", word] if _is_command(f"rooms {word}"):
             return None

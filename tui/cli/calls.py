@@ -13,7 +13,7 @@ from typing import Any, Final
 from agent_tui.config.file import CHAT, SOCKET
 from agent_tui.model.errors import ConfigError
 from tui import startup
-from tui.cli.arguments import Connection
+from tui.cli.arguments import Connection, ScreenArguments
 from tui.cli.commands.new_room import OPTIONS, RoomOptions, described, is_room_file, values_of
 from tui.cli.output import PROGRAM, OutputFormat
 from tui.request import ANSWERING, other_server, wants_embedded
@@ -23,16 +23,17 @@ NO_TOOLS: Final = "none"
 # --- screens -----------------------------------------------------------------------------------------------
 
 
-def open_rooms(connection: Connection, wanted: str | None = None) -> int:
+def open_rooms(connection: Connection, wanted: str | None = None, plain: bool = False) -> int:
     """Show the rooms, or the one that is ``wanted``."""
-    return startup.open_rooms(connection, wanted)
+    return startup.open_screen(connection, ScreenArguments(wanted, is_plain=plain))
 
 
-def chat(connection: Connection, conversation: str | None, new: bool) -> int:
+def chat(connection: Connection, conversation: str | None, new: bool, plain: bool) -> int:
     """Show a chat."""
     if conversation and new:
         raise ConfigError("--new makes a conversation", f"see {PROGRAM} chat --help")
-    return startup.open_chat(connection, conversation or "", is_new=new)
+    asked = ScreenArguments(chat=conversation or "", is_new=new, is_plain=plain)
+    return startup.open_screen(connection, asked)
 
 
 def set_up_models() -> int:

@@ -117,6 +117,7 @@ RULE: Final = Argument("RULE", text=_RULE_TEXT)
 OUTPUT: Final = Option("--output", "text|json", default="text", field="output_format")
 YES: Final = Option("--yes", "", "do not ask", short="-y")
 OUT: Final = Option("--out", "FILE", "write here instead of stdout", type="path")
+PLAIN: Final = Option("--plain", "", "lines instead of a screen, for screen readers, logs and dumb terminals")
 STRICT: Final = Option("--strict", variable=STRICT_VARIABLE)
 _NO_DEMO: Final = "without being named (or set AGENT_TUI_STRICT=1)"
 
@@ -165,8 +166,11 @@ ROOM_COMMANDS: Final = (
         "rooms", "open the rooms, or one room; without any, a demo room",
         "Opens the list of rooms, or one room. If there are no rooms yet, a demo room is made and started.",
         f"{_CALLS}:open_rooms", usage=("[ROOM]", "COMMAND"),
-        arguments=(ROOM._replace(optional=True, see="rooms"),),
-        after="To open a room whose name is a command: agent-tui rooms -- NAME",
+        arguments=(ROOM._replace(optional=True, see="rooms"),), options=(PLAIN,),
+        after="With --plain, type a line to say it to the room; /pause, /resume, /quit and /help are commands, "
+        "and approvals are answered with y, c, a or n.\n"
+        "\n"
+        "To open a room whose name is a command: agent-tui rooms -- NAME",
     ),
     Command(
         "rooms list", "list the rooms",
@@ -260,7 +264,10 @@ CHAT_COMMANDS: Final = (
         "chat", "open a chat",
         "Opens a chat: the newest one, or a new one if there are none.", f"{_CALLS}:chat",
         (CONVERSATION._replace(optional=True, field="conversation", see="chat"),),
-        (Option("--new", "", "start a new chat; its working folder is the current folder"),),
+        (
+            Option("--new", "", "start a new chat; its working folder is the current folder"),
+            PLAIN,
+        ),
         after="With --backend NAME of kind tasks CONVERSATION is the id of a session (default: a new one), "
         "of kind socket that of a chat (default: 0).\n"
         "\n"

@@ -20,6 +20,7 @@ MIN_CROPPED_CELLS = 12
 NOT_WRITTEN = "the output cannot be written"
 
 on_lost: Callable[[OSError], object] | None = None  # told when stdout cannot be written any more
+_held: str | None = None  # the line that is not whole yet, where only whole lines are written
 is_writing = False  # to a stream that somebody may not read: until they do, nothing else is done
 
 
@@ -41,6 +42,12 @@ def write(text: str) -> None:
     Where that fails, what follows is dropped and ``on_lost`` is told; without it raises ``BrokenPipeError``
     when nobody reads, ``DiskFull`` or ``ConfigError`` when it cannot be written.
     """
+    global _held
+    if _held is not None:
+        whole, newline, _held = (_held + text).rpartition("\n")
+        if not newline:
+            return
+        text = whole + newline
     try:
         _written(sys.stdout, text)
     except OSError as error:
@@ -51,6 +58,27 @@ def write(text: str) -> None:
             raise
         else:
             raise not_written(NOT_WRITTEN, error) from error
+
+
+def write_whole_lines() -> None:
+    """From now on write only whole lines, and what is said of the progress among them."""
+    _begin_line("")
+
+
+def is_lines() -> bool:
+    """Return whether only whole lines are written."""
+    return _held is not None
+
+
+def end_line() -> None:
+    """Write what is held of a line, if there is anything."""
+    if _held:
+        write("\n")
+
+
+def _begin_line(begun: str) -> None:
+    global _held
+    _held = begun
 
 
 def _written(stream: TextIO, text: str) -> None:
@@ -75,7 +103,16 @@ def say(text: str) -> None:
 
 
 def notice(text: str) -> None:
-    """Write one line of progress to stderr; where that cannot be written it is not said."""
+    """Write one line of progress to stderr; where that cannot be written it is not said.
+
+    Where only whole lines are written, it stands among them.
+    """
+    if _held is not None:
+        begun = _held
+        _begin_line("")
+        write(inert_line(text, MAX_LINE_CHARACTERS) + "\n")
+        _begin_line(begun)
+        return
     try:
         _written(sys.stderr, inert_line(text, MAX_LINE_CHARACTERS) + "\n")
     except OSError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -82,7 +82,11 @@ class _Errand:
                 enabled_tools=self.options.tools,
             )
             telling = Telling(self.form, self.state)
-            answer = _Answer(client, conversation_id, question, self.options.allow, telling)
+
+            async def asks(call: ev.ToolStatusChanged) -> None:
+                await decide(client, conversation_id, call, self.options.allow, telling)
+
+            answer = Answering(client, conversation_id, question, telling, asks)
             ending = await answer.until_its_end(interrupts)
             if (told := self._what_to_do(conversation_id, ending)) and not ending.gave_up:
                 output.notice(told)
@@ -115,7 +119,7 @@ class _Errand:
             async with connect.rooms_client(self.server) as rooms:
                 wished["provider_id"] = await connect.default_provider(rooms)
         if self.embedded and options.folder is None:
-            wished["workspace"] = _folder()
+            wished["workspace"] = folder()
         try:
             made = await client.create(
                 **wished, enabled_tools=options.tools, thinking_enabled=options.thinking
@@ -142,14 +146,14 @@ class _Errand:
 
 
 @dataclass(slots=True)
-class _Answer:
-    """One answer, followed to its end."""
+class Answering:
+    """One answer, followed to its end; ``asks`` takes what becomes of its calls."""
 
     client: ChatClient
     conversation_id: str
     question: Question
-    allow: Sequence[str]
     telling: Telling
+    asks: Callable[[ev.ToolStatusChanged], Awaitable[None]]
     stop: Stop = field(init=False)
     decoder: ChatDecoder = field(default_factory=lambda: ChatDecoder(f"{ev.LOCAL_ID}answer"))
 
@@ -182,7 +186,7 @@ class _Answer:
         event = self.decoder.decode(item.event, item.data)
         self.telling.take(event, lambda form: form.frame(item.id, item.event, item.data))
         if isinstance(event, ev.ToolStatusChanged):
-            await decide(self.client, self.conversation_id, event, self.allow, self.telling)
+            await self.asks(event)
         return self._ending(item, event) if item.event in TERMINAL else None
 
     def _ending(self, frame: Frame, event: ev.Event) -> Ending:
@@ -197,7 +201,7 @@ class _Answer:
         return Ending("error", inert_line(content, MAX_ERROR_CHARACTERS) or "the answer failed")
 
 
-def _folder() -> str | None:
+def folder() -> str | None:
     """Return the folder that tools may work in: where the command was given, if that can be told."""
     try:
         folder = str(Path.cwd())

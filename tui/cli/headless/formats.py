@@ -157,8 +157,8 @@ class AnswerText(Format):
         self._is_aside = False  # where both streams go to one place, a notice stands on its own line
 
     def aside(self) -> None:
-        if self._line_open and not self._is_aside and _share_a_place():
-            sys.stderr.write("\n")
+        if self._line_open and not self._is_aside and (output.is_lines() or _share_a_place()):
+            (output.write if output.is_lines() else sys.stderr.write)("\n")
             self._is_aside = True
 
     def told(self, turn_id: str, steps: Sequence[StepState]) -> None:

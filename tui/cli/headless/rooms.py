@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,7 +87,7 @@ class _Errand:
         """Find or make the room, run it, and fetch what is on record at the end."""
         async with connect.rooms_client(self.server) as client:
             room_id = await self._room_id(client)
-            run = _Run(client, room_id, self.embedded, self.form, self.answer)
+            run = Run(client, room_id, self.embedded, self.form, self.answer)
             ending = await run.until_its_end(interrupts)
             if ending.reason == "completed" and not self.answer.turns:
                 await self._load(client, room_id)
@@ -126,14 +126,15 @@ class _Errand:
 
 
 @dataclass(slots=True)
-class _Run:
-    """One run of a room, followed to its end."""
+class Run:
+    """One run of a room, followed to its end; ``heard`` takes every event, too."""
 
     client: RoomsClient
     room_id: str
     embedded: bool
     form: Format
     answer: Answer
+    heard: Callable[[ev.Event], Awaitable[None]] | None = None
     stop: Stop = field(init=False)
     last_id: int = 0
     pause_reason: str = ""
@@ -205,6 +206,8 @@ class _Run:
         self.form.said(changed)
         _tell(event)
         self._tell_note(event)
+        if self.heard is not None:
+            await self.heard(event)
         if isinstance(event, ev.TurnEnded) and event.interrupted == "length":
             name = inert_line(changed[0].sender_name, MAX_NAME_CHARACTERS)
             output.notice(f"{name}: cut off, its model ran out of tokens")
