@@ -167,8 +167,8 @@ ROOM_COMMANDS: Final = (
         "Opens the list of rooms, or one room. If there are no rooms yet, a demo room is made and started.",
         f"{_CALLS}:open_rooms", usage=("[ROOM]", "COMMAND"),
         arguments=(ROOM._replace(optional=True, see="rooms"),), options=(PLAIN,),
-        after="With --plain, type a line to say it to the room; /pause, /resume, /quit and /help are commands, "
-        "and approvals are answered with y, c, a or n.\n"
+        after="With --plain, type a line to say it to the room. /pause, /resume, /quit and /help are "
+        "commands; approvals are answered with y, c, a or n.\n"
         "\n"
         "To open a room whose name is a command: agent-tui rooms -- NAME",
     ),
