@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Literal, TextIO
 
 from agent_tui.model.errors import not_written
@@ -60,9 +61,15 @@ def write(text: str) -> None:
             raise not_written(NOT_WRITTEN, error) from error
 
 
-def write_whole_lines() -> None:
-    """From now on write only whole lines, and what is said of the progress among them."""
-    _begin_line("")
+@contextmanager
+def whole_lines() -> Iterator[None]:
+    """While open: only whole lines are written, and what is said of the progress among them."""
+    global _held
+    _held = ""
+    try:
+        yield
+    finally:
+        _held = None
 
 
 def is_lines() -> bool:
@@ -74,11 +81,6 @@ def end_line() -> None:
     """Write what is held of a line, if there is anything."""
     if _held:
         write("\n")
-
-
-def _begin_line(begun: str) -> None:
-    global _held
-    _held = begun
 
 
 def _written(stream: TextIO, text: str) -> None:
@@ -107,11 +109,11 @@ def notice(text: str) -> None:
 
     Where only whole lines are written, it stands among them.
     """
+    global _held
     if _held is not None:
-        begun = _held
-        _begin_line("")
+        begun, _held = _held, ""
         write(inert_line(text, MAX_LINE_CHARACTERS) + "\n")
-        _begin_line(begun)
+        _held = begun
         return
     try:
         _written(sys.stderr, inert_line(text, MAX_LINE_CHARACTERS) + "\n")

@@ -86,8 +86,8 @@ def chat(source: Source, wanted: str, *, is_new: bool) -> int:
 
 
 def _shown(source: Source, errand: Callable[[Server, Interrupts], Any]) -> int:
-    output.write_whole_lines()
-    return carried_out(source, errand, Record(), lambda *_: output.end_line())
+    with output.whole_lines():
+        return carried_out(source, errand, Record(), lambda *_: output.end_line())
 
 
 class Lines:
