@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent_tui.config.file import BackendConfig, ProviderConfig, ScreenConfig
+from agent_tui.config.presets import PRESETS
 from agent_tui.config.tools import McpConfig, ToolsConfig
 from agent_tui.config.voice import VoiceAgentConfig, VoiceConfig
 from agent_tui.model.events import AgentInfo, ConversationInfo, RoomInfo
@@ -110,6 +111,15 @@ def slash_commands(_: str = "") -> str:
     return _table(("command", "in", "does"), rows)
 
 
+def presets(_: str = "") -> str:
+    """Return a row for each provider that is known: where it is, and where its key is looked for."""
+    rows = [
+        (one.label, f"`{one.base_url}`", _ticked(one.variables) or "none is needed")
+        for one in PRESETS.values()
+    ]
+    return _table(("provider", "address", "key"), rows)
+
+
 def help_pages(_: str = "") -> str:
     """Return the help page of the program and those of its commands."""
     parts = (
@@ -176,7 +186,8 @@ def _set(one: Setting, record: type) -> tuple[str, ...]:
 def _values(one: Setting) -> str:
     """Return what a setting can be."""
     if one.choices:
-        return " or ".join(f"`{choice}`" for choice in one.choices)
+        *choices, last = (f"`{choice}`" for choice in one.choices)
+        return f"{', '.join(choices)} or {last}"
     if one.type in (int, float):
         return one.bounds
     said = "a folder" if one.is_folder else _SAID[one.type]
@@ -224,6 +235,7 @@ MAKERS: Final[Mapping[str, Callable[[str], str]]] = {
     "keys": keys,
     "commands": lambda _: command_table(),
     "slash-commands": slash_commands,
+    "presets": presets,
     "help-pages": help_pages,
     "themes": themes,
     "config-screen": config(ScreenConfig),
