@@ -134,7 +134,13 @@ def variables(styles: ThemeStyles) -> dict[str, str]:
         found[f"{name}-style"] = entry.style or "none"
     cursor, background = entries["marks-cursor"], colors["background"]
     quiet = found["text-mark"]
+    # What asks stands on the warning itself, and what names a screen on a band of its own.
+    is_own = colors["warning"].startswith("ansi_")
     found |= {
+        "band-background": colors["panel"],
+        "ask": colors["foreground"] if is_own else background,
+        "ask-background": "transparent" if is_own else colors["warning"],
+        "ask-style": "bold reverse" if is_own else "bold",
         "foreground-disabled": found["text-muted"],
         "text-disabled": found["text-muted"],
         "surface-active": colors["panel"],

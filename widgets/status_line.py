@@ -81,7 +81,7 @@ class StatusLine(Widget):
         id: str | None = None,  # noqa: A002 - Textual's own word
         classes: str | None = None,
     ) -> None:
-        """``is_dim`` draws the left and middle fields dim (hints), else plain (what the screen is about)."""
+        """``is_dim`` draws the left and middle fields dim (hints), else plain, what it is about bold."""
         super().__init__(id=id, classes=classes)
         self._ascii_only = ascii_only
         self._is_dim = is_dim
@@ -142,7 +142,8 @@ class StatusLine(Widget):
             + (middle_cells + GAP_CELLS if middle_cells else 0)
             + (GAP_CELLS if right_cells else 0)
         )
-        left_pieces = _pieces(painter, left, quiet, painter.room - reserved)
+        title = DIM if self._is_dim else STRONG
+        left_pieces = _pieces(painter, left, title, painter.room - reserved)
         space = painter.room - _cells(left_pieces) - middle_cells - right_cells
         after = (
             min(slot - right_cells, space - (GAP_CELLS if middle_cells and left_pieces else 0))

@@ -17,6 +17,7 @@ from agent_tui.model.errors import ConfigError
 from tests.tui.terminal_palettes import DARK
 from tests.widgets.test_color import place, rgb
 from tui import themes
+from tui.theme_styles import SECTIONS
 from tui.themes import (
     AUTO,
     BLACK,
@@ -31,7 +32,16 @@ from tui.themes import (
     load,
     names,
 )
-from widgets.color import PALETTE, PALETTE_ON_LIGHT, Ground, contrast, ground_of, oklch, readable
+from widgets.color import (
+    LEAST_CONTRAST,
+    PALETTE,
+    PALETTE_ON_LIGHT,
+    Ground,
+    contrast,
+    ground_of,
+    oklch,
+    readable,
+)
 from widgets.palettes import DEFAULT, MIN_CONTRAST, Backdrop, Rgb, luminance
 
 COLOURED = [name for name in SHIPPED if name != TERMINAL]
@@ -50,9 +60,9 @@ def complaint(folder: Path, name: str) -> str:
     return str(raised.value)
 
 
-def test_eight_themes_ship_dark_and_light_ones_and_one_of_the_terminals_own_colours() -> None:
+def test_25_themes_ship_dark_and_light_ones_and_one_of_the_terminals_own_colours() -> None:
     assert names() == list(SHIPPED)
-    assert len(SHIPPED) == 8
+    assert len(SHIPPED) == 25
     assert {load(name).dark for name in COLOURED} == {True, False}
     assert [name for name in SHIPPED if load(name).ansi] == [TERMINAL]
 
@@ -71,6 +81,22 @@ def test_agents_stand_out_from_the_words_of_code(name: str) -> None:
     # Code whispers: on the whole its hues are weaker than those of agents.
     strengths = [sorted(oklch(color)[1] for color in group) for group in (agents, words)]
     assert strengths[0][len(agents) // 2] > 1.2 * strengths[1][len(words) // 2]
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_every_colour_of_words_can_be_read_on_every_surface(name: str) -> None:
+    theme, found = load(name), load(name).variables
+    least = float(found[LEAST_CONTRAST])
+    surfaces = [theme.background, theme.panel, found["code-background"], found["band-background"]]
+    words = [theme.foreground, theme.error, theme.warning, theme.success, theme.accent]
+    words += [found[f"text-{key}"] for key in SECTIONS["text"]]
+    for word, surface in product(words, surfaces):
+        assert contrast(rgb(word or ""), rgb(surface or "")) >= least, (word, surface)
+    code = [found[f"code-{key}"] for key in (*CODE, "plain", "added", "removed")]
+    assert min(contrast(rgb(word), rgb(found["code-background"])) for word in code) >= least
+    for mark in ("selection", "found", "current", "cursor", "focus"):
+        assert contrast(rgb(found[f"marks-{mark}"]), rgb(found[f"marks-{mark}-background"])) >= least
+    assert contrast(rgb(found["ask"]), rgb(found["ask-background"])) >= least
 
 
 @pytest.mark.parametrize("name", COLOURED)

@@ -9,7 +9,7 @@ from textual.widgets import Static
 from tui.chat import texts
 from tui.chat.open_chat import OpenChat
 from tui.forms.fields import own
-from tui.live.texts import Hint, connected, context, oddities
+from tui.live.texts import Hint, connected, context, oddities, status_part
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 from widgets.units import elapsed
@@ -42,7 +42,7 @@ class ChatBoard:
         self.top.show(
             [texts.title(state)],
             [part for part in about if part.text],
-            [self._timed(texts.status(state, shown, seconds_left))],
+            [status_part(self._timed(texts.status(state, shown, seconds_left)))],
         )
         hints = [(hint, self._key_of(hint)) for hint in texts.hints(state, shown)]
         full, warns = context(reversed(state.turns.values()))

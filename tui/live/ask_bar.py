@@ -61,7 +61,7 @@ class AskBar(StatusLine, can_focus=True):
     DEFAULT_CSS = """
     AskBar { display: none; }
     AskBar.-open { display: block; }
-    AskBar:focus { background: $panel; text-style: bold; }
+    AskBar:focus { text-style: bold; }
     """
 
     class Answered(Message):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui.live.texts import connected, oddities
+from tui.live.texts import connected, oddities, status_part
 from tui.room import texts
 from tui.room.open_room import OpenRoom
 from widgets.status_line import Part, StatusLine
@@ -49,5 +49,5 @@ class RoomBoard:
                 for rank, text in enumerate((texts.arrangement(shown, key_now), *texts.progress(state)))
                 if text
             ],
-            [texts.status(state, asked, self._room.following.seconds_left, key_now)],
+            [status_part(texts.status(state, asked, self._room.following.seconds_left, key_now))],
         )

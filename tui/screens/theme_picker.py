@@ -33,7 +33,7 @@ from widgets.color import PALETTE, PALETTE_ON_LIGHT, ground_of, readable
 from widgets.palettes import Backdrop
 from widgets.signs import GUTTER, twin
 
-NAME_CELLS: Final = 15
+NAME_CELLS: Final = 20
 SAMPLE_AGENTS: Final = 3
 TALL_ROWS: Final = 20  # from here on most themes stand below each other
 MAX_COMPLAINT_CHARACTERS: Final = 300

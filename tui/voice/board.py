@@ -8,6 +8,7 @@ from typing import Literal
 from textual.widgets import Static
 
 from tui.forms.fields import own
+from tui.live.texts import status_part
 from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.panel import MicPanel
@@ -55,7 +56,7 @@ class Board:
         self.top.show(
             [say("voice.title", room=run.request.room)],
             [Part(part, rank) for part, rank in ((self._where, 2), (texts.connection(state), 3)) if part],
-            [self._timed(status)],
+            [status_part(self._timed(status))],
         )
         self._show_panel(focus)
         self._show_place()

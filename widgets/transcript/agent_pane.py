@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from rich.cells import cell_len
@@ -10,10 +11,11 @@ from rich.style import Style
 from textual import events
 from textual.color import Color
 from textual.message import Message
+from textual.theme import Theme
 
 from agent_tui.model.inert import inert_line
-from widgets.color import ground_of, readable
-from widgets.ink import DIM
+from widgets.color import Ground, ground_of, readable
+from widgets.ink import DIM, PLAIN
 from widgets.ink import FAILED as FAILED_INK
 from widgets.layout import Line
 from widgets.painter import Painter, cropped
@@ -23,18 +25,19 @@ from widgets.transcript.transcript import Transcript
 MIN_NAME_CELLS: Final = 8
 MIN_MODEL_CELLS: Final = 4
 SEPARATOR: Final = f" {DOT} "
+TINT: Final = 0.16  # of the agent's colour in its band
+FOCUSED_TINT: Final = 0.3
 
 
 class AgentPane(Transcript):
-    """The header says who speaks, with which model, and what it is doing. Focus shows in the header: the
-    accent behind it, a thick bar, a bold name.
+    """The header says who speaks, with which model, and what it is doing: a band in a tint of the agent's
+    colour. Focus shows in it: more of the colour, a thick bar, a bold name.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"agent-pane--header"}  # and those of Transcript
     DEFAULT_CSS = """
     AgentPane {
         & > .agent-pane--header { background: $background; }
-        &:focus > .agent-pane--header { background: $accent 25%; }
     }
     """
 
@@ -74,32 +77,59 @@ class AgentPane(Transcript):
         if self._header is None or self._header[:2] != (painter, self.has_focus):
             if self._ground is None:
                 self._ground = self.get_component_rich_style("agent-pane--header")
-            below = ground_of(Color.from_rich_color(self._ground.bgcolor), self.app.current_theme)
-            color = readable(self._told[3], below, self._told[0])
-            line = _header_line(*self._told[:3], color, painter, self._ground, has_focus=self.has_focus)
+            theme = self.app.current_theme
+            plain = Color.from_rich_color(self._ground.bgcolor)
+            color = readable(self._told[3], ground_of(plain, theme), self._told[0])
+            band = _Band.of(self._ground, plain, color, theme, has_focus=self.has_focus)
+            line = _header_line(*self._told[:3], band, painter, has_focus=self.has_focus)
             self._header = painter, self.has_focus, line
         return [self._header[2]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Band:
+    """What a header is painted with: its ground, the colour of the agent there, and what others must be."""
+
+    style: Style
+    own: Style
+    below: Ground
+
+    @classmethod
+    def of(cls, ground: Style, plain: Color, color: str, theme: Theme, *, has_focus: bool) -> _Band:
+        """Return the band over ``plain``; the terminal's own colours have no tints and stay as they are."""
+        if plain.ansi is None:
+            tint = plain.blend(Color.parse(color), FOCUSED_TINT if has_focus else TINT)
+            ground += Style(bgcolor=tint.rich_color)
+            below = ground_of(tint, theme)
+            color = readable(color, below)
+        else:
+            below = ground_of(plain, theme)
+        return cls(ground, ground + Style(color=RichColor.parse(color), bold=True), below)
+
+    def ink(self, style: Style) -> Style:
+        """Return the colour of ``style``, moved until it can be read on the band."""
+        color = style.color
+        if color is not None and color.triplet is not None and self.below.color:
+            color = RichColor.parse(readable(color.triplet.hex, self.below))
+        return self.style + Style(color=color)
+
+
 def _header_line(
-    name: str, model: str, state: str, color: str, painter: Painter, ground: Style, *, has_focus: bool
+    name: str, model: str, state: str, band: _Band, painter: Painter, *, has_focus: bool
 ) -> Line:
-    own = ground + Style(color=RichColor.parse(color), bold=has_focus)
-    dim = ground + Style(color=painter.style(DIM).color)
-    failed = ground + Style(color=painter.style(FAILED_INK).color)
     is_failure = state.startswith(FAILED)
     name, model, state = arranged(name, model, painter.own(state), painter.room)
     mark = painter.own(GUTTER_FOCUSED if has_focus else GUTTER) if painter.gutter else ""
     space = painter.room - cell_len(name) - cell_len(model) - cell_len(state)
     return painter.paint(
         [
-            (mark, own),
-            (name, own),
-            (painter.own(model[: len(SEPARATOR)]) + model[len(SEPARATOR) :], dim),
-            (" " * space, ground),
-            (state, failed if is_failure else ground),
+            (mark, band.own),
+            (name, band.own),
+            (painter.own(model[: len(SEPARATOR)]) + model[len(SEPARATOR) :], band.ink(painter.style(DIM))),
+            (" " * space, band.style),
+            (state, band.ink(painter.style(FAILED_INK if is_failure else PLAIN))),
         ],
-        ground=ground,
+        ground=band.style,
     )
 
 
