@@ -250,7 +250,11 @@ def test_no_description_of_a_key_is_longer_than_help_has_room_for(language: str)
     for message in messages(folder):
         if message.context == KEY:
             assert cell_len(strings(message)[0]) <= 50, message.id
-        if message.context and message.context.startswith("hint.") and not PLACEHOLDER.search(strings(message)[0]):
+        if (
+            message.context
+            and message.context.startswith("hint.")
+            and not PLACEHOLDER.search(strings(message)[0])
+        ):
             assert cell_len(strings(message)[0]) <= 20, message.id
         assert message.context != CLI or strings(message)[0].endswith("\n") == english(message).one.endswith(
             "\n"
