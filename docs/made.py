@@ -35,7 +35,7 @@ ROW: Final = re.compile(r"^\| `(\S+)` \|.*(?<!\\)\| (.*?) \|$", re.M)
 # What the scopes of keys are called; one that is not here goes by its own name.
 PLACES: Final = {
     "app": "Everywhere",
-    "home": "The first screen",
+    "home": "The home screen",
     "room": "In a room",
     "pane": "Where words are read: rooms, chats, voice rooms",
     "composer": "While you write",
