@@ -51,7 +51,7 @@ Exit codes
 
 
 _HEAD: Final = "The terminal for conversations with agents."
-_HOME: Final = "open the rooms"
+_HOME: Final = "open the home screen"
 _USAGE: Final = "Usage: "
 TEXTS: Final = (_SERVER, _ROOT_OPTIONS, _EXIT_CODES, _HEAD, _HOME, _USAGE)  # beside those that are declared
 
