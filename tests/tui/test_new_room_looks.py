@@ -12,11 +12,12 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from agent_tui.clients.records import ToolServer
-from agent_tui.config.agent_templates import templates
+from agent_tui.config.agent_templates import language_of, templates
 from agent_tui.model.errors import NotOffered, Refused
 from tests.thorough import of_many
 from tests.tui.rooms_listed import Listed, listed, room
 from tui.forms.new_room import NewRoomScreen
+from tui.forms.quick_room import AGENTS
 from tui.forms.tool_list import ToolList
 from tui.lists.rooms import RoomsScreen
 from tui.room.screen import RoomScreen
@@ -81,7 +82,7 @@ class NewRoom:
 @asynccontextmanager
 async def new_room(folder: Path, size: tuple[int, int] = (120, 40)) -> AsyncGenerator[NewRoom, None]:
     async with listed(folder, room(1), room(2), size=size) as seen:
-        await seen.press("n")
+        await seen.press("n", "ctrl+o")
         yield NewRoom(seen)
 
 
@@ -123,7 +124,7 @@ async def test_an_agent_is_written_in_place_added_by_enter_and_left_again(tmp_pa
             {"name": "Юля 😀", "system_prompt": "You doubt [red]it[/].", "model": "big"},
             {"name": "Ada"},
         ]
-        await page.press("n")
+        await page.press("n", "ctrl+o")
         await page.fill(own_name="Mika")
         await page.press("enter")
         await page.go_to("agents")
@@ -271,11 +272,11 @@ async def test_created_is_listed_started_is_opened_and_escape_makes_nothing(tmp_
         await page.press("ctrl+n")
         assert isinstance(page.seen.app.screen, RoomsScreen)
         assert page.seen.cursor == "made1"
-        await page.press("n")
+        await page.press("n", "ctrl+o")
         await page.fill(task="Two?")
         await page.press("escape", "y")
         assert [made["task"] for made in page.seen.client.made] == ["One?"]
-        await page.press("n")
+        await page.press("n", "ctrl+o")
         await page.fill(task="Three?")
         await page.press("ctrl+g")
         assert isinstance(page.seen.app.screen, RoomScreen)
@@ -309,14 +310,14 @@ async def test_tools_are_marked_and_have_a_folder(tmp_path: Path) -> None:
 async def test_an_mcp_server_that_failed_stands_below_the_tools_with_the_reason(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2), size=(120, 60)) as seen:
         seen.client.servers = [ToolServer("slow", "failed", problem="it did not start within 15 s")]
-        text = await seen.press("n")
+        text = await seen.press("n", "ctrl+o")
         assert "✗ MCP server slow: it did not start within 15 s" in text
 
 
 async def test_a_server_without_tools_says_so_and_makes_rooms_all_the_same(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2), size=(120, 40)) as seen:
         seen.client.no_tools = NotOffered("this server has no tools")
-        text = await seen.press("n", *"Why?")
+        text = await seen.press("n", "ctrl+o", *"Why?")
         assert "space marks: this server has no tools" in text
         await seen.press("ctrl+n")
         assert [made["task"] for made in seen.client.made] == ["Why?"]
@@ -345,10 +346,10 @@ async def test_esc_asks_only_where_something_was_written_or_chosen(tmp_path: Pat
         await page.press("escape")
         assert isinstance(page.seen.app.screen, RoomsScreen)
         for field, key in (("task", "x"), ("own_prompt", "x"), ("agents", "space")):
-            await page.press("n")
+            await page.press("n", "ctrl+o")
             await page.go_to(field)
             assert "Discard changes?" in await page.press(key, "escape")
-            await page.press("n")
+            await page.press("n", "ctrl+o")
             assert page.form.is_changed
             await page.press("escape", "y")
             assert isinstance(page.seen.app.screen, RoomsScreen)
@@ -357,4 +358,42 @@ async def test_esc_asks_only_where_something_was_written_or_chosen(tmp_path: Pat
 
 async def test_the_keys_that_are_named_are_those_of_now(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2), size=(120, 40), keys={"new.create": "f9"}) as seen:
-        assert "f9 create · ctrl+g create and start" in await seen.press("n")
+        assert "f9 create · ctrl+g create and start" in await seen.press("n", "ctrl+o")
+
+
+# --- a task and enter --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", [TASK, "会话应该放在哪里?", "Где хранить сессии?"])
+async def test_a_room_is_a_task_and_enter(tmp_path: Path, task: str) -> None:
+    known = {template.id: template for template in templates()}
+    async with listed(tmp_path, room(1), room(2), size=(80, 24)) as seen:
+        text = await seen.press("n")
+        assert "rounds" not in text
+        assert "Critic, Engineer, Writer" in text
+        assert "enter create and start · ctrl+o more options" in text
+        seen.app.post_message(events.Paste(task))
+        names = [known[one].names[language_of(task)] for one in AGENTS]
+        await seen.until(", ".join(names))
+        await seen.press("enter")
+        assert isinstance(seen.app.screen, RoomScreen)
+        (made,) = seen.client.made
+    assert made["task"] == task
+    assert [agent["name"] for agent in made["agents"]] == names
+    assert made["execution_mode"] == "parallel"
+
+
+async def test_what_was_unfolded_is_taken_as_it_stands_and_the_task_stays(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2), size=(120, 40)) as seen:
+        text = await seen.press("n", *"Why", "ctrl+o")
+        assert "rounds" in text
+        assert "Why" in text
+        await seen.press("ctrl+n")
+        assert seen.client.made == [{"task": "Why", "execution_mode": "sequential", "max_rounds": 3}]
+
+
+async def test_without_a_task_no_room_is_made_and_that_is_said(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2), size=(80, 24)) as seen:
+        await seen.press("n", "ctrl+g")
+        assert isinstance(seen.app.screen, NewRoomScreen)
+        assert seen.client.made == []

@@ -23,6 +23,7 @@ from agent_tui.model.settings import Setting
 from tui.forms.fields import Field, Line, Marking, own
 from tui.forms.model_form import ModelForm
 from tui.forms.new_room_fields import FIRST, SETTINGS, OwnAgent, Written
+from tui.forms.quick_room import quick_names, quick_room
 from tui.forms.tool_list import RoomTools
 from tui.forms.values import setting_field
 from tui.language import language_of_locale
@@ -33,7 +34,14 @@ from widgets.signs import DONE, TASK
 from widgets.status_line import Part, StatusLine
 
 MAX_PROMPT_CHARACTERS: Final = 2_000
-HINTS: Final = (  # key or id of a binding, word, rank
+SHORT_HINTS: Final = (  # key or id of a binding, word, rank
+    ("enter", "start", 0),
+    ("new.more", "more", 0),
+    ("new.create", "create", 1),
+    ("new.back", "back", 0),
+    ("app.help.anywhere", "help", 2),
+)
+HINTS: Final = (
     ("tab", "next", 2),
     ("form.mark", "choose", 3),
     ("new.create", "create", 0),
@@ -53,13 +61,16 @@ class Made:
 
 
 class NewRoomScreen(ModelForm[Made | None]):
-    """Makes a room and closes with it; with nothing when that was given up."""
+    """Makes a room and closes with it; with nothing when that was given up. It begins with the task alone:
+    three agents who fit it are chosen, unless everything else is asked for, too.
+    """
 
     CSS_PATH = ["../screens/room_dialogs.tcss", "new_room.tcss"]  # noqa: RUF012 - as Textual wants it
     AUTO_FOCUS = "#task"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+n", "create(False)", "Create the room", id="new.create", priority=True),
         Binding("ctrl+g", "create(True)", "Create and start the room", id="new.start", priority=True),
+        Binding("ctrl+o", "unfold", "More: agents, rounds, model, tools", id="new.more", priority=True),
         Binding("escape", "back", "Back without creating a room", id="new.back", priority=True),
     ]
 
@@ -71,12 +82,14 @@ class NewRoomScreen(ModelForm[Made | None]):
         self._chosen: set[str] = set()  # ids of templates
         self._own_agents: list[OwnAgent] = []
         self._is_asking = False
+        self._is_short = True  # only the task is asked for
 
     def compose(self) -> ComposeResult:
         yield Static(f" {say('new.title')}", id="top", markup=False)
         with VerticalScroll(id="form", can_focus=False):
             for name in FIRST:
                 yield self._field(SETTINGS[name])
+            yield Static("", id="about", markup=False)
             yield Static(say("new.agents"), classes="label", markup=False)
             yield Marking(id="agents", compact=True, markup=False)
             with Horizontal(classes="field", id="own"):
@@ -99,11 +112,22 @@ class NewRoomScreen(ModelForm[Made | None]):
     def on_mount(self) -> None:
         """Offer the agents and what runs them, as soon as they are known."""
         self._shown = self.values()
-        keys = {name: key_of(self, name, ascii_only=self._ascii_only) for name, _, _ in HINTS if "." in name}
-        hints = [Part(say(f"new.hint.{word}"), rank, keys.get(name, name)) for name, word, rank in HINTS]
-        self.query_one("#hints", StatusLine).show(part for part in hints if part.key)
+        self.set_class(True, "-short")
+        self._hint()
         self._offer_agents()
         self.look_for_providers()
+
+    def _hint(self) -> None:
+        named = SHORT_HINTS if self._is_short else HINTS
+        keys = {name: key_of(self, name, ascii_only=self._ascii_only) for name, _, _ in named if "." in name}
+        hints = [Part(say(f"new.hint.{word}"), rank, keys.get(name, name)) for name, word, rank in named]
+        self.query_one("#hints", StatusLine).show(part for part in hints if part.key)
+
+    def action_unfold(self) -> None:
+        """Ask for everything else, too."""
+        self._is_short = False
+        self.set_class(False, "-short")
+        self._hint()
 
     # --- agents ------------------------------------------------------------------------------------------
 
@@ -113,6 +137,8 @@ class NewRoomScreen(ModelForm[Made | None]):
         self._list_agents()
 
     def _list_agents(self) -> None:
+        names = quick_names(self._templates, self._language)
+        self.query_one("#about", Static).update(say("new.about", agents=", ".join(names)))
         checklist = self.query_one("#agents", Marking)
         at = checklist.highlighted
         rows = []
@@ -174,8 +200,11 @@ class NewRoomScreen(ModelForm[Made | None]):
             self.query_one("#own_name", Line).focus()
 
     def action_save(self) -> None:
-        """Go on to the next field: a room is made by a key of its own."""
-        self.focus_next()
+        """Go on to the next field: a room is made by a key of its own. The task alone makes one at once."""
+        if self._is_short:
+            self.action_create(True)
+        else:
+            self.focus_next()
 
     @property
     def is_changed(self) -> bool:
@@ -207,6 +236,8 @@ class NewRoomScreen(ModelForm[Made | None]):
     async def _create(self, fields: dict[str, Any], start: bool) -> None:
         self._is_asking = True
         try:
+            if self._is_short:
+                fields |= await asyncio.to_thread(quick_room, fields["task"])
             room = await (await self._room_link.client()).create(**fields)
         except AgentTuiError as error:
             self.blame(str(error), fields)

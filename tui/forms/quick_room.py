@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from agent_tui.config.agent_templates import language_of, templates
+from agent_tui.config.agent_templates import Template, language_of, templates
+from agent_tui.model.inert import inert_line
+from agent_tui.model.records import AGENT_NAME
 from tui.forms.new_room_fields import agent_of
 
 AGENTS: Final = ("critic", "engineer", "writer")  # ids of templates: they see a task in three different ways
@@ -14,7 +17,15 @@ def quick_room(task: str) -> dict[str, Any]:
     """Return what ``RoomsClient.create`` needs for a task: three agents who speak its language side by side,
     by the default provider. Reads files, so call it in a thread.
     """
-    language = language_of(task)
-    known = {template.id: template for template in templates()}
-    agents = [agent_of(known[name], language) for name in AGENTS]
+    agents = [agent_of(one, language_of(task)) for one in _chosen(templates())]
     return {"task": task, "execution_mode": "parallel", "agents": agents}
+
+
+def quick_names(known: Sequence[Template], language: str) -> list[str]:
+    """Return what the agents of such a room are called."""
+    return [inert_line(one.in_language(language)[0], AGENT_NAME) for one in _chosen(known)]
+
+
+def _chosen(known: Sequence[Template]) -> list[Template]:
+    by_id = {template.id: template for template in known}
+    return [by_id[name] for name in AGENTS if name in by_id]

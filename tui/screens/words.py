@@ -203,6 +203,8 @@ ENGLISH: Final[dict[str, str]] = {
     "new.own_name": "name",
     "new.own_prompt": "system prompt – enter adds the agent",
     "new.own_model": "model",
+    "new.about": "{agents} answer side by side, and each other.",
+    "new.hint.more": "more options",
     "new.hint.next": "next field",
     "new.hint.choose": "choose",
     "new.hint.create": "create",
