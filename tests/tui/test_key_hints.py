@@ -149,11 +149,11 @@ async def test_what_acts_on_a_field_says_so_where_another_has_the_focus(tmp_path
 
 
 async def test_a_form_of_a_new_room_names_the_keys_in_force(tmp_path: Path) -> None:
-    keys = {"form.mark": "ctrl+o", "new.start": "", "app.help.anywhere": "f10"}
+    keys = {"form.mark": "ctrl+x", "new.start": "", "app.help.anywhere": "f10"}
     async with opened_app(tmp_path, rooms=2, keys=keys) as seen:
-        text = await seen.press("n")
+        text = await seen.press("n", "ctrl+o")
         assert isinstance(seen.app.screen, NewRoomScreen)
-        assert "tab next field · ctrl+o choose · ctrl+n create · esc back · f10 help" in text
+        assert "tab next field · ctrl+x choose · ctrl+n create · esc back · f10 help" in text
         assert isinstance(seen.app.screen.query_one("#agents"), OptionList)
 
 
@@ -168,6 +168,8 @@ def test_a_provider_that_is_set_up_above_a_form_is_offered_in_it_and_what_was_wr
         view.wait_for("New room")
         view.send("half a task")
         view.wait_for("half a task")
+        view.send("\x0f")  # ctrl+o: the provider is one of the other options
+        view.wait_for("rounds")
         view.send(F4)
         view.wait_for("Connect a model")
         view.send(F4)  # it is there already

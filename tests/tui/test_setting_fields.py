@@ -78,7 +78,7 @@ async def test_the_form_of_a_chat_has_them_all(tmp_path: Path) -> None:
 
 async def test_the_form_of_a_new_room_has_them_all(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2), size=(120, 60)) as seen:
-        await seen.press("n")
+        await seen.press("n", "ctrl+o")
         put = fill(form_of(seen.app.screen), RoomInfo, tmp_path)
         await seen.press("ctrl+n")
         assert seen.client.made == [put]
