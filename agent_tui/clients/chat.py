@@ -92,6 +92,7 @@ _OFFERS: Mapping[str, tuple[str, str, str]] = {
     "messages": ("GET", "messages", "stored messages"),
     "ask": ("POST", "messages", "questions"),
     "stop": ("POST", "stop", "stopping an answer"),
+    "compact": ("POST", "compact", "summaries"),
     "events": ("GET", "events", "following a conversation"),
     "answer": ("POST", "ask", "asking before a tool runs"),
     "search": ("GET", "search", "searching"),
@@ -157,6 +158,12 @@ class ChatClient(Conversations[ConversationInfo]):
     async def stop(self, conversation_id: str) -> ConversationInfo:
         """End the answer under way, its words kept; nothing happens where there is none."""
         return await self._act("POST", "stop", (conversation_id,), "stopping an answer")
+
+    async def compact(self, conversation_id: str) -> ConversationInfo:
+        """Have what was said summarised: models are told that in its place from then on. Raises ``Refused``
+        (409) where nothing is to be summarised, or its model cannot.
+        """
+        return await self._act("POST", "compact", (conversation_id,), "summaries")
 
     async def record(self, conversation_id: str, **fields: object) -> str:
         """Put on record what was said in a voice session; return the id of its message.

@@ -49,6 +49,7 @@ CHAT_PATHS: Mapping[str, str] = {
     "messages": "/api/conversations/{id}/messages",
     "events": "/api/conversations/{id}/events",
     "stop": "/api/conversations/{id}/stop",
+    "compact": "/api/conversations/{id}/compact",
     "ask": "/api/conversations/{id}/asks/{message_id}/{step_id}",
     "changes": "/api/conversations/{id}/changes",
     "undo": "/api/conversations/{id}/changes/undo",

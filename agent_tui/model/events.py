@@ -31,7 +31,8 @@ LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"
 # Notes that stay true of a turn and are stored with it ("trimmed" is, too, in ``Message.trimmed``).
 UNDONE = "undone"  # the status of a call whose change of a file a person has undone since
 GUIDE_NOTES = frozenset({"guide", "guide_cut", "guide_unread"})
-LASTING_NOTES = frozenset({"no_tools", "no_images", "server_missing", "form_declined"}) | GUIDE_NOTES
+COUNTED_NOTES = GUIDE_NOTES | {"summary"}  # those that keep their number
+LASTING_NOTES = frozenset({"no_tools", "no_images", "server_missing", "form_declined"}) | COUNTED_NOTES
 LOCAL_ID = "local-"  # begins the ids that our clients make up, for messages that a server does not name
 
 
@@ -148,7 +149,8 @@ class TurnNoted:
     and what is wrong with it ``about`` says; "form_declined", what a server asked for was declined without a
     person, ``about`` says whose and why; "guide", it was told ``count`` bytes of a file of its working
     folder, which ``about`` names, "guide_cut", only so much of its beginning, "guide_unread", it was not told
-    it, ``about`` says why.
+    it, ``about`` says why; "summarising", ``count`` older messages are summarised first; "summary", its step
+    ``about``, a thought, is the summary of so many, and is told in their place from then on.
     """
 
     turn_id: str
@@ -165,7 +167,7 @@ class TurnNoted:
         """What of it stays true of the turn; None for what is of the moment."""
         if self.note not in LASTING_NOTES:
             return None
-        return Note(self.note, self.about, self.count if self.note in GUIDE_NOTES else 0)
+        return Note(self.note, self.about, self.count if self.note in COUNTED_NOTES else 0)
 
 
 @dataclass(frozen=True, slots=True)

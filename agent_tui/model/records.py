@@ -28,6 +28,7 @@ MaxCost = Annotated[
 AnswerTokens = Annotated[
     int, Setting(most=10_000_000, zero="what the provider allows", noun="The longest answer")
 ]
+OnFull = Annotated[str, Setting(choices=("summarise", "leave_out"))]
 OnResume = Annotated[str, Setting(choices=("continue", "again"), option="--on-resume")]
 Guide = Annotated[str, Setting(choices=("tell", "ignore"), option="--guide")]
 Workspace = Annotated[str, Setting(is_folder=True, option="--workspace")]
@@ -297,6 +298,7 @@ class ConversationInfo:
     enabled_tools: Annotated[tuple[str, ...] | None, _TOOLS] = None
     workspace: Workspace = ""
     guide: Guide = "tell"  # as a room's
+    on_full: OnFull = "summarise"  # what becomes of older messages that the model cannot be told as they are
     head: Annotated[str, Setting(in_new=False, while_running=False, in_form=False)] = ""
     archived: Archived = False
     max_tokens: MaxTokens = 0  # the budget, as a room's

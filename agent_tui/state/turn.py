@@ -65,6 +65,8 @@ class Turn:
     missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
     guide: Note | None = None  # the file of its folder that its model was told, or not
     is_guide_news: bool = False  # the turn before was told another one, or none
+    summarises: int = 0  # how many older messages are being summarised before it
+    summary: Note | None = None  # the step that is the summary of so many
     progress: str = ""  # what its agent told of how far it is, outside of a tool
     waits: TurnNoted | None = None  # since it said its last words
     steps: Steps = field(default_factory=Steps)
@@ -174,8 +176,9 @@ class Turn:
 
     def apply(self, event: StepEvent) -> StepState:
         """Take what is told of a step, and return the step."""
-        self.is_loading, self.progress, self.waits = False, "", None
+        self.is_loading, self.progress, self.waits, self.summarises = False, "", None, 0
         step = self.steps.apply(event)
+        self._mark_summary()
         self._grows = step if step.type == "text" else None
         self._grows_as = event.step.id if isinstance(event, StepSet) else event.step_id
         return step
@@ -220,6 +223,11 @@ class Turn:
                 self.missing = (*(one for one in self.missing if one != event.about), event.about)
             case "guide" | "guide_cut" | "guide_unread":
                 self.guide = event.lasting
+            case "summarising":
+                self.summarises = event.count
+            case "summary":
+                self.summary = event.lasting
+                self._mark_summary()
             case "trimmed":
                 self.trimmed = max(self.trimmed, event.count)
             case "rate_limit":
@@ -231,6 +239,13 @@ class Turn:
                 self.steps.apply(StepSet(self.id, Step(f"{note} {place}", place, note, name=event.about)))
             case _:
                 pass  # of a newer server
+
+    def _mark_summary(self) -> None:
+        """Give the thought that is a summary a type of its own, and the number of messages as its name."""
+        step = self.steps.all.get(self.summary.about) if self.summary is not None else None
+        if step is not None and self.summary is not None and step.type == "thinking":
+            step.type, step.name = "summary", str(self.summary.count)
+            self.steps.changed.add(step.id)
 
     def close(self, status: TurnStatus, why: str = "") -> None:
         """End it; ``why`` it failed or was cut."""

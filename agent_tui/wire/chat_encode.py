@@ -77,6 +77,8 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
                 del fields["on_resume"]
             if conversation.guide == "tell":
                 del fields["guide"]
+            if conversation.on_full == "summarise":
+                del fields["on_full"]
             return "conversation", fields
         case _:
             raise ValueError(f"{type(event).__name__} is not of a chat")

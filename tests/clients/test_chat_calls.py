@@ -138,6 +138,7 @@ async def test_an_answer_that_holds_no_conversation_is_looked_at(
         ("create", ()),
         ("delete", ("c1",)),
         ("stop", ("c1",)),
+        ("compact", ("c1",)),
         ("search", ("x",)),
         ("backend.tools", ()),
         ("backend.rules", ()),

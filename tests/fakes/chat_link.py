@@ -46,6 +46,10 @@ class FakeChatClient(FakeRules):
         self._note("stop")
         return self.info
 
+    async def compact(self, conversation_id: str) -> ConversationInfo:
+        self._note("compact")
+        return self.info
+
     async def change(self, conversation_id: str, **fields: Any) -> ConversationInfo:
         self._note(f"change {fields}")
         tools = fields.get("enabled_tools")

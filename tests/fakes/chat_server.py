@@ -160,7 +160,7 @@ class LogChatServer(FakeServer):
             case ["events"]:
                 after = int(request.headers.get("last-event-id") or request.query.get("after", "0"))
                 return {"GET": lambda: self._stream(after, follow="follow" in request.query)}
-            case ["stop"]:
+            case ["stop"] | ["compact"]:
                 return {"POST": lambda: answers_json(self.shown(), 202)}
             case ["asks", _, _]:
                 return {"POST": lambda: answers_json(None, 202)}

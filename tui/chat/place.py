@@ -35,6 +35,11 @@ class ReaderPlace:
                 break
         return found
 
+    def _is_summary(self, turn: Turn | None) -> bool:
+        """Whether it is a turn for a summary alone: it answers no question."""
+        before = self._chat.state.turns.get(turn.parent_id) if turn is not None else None
+        return before is not None and before.role != "user" and turn is not None and turn.role != "user"
+
     def why_not(self, act: str) -> str:
         """Return why an act (edit, again, continue, version, …) cannot be done now; ``""`` if it can."""
         if not self._chat.state.loaded:
@@ -47,6 +52,8 @@ class ReaderPlace:
             return "" if self._whole() is not None else say("chat.no_step")
         if act == "version" and not self._versions()[0]:
             return say("chat.no_version")
+        if act in ("edit", "again") and self._is_summary(self.turn):
+            return say("chat.no_question")
         if act in ("edit", "again"):
             question = self.question
             is_asked_anew = act == "again" and self._chat.link.is_agent
@@ -67,6 +74,8 @@ class ReaderPlace:
         """What can be done about a last answer that is not whole: again, continue."""
         last = self._chat.state.last_turn
         if last is None or last.role == "user" or last.status not in ("cut", "failed"):
+            return frozenset()
+        if self._is_summary(last):
             return frozenset()
         return frozenset(act for act in ("again", "continue") if not self.why_not(act))
 

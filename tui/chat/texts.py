@@ -121,6 +121,9 @@ def _doing(turn: Turn) -> Status:
     if turn.waits_for:
         told = say("chat.servers", servers=inert_line(turn.waits_for, MAX_NAME_CHARACTERS))
         return Status(f"{signs.WAITING} {told}", f"servers {turn.id}")
+    if turn.summarises:
+        told = say("chat.summarising", count=count(turn.summarises))
+        return Status(f"{signs.WAITING} {told}", f"summary {turn.id}")
     if turn.is_loading:
         return Status(f"{signs.WAITING} {say('chat.loading_model')}", f"loading {turn.id}")
     if calls := under_way(turn.steps):
@@ -287,6 +290,10 @@ def step_head(step: StepState) -> tuple[str, str, str]:
         begun = step.arguments.slice(0, 2 * HEAD_CHARACTERS)
         title, _ = head_of("tool_call", name=step.name, arguments=begun)
         return title, say("step.writing", size=size(step.arguments.length)), signs.THINKING
+    if step.type == "summary":
+        number = int(step.name) if step.name.isdecimal() else 0
+        about = say("step.summary.size", count=count(step.content.length // 4))
+        return say("step.summary", count=count(number)), about, ""
     result = step.result
     is_thought = step.type in ("thinking", "sub_agent")
     title, summary = head_of(

@@ -40,6 +40,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("model", also=("models", "provider", "agents")),
     Command("new"),
     Command("clear", CHAT, also=("reset",)),
+    Command("compact", CHAT, also=("summary", "summarise", "compress")),
     Command("chats", also=("sessions", "history")),
     Command("rooms"),
     Command("pause", ROOM),

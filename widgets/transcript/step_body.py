@@ -90,7 +90,7 @@ def step_body(
     how much. Without a ``limit`` it is whole.
     """
     match kind:
-        case "thinking" | "text" | "sub_agent":
+        case "thinking" | "text" | "sub_agent" | "summary":
             return content
         case "tool_call":
             is_said = result is not None and _about(arguments)[1]  # in the head row

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from agent_tui.backend.engine.call import Heard
+from agent_tui.backend.engine.compacting import SUMMARY
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.engine.written import Written, pieces
 from agent_tui.backend.models.model import (
@@ -109,6 +110,14 @@ class Steps:
             written.events += self._encode(noted)
             written.note(noted)
             self.notes += [noted.lasting] if noted.lasting else []
+
+    def put_summary(self, text: str, count: int, written: Written) -> None:
+        """Put a summary of so many messages on record: a thought, and the note that it is one."""
+        number = self._number()
+        step = Step(f"step-{number}", number, "thinking", text)
+        self._event(ev.StepSet(self.message_id, step), written)
+        self.put(step, written)
+        self.note([NotePiece(SUMMARY, count, about=step.id)], written)
 
     def close_words(self, written: Written) -> None:
         """Put the text or thought that grew on record, as it is."""

@@ -12,11 +12,23 @@ from pathlib import Path
 from agent_tui.backend.engine.answer_steps import Encode, Steps
 from agent_tui.backend.engine.answer_tools import Calls, Workshop, offered
 from agent_tui.backend.engine.call import Call
+from agent_tui.backend.engine.compacting import (
+    SUMMARISING,
+    can_summarise,
+    summary_request,
+    with_summary,
+)
 from agent_tui.backend.engine.ending import Ending, Used
 from agent_tui.backend.engine.guide import guide_of, with_guide
 from agent_tui.backend.engine.history import Brief, cut_off, steps_told, without_unrun
 from agent_tui.backend.engine.resources import Resources
-from agent_tui.backend.engine.trimming import room_for_history, trim
+from agent_tui.backend.engine.trimming import (
+    SHORT_TOKENS,
+    fitted,
+    prompt_tokens,
+    room_for_history,
+    trim,
+)
 from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.continuing import asked_to_go_on
@@ -31,7 +43,8 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     ToolSpec,
 )
-from agent_tui.backend.models.prices import Cost, context_of, cost_of, unknown_cost
+from agent_tui.backend.models.model import context_of as told_context
+from agent_tui.backend.models.prices import UNLIMITED_TOKENS, Cost, context_of, cost_of, unknown_cost
 from agent_tui.backend.store import steps as stored_steps
 from agent_tui.backend.store.messages import with_notes
 from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
@@ -107,7 +120,8 @@ class Attempt:
             self.refused = error
             return
         self._request = replace(brief.request, max_tokens=row.answer_tokens or most)
-        self.turn = replace(turn, trimmed=self._fitting(steps_told(brief.before))[1])
+        if not self._may_summarise:
+            self.turn = replace(turn, trimmed=self._fitting(steps_told(brief.before))[1])
 
     def cut(self, reason: str) -> None:
         """End it with what was said so far, also inside a tool; one whose model has finished is whole."""
@@ -135,14 +149,10 @@ class Attempt:
         begun = clock()
         self._steps.now = self._resources.now()
         pricing = asyncio.create_task(cost_of(self._terms, self._request.model))
-        for round_ in range(1, MAX_ROUNDS + 1):
-            written = Written()
-            calls = await self._ask(self._model, round_, pricing, written)
-            if not calls or self._calls is None:
-                break
-            await self._calls.run(calls, written)
-        else:
-            self._error = "" if self.cut_for else TOO_MANY_ROUNDS
+        if self._may_summarise:
+            await self._summarise(self._model, pricing)
+        if not self.brief.compacts:
+            await self._answer(self._model, pricing)
         await pricing
         await self._measure()
         return Ending(
@@ -153,6 +163,16 @@ class Attempt:
             seconds=round(clock() - begun, 3),
             rest=self._rest,
         )
+
+    async def _answer(self, model: Model, pricing: asyncio.Task[Cost]) -> None:
+        """Ask the model, run what it calls, and ask it again."""
+        for round_ in range(1, MAX_ROUNDS + 1):
+            written = Written()
+            calls = await self._ask(model, round_, pricing, written)
+            if not calls or self._calls is None:
+                return
+            await self._calls.run(calls, written)
+        self._error = "" if self.cut_for else TOO_MANY_ROUNDS
 
     async def _measure(self) -> None:
         """Note how much its model can be told in all; what is no model of ours keeps its own history."""
@@ -168,6 +188,8 @@ class Attempt:
     async def _prepare(self) -> None:
         """Find out what the working folder says, which tools may be called, and what was called before."""
         brief, row, specs = self.brief, self.row, tuple[ToolSpec, ...]()
+        if brief.compacts:
+            return
         await self._tell_guide()
         if (self._is_demo or self._terms.acts) and any(one.images for one in self._request.messages):
             await self._tell(NotePiece("no_images"))
@@ -189,11 +211,13 @@ class Attempt:
         tokens = room_for_history(self._terms, self._request.max_tokens)
         if (guide := await asyncio.to_thread(guide_of, Path(row.workspace), tokens)) is None:
             return
-        notes = [guide.note]
         self._request = replace(self._request, messages=with_guide(self._request.messages, guide))
-        if (gone := self._fitting(steps_told(self.brief.before))[1]) > self.turn.trimmed:
-            notes.append(NotePiece("trimmed", gone))
-        await self._tell(*notes)
+        await self._tell(guide.note, *([] if self._may_summarise else self._left_out()))
+
+    def _left_out(self) -> list[NotePiece]:
+        """Return what is to be said of how much of the history the model cannot be told, if that is news."""
+        gone = self._fitting(steps_told(self.brief.before))[1]
+        return [NotePiece("trimmed", gone)] if gone > self.turn.trimmed else []
 
     async def _offered(self) -> tuple[ToolSpec, ...]:
         """Return the tools that may be called; none once it is cut."""
@@ -228,6 +252,80 @@ class Attempt:
         """Return (what of the history and of what it said itself fits, how many messages do not)."""
         request = self._request
         return trim((*request.messages, *mine), room_for_history(self._terms, request.max_tokens))
+
+    # --- a summary of what is older --------------------------------------------------------------------
+
+    @property
+    def _may_summarise(self) -> bool:
+        """Whether what is older is summarised where it does not fit, or in any case."""
+        if self.brief.past is None or self._is_demo or not can_summarise(self._terms):
+            return False
+        return self.brief.compacts or (self.row.on_full == "summarise" and self.row.kind != VOICE)
+
+    async def _summarise(self, model: Model, pricing: asyncio.Task[Cost]) -> None:
+        """Have what is older summarised, if that was asked for or it does not fit; from then on the model is
+        told the summary in its place. Where that fails, an answer does without what does not fit.
+        """
+        past = self.brief.past
+        assert past is not None
+        context = await self._context(model)
+        if not self.brief.compacts and not (past.is_enough and self._is_too_long(context)):
+            await self._tell(*self._left_out())
+            return
+        await self._tell(NotePiece(SUMMARISING, past.count))
+        request = summary_request(self._request, past, context)
+        text, error = await self._summary(model, request, pricing)
+        if text and not self.cut_for:
+            written = Written()
+            self._steps.put_summary(text, past.count, written)
+            await self._write(written)
+            messages = with_summary(self._request.messages, past, text)
+            self._request = replace(self._request, messages=messages)
+            self._used.context = prompt_tokens(replace(self._request, tools=()))
+            self._is_whole = self.brief.compacts
+        elif self.brief.compacts and not self.cut_for:
+            self._error = error or f"{self.brief.failed}: the model said nothing"
+        await self._tell(*self._left_out())
+
+    async def _summary(
+        self, model: Model, request: ModelRequest, pricing: asyncio.Task[Cost]
+    ) -> tuple[str, str]:
+        """Return (what the model says to this request, why it failed)."""
+        self._note_use(self._used)
+        if self.cut_for:
+            return "", ""
+        failing, silence = self.brief.failed, self._terms.silence_seconds
+        timing = self._resources.timing
+        self._call = call = Call(model, request, timing, failed=failing, silence_seconds=silence)
+        said: list[str] = []
+        try:
+            while not call.over:
+                await call.news()
+                await self._tell(*(note for note in call.take_notes() if note.note == "rate_limit"))
+                said += (piece.text for piece in call.take() if isinstance(piece, TextPiece))
+            said += (piece.text for piece in call.take() if isinstance(piece, TextPiece))
+        finally:
+            await call.gone()
+        text = "".join(said).strip()
+        self._used.add(call, request, len(text), await pricing)
+        self._note_use(self._used)
+        return ("", call.error) if call.error or call.cut else (text, "")
+
+    def _is_too_long(self, context: int) -> bool:
+        """Whether not all of the history would fit into so many tokens."""
+        mine = steps_told(self.brief.before)
+        request = replace(self._request, messages=(*self._request.messages, *mine))
+        return fitted(request, context, limits_answer=False)[1] > 0
+
+    async def _context(self, model: Model) -> int:
+        """Return how many tokens the model can be told; a short history fits every one."""
+        known = self._terms.context_tokens
+        if known < UNLIMITED_TOKENS or prompt_tokens(self._request) < SHORT_TOKENS:
+            return known
+        try:
+            return await told_context(model, self._request) or known
+        except ModelError:  # the call says why
+            return known
 
     # --- one call of its model -------------------------------------------------------------------------
 
@@ -316,7 +414,7 @@ class Attempt:
     # --- what is written of it -------------------------------------------------------------------------
 
     def _note(self, notes: Sequence[NotePiece], written: Written) -> None:
-        """Say what happens to it besides words."""
+        """Say what happens to it besides words; nothing of none."""
         self._steps.note(notes, written)
         trimmed = max(self.turn.trimmed, *(note.count for note in notes if note.note == "trimmed"), 0)
         self.turn = replace(self.turn, trimmed=trimmed)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from agent_tui.backend.engine.chat_begin import Begun, begin, recorded_message
+from agent_tui.backend.engine.chat_begin import Begun, begin, begin_summary, recorded_message
 from agent_tui.backend.engine.chat_fields import (
     Question,
     Recorded,
@@ -19,7 +19,8 @@ from agent_tui.backend.engine.chat_fields import (
     id_of,
 )
 from agent_tui.backend.engine.chat_record import answer_begun, message_spoken
-from agent_tui.backend.engine.history import chat_brief
+from agent_tui.backend.engine.compacting import can_summarise
+from agent_tui.backend.engine.history import Brief, chat_brief, compacting_brief
 from agent_tui.backend.engine.kinds import ANSWER_RUNNING, answering
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.runner import Runner
@@ -27,12 +28,14 @@ from agent_tui.backend.engine.runs import Runs, whole
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.messages import user_message
-from agent_tui.backend.store.rows import CHATS, VOICE
+from agent_tui.backend.store.rows import CHATS, VOICE, ConversationRow
+from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import NotFound, Refused
-from agent_tui.model.events import Step
 
 __all__ = ["ANSWER_RUNNING", "Asked", "ChatActs", "Question", "Recorded"]
+
+CANNOT_SUMMARISE = "conversation.cannot_summarise"  # code of a refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,25 @@ class ChatActs:
             answer_id = question.answer_id or uuid4().hex
             begun = begin(row, links, question, uuid4().hex, answer_id, self._resources.now())
             return await self._begin(begun, question)
+
+    @whole
+    async def compact(self, chat_id: str) -> Asked:
+        """Begin a turn that summarises what was said so far; models are told that in its place from then on.
+
+        Raises ``Refused`` (409) where nothing is to be summarised, or the model cannot, and as ``ask`` does.
+        """
+        async with self.runs.lock(chat_id):
+            row = await self.runs.settled(chat_id, CHATS)
+            if row.status == "running":
+                raise answering()
+            self.runs.check_start(row)
+            if not can_summarise(self._resources.models.terms(row.agent.provider_id, row.agent.model)):
+                raise _cannot_summarise(row)
+            brief = compacting_brief(row, await self._store.read(reads.told, row, row.head))
+            if brief.past is None or not brief.past.is_enough:
+                raise Refused("There is nothing to summarise yet", "Ask something first.", status=409)
+            links = await self._store.read(reads.links, chat_id)
+            return await self._answer(begin_summary(row, links, uuid4().hex, self._resources.now()), brief)
 
     @whole
     async def record(self, chat_id: str, recorded: Recorded) -> str:
@@ -143,14 +165,17 @@ class ChatActs:
         return chain[-1][0].message_id
 
     async def _begin(self, begun: Begun, question: Question) -> Asked:
-        row, before = begun.row, tuple[Step, ...]()
+        row, continued = begun.row, None
         history = await self._store.read(reads.told, row, begun.follows)
         if begun.said is not None:
             history.append(user_message(row.id, begun.said, kind=row.kind))
         elif question.continues:
             history = joined(history)
-            before = history.pop().steps
-        brief = chat_brief(row, history, question, before)
+            continued = history.pop()
+        return await self._answer(begun, chat_brief(row, history, question, continued))
+
+    async def _answer(self, begun: Begun, brief: Brief) -> Asked:
+        row = begun.row
 
         async def answer(run: Runner) -> int:
             attempt = run.attempt(begun.turn, brief)
@@ -158,3 +183,11 @@ class ChatActs:
 
         first = await self.runs.start(row, answer)
         return Asked(begun.turn.message_id, first - 1)
+
+
+def _cannot_summarise(row: ConversationRow) -> Refused:
+    """Return the refusal for a model that speaks from a script, or keeps its own history."""
+    is_demo = row.agent.provider_id == DEMO_PROVIDER
+    title = "The demo model cannot summarise" if is_demo else "This agent cannot summarise"
+    detail = "Choose another model. What was said stays as it is."
+    return Refused(title, detail, status=409, code=CANNOT_SUMMARISE)

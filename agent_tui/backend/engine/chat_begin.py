@@ -62,10 +62,9 @@ def begin(
         said = _said(row, question_id, question.content, follows, now)
         said = replace(said, attachments=attachments_text(question.attachments))
         parent = said.id
-    before = sum(link.parent == parent and link.role == "assistant" for link in links.values())
     turn = replace(
         _turn(row, answer_id, row.agent.model, parent, now),
-        attempt=1 + before,
+        attempt=_attempt(links, parent),
         client_key=question.client_key,
         continues=question.continues,
     )
@@ -73,6 +72,19 @@ def begin(
         row, name=row.name or title_of(question), head=answer_id, round_open=turn.round, updated_at=now
     )
     return Begun(row, said, turn, parent if said is None else said.parent)
+
+
+def begin_summary(row: ConversationRow, links: Mapping[str, Link], turn_id: str, now: str) -> Begun:
+    """Return what a turn makes of the chat that summarises its branch: it follows the newest message."""
+    turn = _turn(row, turn_id, row.agent.model, row.head, now)
+    turn = replace(turn, attempt=_attempt(links, row.head))
+    row = replace(row, head=turn_id, round_open=turn.round, updated_at=now)
+    return Begun(row, None, turn, turn.parent)
+
+
+def _attempt(links: Mapping[str, Link], parent: str) -> int:
+    """Return which answer to its parent comes next, from 1."""
+    return 1 + sum(link.parent == parent and link.role == "assistant" for link in links.values())
 
 
 def recorded_message(row: ConversationRow, recorded: Recorded, message_id: str, now: str) -> Written:

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_tui.backend.engine.agents import is_synthesis, room_told, synthesizer, without_own_mark
 from agent_tui.backend.engine.answer_steps import tool_calls
 from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.engine.compacting import Past, summary_in, summary_told
 from agent_tui.backend.models.model import ChatMessage, Image, Member, ModelRequest
 from agent_tui.backend.store.reads import Said
 from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
@@ -39,6 +40,8 @@ class Brief:
     they are of. ``tools`` may be used; None: those that look only, and what could be allowed. Without
     ``keeps_steps`` an agent says words only: it calls nothing, and no step is stored. With ``is_alone``
     nobody is asked what a tool may do. What fails is said after the words ``failed``.
+
+    The ``past`` may be summarised first; with ``compacts`` nothing else is done.
     """
 
     request: ModelRequest
@@ -48,6 +51,8 @@ class Brief:
     tools: tuple[str, ...] | None = ()
     keeps_steps: bool = True
     is_alone: bool = False
+    past: Past | None = None
+    compacts: bool = False
 
 
 # --- of rooms -----------------------------------------------------------------------------------------
@@ -131,44 +136,92 @@ def _in_order(room: ConversationRow, said: Sequence[Said]) -> Sequence[Said]:
 
 
 def chat_brief(
-    row: ConversationRow, history: Sequence[Message], question: Question, before: tuple[Step, ...]
+    row: ConversationRow, history: Sequence[Message], question: Question, continued: Message | None = None
 ) -> Brief:
     """Return what an answer is spoken from: ``history`` is the branch with the question at its end,
-    ``before`` are the steps of the answer that it continues.
+    ``continued`` the answer that it continues.
     """
     prompt = row.agent.system_prompt if question.system_prompt is None else question.system_prompt
-    request = ModelRequest(
-        messages=tuple(branch_told(prompt, history)),
+    told = branch_told(prompt, history, continued)
+    thinking = row.thinking if question.thinking is None else question.thinking
+    tools = row.tools if question.tools is None else question.tools
+    return Brief(
+        replace(_chat_request(row, told, history[-1].text), thinking=thinking),
+        CHAT_FAILED,
+        continued.steps if continued is not None else (),
+        tools=tools,
+        is_alone=question.is_alone,
+        past=Past(tuple(told[bool(prompt) : -1]), _number(history[:-1])),
+    )
+
+
+def compacting_brief(row: ConversationRow, history: Sequence[Message]) -> Brief:
+    """Return what a summary of the branch ``history`` is made from."""
+    told, prompt = branch_told(row.agent.system_prompt, history), row.agent.system_prompt
+    past = Past(tuple(told[bool(prompt) :]), _number(history))
+    return Brief(_chat_request(row, told, ""), CHAT_FAILED, past=past, compacts=True)
+
+
+def _chat_request(row: ConversationRow, told: Sequence[ChatMessage], task: str) -> ModelRequest:
+    return ModelRequest(
+        messages=tuple(told),
         model=row.agent.model,
         speaker="",
-        task=history[-1].text,
+        task=task,
         round=1,
         max_rounds=1,
         temperature=row.temperature,
-        thinking=row.thinking if question.thinking is None else question.thinking,
         member=Member(row.id, row.id, row.workspace),
         is_spoken=row.kind == VOICE,
     )
-    tools = row.tools if question.tools is None else question.tools
-    return Brief(request, CHAT_FAILED, before, tools=tools, is_alone=question.is_alone)
 
 
-def branch_told(system_prompt: str, messages: Sequence[Message]) -> list[ChatMessage]:
-    """Return what the messages of a branch are to a model.
+def branch_told(
+    system_prompt: str, messages: Sequence[Message], continued: Message | None = None
+) -> list[ChatMessage]:
+    """Return what the messages of a branch are to a model that goes on behind them, or with ``continued``.
 
     Answers that were cut or failed are told as far as they went, with a mark. One that failed before it said
-    or called anything is left out with its question: nobody answered that, and the next one stands alone.
+    or called anything is left out with its question: nobody answered that, and the next one stands alone. The
+    newest summary stands for all that lies before the question that it was made for.
     """
     told = [ChatMessage("system", system_prompt)] if system_prompt else []
-    for message in joined(messages):
+    branch = joined(messages)
+    begin, summary = _summarised(branch, continued)
+    told += [summary_told(*summary)] if summary is not None else []
+    for place, message in enumerate(branch[begin:], begin):
         if message.role == "user":
             words, images = question_told(message.text, message.attachments), _shown(message.attachments)
             told.append(ChatMessage("user", words, images=images))
+        elif _only_compacts(branch, place):
+            continue
         elif answer := _answer_told(message):
             told += answer
         elif message.error and told and told[-1].role == "user":
             told.pop()
     return told
+
+
+def _summarised(branch: Sequence[Message], continued: Message | None) -> tuple[int, tuple[str, int] | None]:
+    """Return where what is told of a branch begins, and the summary of what lies before that."""
+    if summary := summary_in(continued):
+        return len(branch) - 1, summary  # it was made for the question at the end
+    for place in range(len(branch) - 1, -1, -1):
+        if summary := summary_in(branch[place]):
+            return place - (not _only_compacts(branch, place)), summary
+    return 0, None
+
+
+def _only_compacts(branch: Sequence[Message], place: int) -> bool:
+    """Return whether the message is a turn for a summary alone: it answers nobody, and says nothing."""
+    answers = place > 0 and branch[place - 1].role == "user"
+    return branch[place].role != "user" and not answers and not steps_told(branch[place].steps)
+
+
+def _number(messages: Sequence[Message]) -> int:
+    """Return how many messages these are to a person."""
+    branch = joined(messages)
+    return sum(not _only_compacts(branch, place) for place in range(len(branch)))
 
 
 def question_told(text: str, attachments: Sequence[Attachment]) -> str:

@@ -63,6 +63,7 @@ class Conversations:
             *calls.routes(listed=self.listed, said=self.ask),
             by_method(f"{calls.one}/events", GET=self.events),
             by_method(f"{calls.one}/stop", POST=calls.pause),
+            by_method(f"{calls.one}/compact", POST=self.compact),
             by_method("/api/search", GET=self.search),
         ]
 
@@ -111,6 +112,13 @@ class Conversations:
             frames = in_form(batches, form, seen, lambda said: said.name in TERMINAL)
             body = pieces(frames, None)
             return EventStream(body, self._keep_alive_seconds, there.pop_all(), is_run=True)
+
+    async def compact(self, request: Request) -> Response:
+        """Begin a summary of what was said; answer with the chat as it is then."""
+        chat_id = self._calls.id(request)
+        await self._chats.compact(chat_id)
+        chat = await self._engine.show(CHATS, chat_id)
+        return json_answer(conversation_fields(chat), HTTPStatus.ACCEPTED)
 
     async def events(self, request: Request) -> Response:
         """Answer with what comes after an event: to the end of that answer, or with ``follow`` for ever. Who

@@ -169,7 +169,7 @@ class NotePiece:
     ``note``: "loading", its server loads the model; "no_tools", the model refused tools and is asked without;
     "no_images", the same of images; "trimmed", ``count`` of the oldest messages are not told it;
     "rate_limit", it is asked again at ``until`` (ISO 8601), in ``seconds``; "progress", an agent tells how
-    far it is; those of MCP servers and of the working folder are in ``events.TurnNoted``.
+    far it is; those of MCP servers, of the working folder and of summaries are in ``events.TurnNoted``.
     """
 
     note: Literal[
@@ -184,6 +184,8 @@ class NotePiece:
         "guide",
         "guide_cut",
         "guide_unread",
+        "summarising",
+        "summary",
         "progress",
     ]
     count: int = 0
@@ -193,6 +195,12 @@ class NotePiece:
 
 
 Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | StepPiece | CutPiece | ApartPiece | UsagePiece
+
+
+async def context_of(model: Model, request: ModelRequest) -> int:
+    """Return how many tokens a model can be told that says so, 0 of any other. Raises ``ModelError``."""
+    asks = getattr(model, "context_tokens", None)
+    return await asks(request) if asks is not None else 0
 
 
 async def close(pieces: AsyncIterator[Piece]) -> None:

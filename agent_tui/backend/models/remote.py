@@ -105,6 +105,10 @@ class RemoteModel:
     def name(self) -> str:
         return self._name
 
+    async def context_tokens(self, _: ModelRequest) -> int:
+        """Return how many tokens it can be told, as far as its server says; raises ``ModelError``."""
+        return await (await self._provider.connection()).context_tokens(self._name)
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
         """Yield the answer; see ``Model.stream``. ``request.model`` is not read: this model's name is."""
         connection = await self._provider.connection()

@@ -177,6 +177,13 @@ class Connection:
         """Close all connections."""
         await self._http.aclose()
 
+    async def context_tokens(self, name: str) -> int:
+        """Return how many tokens model ``name`` can be told, as far as its server says."""
+        async with aclosing(self._contexts.prepare(name, is_short=False)) as notes:
+            async for _ in notes:
+                pass
+        return self._contexts.tokens(name)
+
     async def stream(self, name: str, request: ModelRequest) -> AsyncGenerator[Piece]:
         """Yield the answer of model ``name``; raises ``ModelError``.
 

@@ -95,6 +95,9 @@ class ConversationRow:
     temperature: float | None = None  # None: the model's own
     thinking: bool | None = None
     head: str = ""  # the last message of the branch that is shown; empty where there are no branches
+    on_full: str = (
+        "summarise"  # of a chat: what becomes of what its model cannot be told: summarise | leave_out
+    )
     guide: str = "tell"  # whether models are told the AGENTS.md of the folder: tell | ignore
     view: str = "auto"  # what a screen opens a room with: auto | timeline | panes
     is_named: bool = False  # a person gave it its name; else that is the beginning of what was said first

@@ -37,7 +37,7 @@ from agent_tui.backend.store.rows import (
 )
 from agent_tui.model.events import AgentInfo
 
-HEAD = "0018"  # the newest migration; revisions are compared as text, so they keep their zeros
+HEAD = "0019"  # the newest migration; revisions are compared as text, so they keep their zeros
 
 metadata = MetaData()
 

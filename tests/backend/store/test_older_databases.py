@@ -65,6 +65,7 @@ def timeless(value: Any) -> Any:
                 "guide",
                 "view",
                 "synthesis",
+                "on_full",
                 *(("kind",) if "snippet" in value else ()),
             )
             return {name: timeless(one) for name, one in value.items() if name not in skipped}

@@ -26,7 +26,7 @@ from tui.cli import exits, output
 from tui.cli.output import OutputFormat
 from tui.live.texts import dollars, guide, left_out, why_paused
 from tui.request import Server, Source, reach
-from tui.screens.words import say
+from tui.screens.words import count, say
 
 
 class _Shows(Protocol):
@@ -170,12 +170,12 @@ def note_line(noted: ev.TurnNoted) -> str:
             found = f"the connection ended: {inert_line(noted.about)}"
         case "not_cancelled":
             found = f"the task was not cancelled and may go on: {inert_line(noted.about)}"
-        case "loading":
-            found = say("turn.loading")
-        case "no_tools" | "no_images":
+        case "loading" | "no_tools" | "no_images":
             found = say(f"turn.{noted.note}")
         case "guide_unread":
             found = guide(ev.Note(noted.note, noted.about))
+        case "summarising":
+            found = say("chat.summarising", count=count(noted.count))
         case "trimmed" if noted.count:
             found = left_out(noted.count)
         case "rate_limit":

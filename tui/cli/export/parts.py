@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from agent_tui.model.events import Message, Step
 from agent_tui.model.images import is_image
 from tui.chat_files import facts
 from tui.cli.export.document import Folded
+from tui.screens.words import count, say
 from widgets.markdown.step_row import APART
 from widgets.transcript.step_body import fenced, step_body, step_head
 
@@ -22,7 +23,8 @@ def parts(message: Message) -> list[str | Folded]:
     if all(step.type == "text" for step in message.steps):
         found.append(message.text)
     else:
-        found += _steps(message.steps)
+        summaries = {note.about: note.count for note in message.notes if note.note == "summary"}
+        found += _steps(message.steps, summaries)
     found += [
         Folded(file.name or "file", "", facts(file), facts(file) if is_image(file) else _all_of(file.content))
         for file in message.attachments
@@ -30,12 +32,16 @@ def parts(message: Message) -> list[str | Folded]:
     return [part for part in found if not isinstance(part, str) or part.strip()]
 
 
-def _steps(steps: tuple[Step, ...]) -> Iterator[str | Folded]:
+def _steps(steps: tuple[Step, ...], summaries: Mapping[str, int]) -> Iterator[str | Folded]:
+    """Yield the parts; ``summaries`` are thoughts that stand for so many messages, by their ids."""
     calls = {step.id for step in steps if step.type == "tool_call"}
     results = {step.id_ref: step for step in steps if step.type == "tool_result" and step.id_ref in calls}
     for step in steps:
         if step.type == "text":
             yield step.content
+        elif step.id in summaries:
+            title = say("step.summary", count=count(summaries[step.id]))
+            yield Folded(title, "", "", _all_of(step.content))
         elif step.type != "tool_result" or step.id_ref not in calls:
             yield _folded(step, results.get(step.id) if step.type == "tool_call" else None)
 
