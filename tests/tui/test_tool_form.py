@@ -69,7 +69,7 @@ async def test_a_form_is_filled_in_checked_and_sent() -> None:
         assert "The MCP server everything asks you for 6 values" in text
         assert "Your answers are sent to everything." in text
         assert "Tell me about you.␛[2J<U+202E>" in text
-        assert "As in your passport · 2 to 9 characters · needed" in text
+        assert "As in your passport · 2 to 9 characters · required" in text
         assert "password" not in text
         text = await chat.press("ctrl+s")
         assert "✗ a value is needed" in text

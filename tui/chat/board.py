@@ -9,7 +9,8 @@ from textual.widgets import Static
 from tui.chat import texts
 from tui.chat.open_chat import OpenChat
 from tui.forms.fields import own
-from tui.live.texts import Hint, connected, context, oddities, status_part
+from tui.live.ask_bar import status_part
+from tui.live.texts import Hint, connected, context, oddities
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 from widgets.units import elapsed

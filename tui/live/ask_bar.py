@@ -275,6 +275,11 @@ def _keys(ask: ToolAsk, key: Callable[[str], str]) -> list[Part]:
     return [Part(text, ranks[act], key(act)) for act, text in answers(ask).items() if key(act)]
 
 
+def status_part(text: str) -> Part:
+    """Return what goes on as it stands in the line above; that something needs approval is said loudly."""
+    return Part(text, warns=text == f"{signs.PAUSED} {say('chat.asks')}")
+
+
 def asking_line(name: str, ask: ToolAsk) -> str:
     """Return who or what asks, with its sign."""
     line = "ask.line" if ask.form is None else "ask.line.form"

@@ -16,7 +16,6 @@ from agent_tui.state.steps import Steps, StepState
 from agent_tui.state.turn import Turn
 from tui.live import signs
 from tui.screens.words import count, ordinal_try, said, say, say_count
-from widgets.status_line import Part
 from widgets.units import size, tokens
 
 MAX_DETAIL_CHARACTERS: Final = 120
@@ -207,8 +206,3 @@ def tools_at_work(calls: Sequence[StepState]) -> str:
     if len(calls) > 1:
         return f"{signs.SPEAKING} {say_count('chat.using.several', len(calls))}"
     return f"{signs.SPEAKING} {say('chat.using', name=inert_line(calls[0].name, MAX_TOOL_CHARACTERS))}"
-
-
-def status_part(text: str) -> Part:
-    """Return what goes on as it stands in the line above; that something needs approval is said loudly."""
-    return Part(text, warns=text == f"{signs.PAUSED} {say('chat.asks')}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui.live.texts import connected, oddities, status_part
+from tui.live.ask_bar import status_part
+from tui.live.texts import connected, oddities
 from tui.room import texts
 from tui.room.open_room import OpenRoom
 from widgets.status_line import Part, StatusLine

@@ -8,7 +8,6 @@ from typing import Literal
 from textual.widgets import Static
 
 from tui.forms.fields import own
-from tui.live.texts import status_part
 from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.panel import MicPanel

@@ -222,13 +222,13 @@ def test_a_model_that_is_loaded_and_takes_no_tools_is_named_as_that(place: Place
         place.model.will(fails(503, "Loading model"), refuses, says("Here."))
         ran = place.ask("Go.")
         assert ran.stdout == "Here.\n"
-        assert ran.stderr.splitlines()[1:] == ["loading the model…", "this model has no tools"]
+        assert ran.stderr.splitlines()[1:] == ["loading the model…", "this model cannot use tools"]
         messages = place.home.api("GET", f"/api/conversations/{place.newest()['id']}/messages")["messages"]
         assert [message.get("notes") for message in messages] == [None, [{"note": "no_tools"}]]
         place.model.will(says("One."), says("Two."))
         agent = ("--agent", "Ada", "--rounds", "2", "--tool", "calculator")
         ran = place.home.main("rooms", "run", "--task", "Go bare.", *agent)
-        assert ran.stderr.count("Ada: this model has no tools\n") == 1
+        assert ran.stderr.count("Ada: this model cannot use tools\n") == 1
         rooms = place.home.api("GET", "/api/rooms")["rooms"]
         (room,) = [room for room in rooms if room["task"] == "Go bare."]
         messages = place.home.api("GET", f"/api/rooms/{room['id']}/messages")["messages"]
