@@ -8,6 +8,7 @@ from typing import Literal
 from textual.widgets import Static
 
 from tui.forms.fields import own
+from tui.live.ask_bar import status_part
 from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.panel import MicPanel
