@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from agent_tui.config.presets import LOOPBACK, PRESETS, Preset
 from tui.forms.setup_kept import configured
-from tui.screens.words import count, say
+from tui.screens.words import count, say, say_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,7 @@ class FoundModels:
         """What it is, for a person: "Ollama (3 models)"."""
         if self.variable:
             return say("home.found.key", name=self.preset.label, variable=self.variable)
-        key = "home.found.server.one" if self.models == 1 else "home.found.server"
-        return say(key, name=self.preset.label, models=count(self.models))
+        return say_count("home.found.server", self.models, name=self.preset.label, models=count(self.models))
 
 
 Finder = Callable[[], Awaitable[list[FoundModels]]]

@@ -107,7 +107,7 @@ async def test_an_answer_that_breaks_off_is_cut_and_the_next_question_connects_a
     async with agent_service() as service, opened("tasks", service.url) as chat:
         service.script = ["cut", "ok"]
         await chat.ask("Count.")
-        await chat.until("one two", "connection", lambda: "Your next question connects again" in chat.told)
+        await chat.until("one two", "connection", lambda: "Your next question will reconnect" in chat.told)
         await chat.ask("Again.")
         await chat.until("three four five", "ready")
 
@@ -214,7 +214,7 @@ async def test_what_is_not_offered_says_why(agent: AgentSocketServer) -> None:
         await chat.ask("/title Another")
         await chat.until(lambda: "this server does not offer changing conversations" in chat.told)
         await chat.ask("/new")
-        await chat.until("start the program again for another one")
+        await chat.until("restart the program for another")
         assert chat.app.opened == []
 
 
@@ -249,7 +249,7 @@ async def test_what_comes_unasked_is_shown_in_passing(agent: AgentSocketServer) 
         await chat.ask("Hi")
         await chat.until(
             "Done.",
-            lambda: "outside of an answer: By the way" in chat.told,
+            lambda: "outside any answer: By the way" in chat.told,
             lambda: "Connection lost: the agent is about to stop" in chat.told,
         )
 
@@ -273,7 +273,7 @@ async def test_there_is_no_list_to_go_back_to_and_what_was_said_stays(
         await seen.pilot.press("H", "i", "enter")
         await seen.until("You said: Hi", "ready")
         await seen.press("escape", "escape")
-        await seen.until("This agent keeps no list", "You said: Hi")
+        await seen.until("This agent keeps no chats", "You said: Hi")
         await seen.press("f3")
         assert "You said: Hi" in seen.now
         assert agent.paths == ["/v1/agent_ws/0/"]
@@ -298,7 +298,7 @@ async def test_leaving_while_an_agent_answers_cancels_its_task(tmp_path: Path) -
             await seen.pilot.press("H", "i", "enter")
             await seen.until("one", "answering")
             await seen.press("ctrl+q")
-            await seen.until("The rest of it is lost")
+            await seen.until("The rest will be lost")
             await seen.pilot.press("y")
         await service.until(lambda one: one.cancelled == ["t1"])
 
@@ -309,7 +309,7 @@ async def test_an_agent_that_went_away_is_the_exit_code_of_leaving(tmp_path: Pat
         agent.refusals = [503]
         agent.answers = [[at_socket.close(1012)]]
         await seen.pilot.press("H", "i", "enter")
-        await seen.until("Your next question connects again")
+        await seen.until("Your next question will reconnect")
         await seen.pilot.press("S", "o", "enter")
         await seen.until("not sent:")
         await seen.press("ctrl+q")

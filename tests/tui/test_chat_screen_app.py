@@ -110,7 +110,7 @@ async def test_the_program_is_left_at_once_while_no_answer_comes(tmp_path: Path)
 async def test_in_mid_answer_it_is_asked_first(tmp_path: Path) -> None:
     async with program(tmp_path) as seen:
         seen.link.send(started("a1", "q1"))
-        assert "An answer is under way" in await seen.press("ctrl+q")
+        assert "An answer is still running" in await seen.press("ctrl+q")
         await seen.press("escape")
         assert isinstance(seen.app.screen, ChatScreen)
         await seen.press("ctrl+q", "enter")

@@ -163,7 +163,7 @@ async def test_another_wording_is_another_version_and_both_can_be_read(tmp_path:
         await seen.ask("First?")
         await seen.until("One.", "✓ ready")
         await seen.pilot.press("tab", "e")
-        await seen.until("the old version stays")
+        await seen.until("the old version is kept")
         await seen.pilot.press("exclamation_mark", "enter")
         text = await seen.until("Two.", "version 2 of 2", "✓ ready")
         assert "One." not in text

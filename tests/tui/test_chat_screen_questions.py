@@ -160,7 +160,7 @@ async def test_a_question_is_asked_another_way_from_where_it_stood() -> None:
         text = await chat.press("exclamation_mark", "enter")
         assert [(q.content, q.parent_id) for q in chat.link.questions] == [("Second?!", "a1")]
         assert line(chat) == "a draft"
-        assert "the old version stays" not in text
+        assert "the old version is kept" not in text
 
 
 async def test_the_first_question_is_asked_another_way_from_the_beginning() -> None:
@@ -173,7 +173,7 @@ async def test_escape_leaves_the_other_wording_and_the_draft_is_back() -> None:
     async with opened(*said(1, "First?", "One.")) as chat:
         await chat.write("a draft")
         text = await chat.press("tab", "e")
-        assert "the old version stays" in text
+        assert "the old version is kept" in text
         await chat.press("escape")
         assert line(chat) == "a draft"
         assert questions(chat) == []

@@ -81,7 +81,7 @@ async def test_what_is_wrong_is_said_below_it_and_nothing_is_sent(tmp_path: Path
         text = await seen.press("ctrl+s")
         assert "a chat needs a title" in text
         assert "enter a number from 0 to 2, or leave it empty" in text
-        assert "a folder by its whole path" in text
+        assert "enter a full path" in text
         assert "enter a whole number, such as 50,000" in text
         assert "enter an amount, such as 2.50" in text
         assert seen.client.asked == []

@@ -113,7 +113,7 @@ def test_nothing_hostile_reaches_the_terminal_in_any_view(home: Home) -> None:
             [*PROGRAM, "rooms", "r1", "--url", server.url], environ, home.folder, columns=80, rows=24
         ) as view,
     ):
-        view.wait_for("only while it runs it")
+        view.wait_for("only while it is running")
         view.send("p")
         view.wait_for("✓ done")
         look_around(view)
@@ -257,14 +257,14 @@ def look_at_the_room(view: Terminal) -> None:
     view.wait_for(lambda text: text.count("[red]queued[/]") > 1)
     back(view, "What waits")
     view.send("e")
-    view.wait_for("in the order they speak")
+    view.wait_for("in speaking order")
     go_to(view, "1  ██ [red]Ada[/]", tabs=8)
     view.send("\r")
     view.wait_for("Agent")
     go_to(view, "system prompt", tabs=1)
     view.press_until("\x1b[5~", "[red]prompt[/]")  # up to the beginning of it
     back(view, "Agent")
-    back(view, "in the order they speak")
+    back(view, "in speaking order")
 
 
 def test_nothing_hostile_reaches_the_terminal_in_the_list_the_forms_and_the_dialogs(home: Home) -> None:

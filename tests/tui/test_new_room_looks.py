@@ -194,7 +194,7 @@ BAD = (
     ("max_tokens", "1e6", "enter a whole number, such as 50,000"),
     ("max_cost", "cheap", "enter an amount, such as 2.50"),
     ("max_cost", "nan", "enter an amount, such as 2.50"),
-    ("workspace", "work", "a folder by its whole path"),
+    ("workspace", "work", "enter a full path"),
 )
 
 

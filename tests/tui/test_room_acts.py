@@ -175,7 +175,7 @@ async def test_the_settings_are_changed_by_one_call_with_what_is_different() -> 
         assert isinstance(screen.app.screen, SettingsScreen)
         assert "parallel" in text
         screen.app.screen.query_one("#max_rounds", Line).value = "5"
-        assert "what the provider allows" in text
+        assert "the provider's limit" in text
         screen.app.screen.query_one("#answer_tokens", Line).value = "4,000"
         screen.app.screen.query_one("#max_tokens", Line).value = "50,000"
         screen.app.screen.query_one("#on_error", Choice).action_turn(1)

@@ -117,7 +117,7 @@ async def test_a_server_that_shows_only_runs_is_run_by_p_and_continued_by_c() ->
             ev.RoomLoaded(ev.RoomInfo("r"), ()),
             ev.LinkChanged("ended", "this server shows a room only while it is running"),
         )
-        assert "only while it runs it" in text
+        assert "only while it is running" in text
         await screen.press("p")
         screen.link.send_posted(
             LIVE,
@@ -153,7 +153,7 @@ async def test_a_server_that_only_runs_rooms_lets_a_paused_one_go_on() -> None:
 async def test_a_room_that_is_done_says_how_it_goes_on() -> None:
     async with opened() as screen:
         await screen.send(loaded(status="completed", current_round=1), LIVE)
-        assert "say something and it goes on" in await screen.press("p")
+        assert "write something to continue" in await screen.press("p")
         assert screen.link.calls.asked == []
 
 
@@ -232,7 +232,7 @@ async def test_a_room_that_is_loaded_again_shows_each_word_once() -> None:
         await screen.send(again, LIVE)
         text = await screen.send(again, LIVE)
         assert text.count("Once") == 1
-        assert "the backend died, nothing was lost" in text
+        assert "the backend crashed, nothing was lost" in text
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])

@@ -141,7 +141,7 @@ async def test_a_command_is_done_and_not_said() -> None:
         assert [call for call, _ in screen.link.calls.asked] == ["pause"]
         assert said(screen) == []
         assert line(screen).text == ""
-        assert "there is no /nonsense" in await screen.press(*"/nonsense", "enter")
+        assert "unknown command /nonsense" in await screen.press(*"/nonsense", "enter")
 
 
 async def test_two_agents_of_one_name_can_both_be_whispered_to() -> None:
@@ -208,7 +208,7 @@ async def test_a_long_paste_is_cut_and_what_a_terminal_would_obey_is_not() -> No
         line(screen).insert("word " * 200_000)
         assert len(line(screen).text) == MAX_CHARACTERS
         await screen.text()
-        assert any("the rest was left out" in told.message for told in screen.app._notifications)
+        assert any("the rest was cut off" in told.message for told in screen.app._notifications)
 
 
 async def test_a_completed_room_asks_for_a_round_first() -> None:

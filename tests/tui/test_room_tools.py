@@ -198,7 +198,7 @@ async def test_tools_and_their_folder_are_chosen_in_the_settings() -> None:
         tools.highlighted = 0
         await screen.press("space")
         screen.app.screen.query_one("#workspace", Line).value = "relative"
-        assert "a folder by its whole path" in await screen.press("ctrl+s")
+        assert "enter a full path" in await screen.press("ctrl+s")
         screen.app.screen.query_one("#workspace", Line).value = "/"
         await screen.press("ctrl+s")
         tools_now = "'enabled_tools': ['gone', 'read_file', 'run_command']"
@@ -228,7 +228,7 @@ async def test_a_suspended_rule_is_confirmed_or_dropped_in_the_settings_once_it_
         assert "c reactivate · x delete" in await screen.text()
         await screen.press("enter")
         text = await screen.press("c")
-        assert "fits this run without asking, in all chats and rooms and every folder?" in text
+        assert "matches this to run without asking, in all chats and rooms and every folder?" in text
         assert "run_command(make␣×4-n *)" in text
         await screen.press("c", "escape")
         assert not calls.decided
@@ -251,7 +251,7 @@ async def test_a_rule_that_is_not_shown_whole_is_not_confirmed_on_the_screen() -
         screen.app.screen.query_one("SuspendedRules OptionList", OptionList).focus()
         await screen.press("c", "y")
         assert screen.link.calls.decided == ()
-        assert "too long to be shown whole here" in [told.message for told in screen.app._notifications][-1]
+        assert "too long to show in full" in [told.message for told in screen.app._notifications][-1]
 
 
 async def test_a_server_without_tools_says_so_in_the_settings() -> None:

@@ -89,7 +89,7 @@ def test_a_killed_backend_is_started_again_and_the_room_goes_on_with_the_cut_tur
     with screen(new_home, "rooms") as view:
         view.wait_for(lambda text: text.count("tok/s") == 3)
         os.kill(backend_pid(new_home), signal.SIGKILL)
-        view.wait_for("the backend died, nothing was lost")
+        view.wait_for("the backend crashed, nothing was lost")
         view.wait_for("cut when the backend crashed")
         view.send("p")
         view.wait_for("● live")
@@ -177,7 +177,7 @@ def test_a_server_with_only_run_that_drops_says_so_and_is_asked_again_only_by_a_
         in_thread(OriginalRoomsServer(stop_after=6, then="reset")) as server,
         screen(home, "rooms", "r1", "--url", server.url) as view,
     ):
-        view.wait_for("only while it runs it")
+        view.wait_for("only while it is running")
         assert server.posts == 0
         view.send("p")
         # The line and the words come with the same frame, but in two writes.

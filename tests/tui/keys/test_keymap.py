@@ -271,7 +271,7 @@ async def test_what_cannot_hold_is_one_notice_at_the_start(tmp_path: Path) -> No
     async with opened_app(tmp_path, keys={"a.b": "f5", "app.help": "z"}) as seen:
         assert "2 lines cannot be used" in await seen.text()
     async with opened_app(tmp_path, keys={"a.b": "f5"}) as seen:
-        assert "1 line cannot hold" in await seen.text()
+        assert "1 line cannot be used" in await seen.text()
 
 
 async def test_ctrl_c_twice_quits_and_the_first_press_names_the_key_that_pauses(

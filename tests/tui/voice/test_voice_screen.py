@@ -135,7 +135,7 @@ async def test_a_asks_the_agent_to_listen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("has_session", "can"), [(True, "You hear it, and can type."), (False, "You only hear it.")]
+    ("has_session", "can"), [(True, "You can hear it, and type."), (False, "You can hear it.")]
 )
 async def test_of_an_agent_that_cannot_be_asked_to_listen_no_key_is_named(
     has_session: bool, can: str
