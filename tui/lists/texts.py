@@ -15,7 +15,8 @@ from widgets.painter import cropped
 Ink = Literal["plain", "strong", "dim", "failed", "agent"]
 MAX_WORDS_CHARACTERS: Final = 200
 GAP: Final = 2
-TOKEN_CELLS: Final = 10  # "99.9 k tok"
+TOKEN_CELLS: Final = 10  # "99.9 k tok" at least; other languages may need more
+AGE_CELLS: Final = 10  # "59 min ago", as well
 MARGIN: Final = 1  # at the right, as the lines above and below have it
 HEAD_CELLS: Final = 4  # the mark of the cursor, the sign of the status
 
@@ -81,12 +82,14 @@ def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool)
     is most room for it, less, little and hardly any.
     """
     left = row_cells - HEAD_CELLS - MARGIN
+    tokens = max(TOKEN_CELLS, cell_len(say("list.tokens", tokens="99.9 k")))
+    age = max(AGE_CELLS, cell_len(say("time.minutes", minutes=59)))
     if left >= 88:
-        fixed = Form(0, extra[0], 0, TOKEN_CELLS, 9 if has_cost else 0, 11)
+        fixed = Form(0, extra[0], 0, tokens, 9 if has_cost else 0, max(11, age))
     elif left >= 68:
-        fixed = Form(0, extra[1], 0, TOKEN_CELLS, 0, 10)
+        fixed = Form(0, extra[1], 0, tokens, 0, age)
     elif left >= 48:
-        fixed = Form(0, extra[2], 0, 0, 0, 10)
+        fixed = Form(0, extra[2], 0, 0, 0, age)
     elif left >= 20 and extra[3]:
         return Form(max(1, left - extra[3] - GAP), extra[3], 0, 0, 0, 0)
     else:
