@@ -7,6 +7,7 @@ from typing import Final
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
@@ -36,9 +37,9 @@ class Example(Static):
 
     def show(self, key: str) -> None:
         """Show it with the key that tries it."""
-        self.text = say(f"home.example.{self._number}")
-        shown = cropped(self.text, max(8, self.app.size.width - KEY_CELLS - 4))
-        self.update(own(f"{key:>2}  {shown}", ascii_only=self._ascii_only))
+        shown = cropped(say(f"home.example.{self._number}"), max(8, self.app.size.width - KEY_CELLS - 4))
+        words = own(f"  {shown}", ascii_only=self._ascii_only)
+        self.update(Content.assemble((f"{key:>2}", "bold"), words))
 
     def on_click(self, event: events.Click) -> None:
         """Try it."""

@@ -6,7 +6,7 @@ It stays below what is opened from it, and goes on when that is left.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -104,6 +104,7 @@ class HomeScreen(Screen[None]):
         self._is_demo = False
         self._state = LinkChanged("live")
         self._is_starting = False
+        self._has_moved = False  # a person chose a row
         # Held, not looked for: an answer may come in while the screen is being taken down.
         self._recent = Recent(ways.is_deleted)
         self._list: RowList[Any] = RowList(self._recent.listing, {}, ascii_only=ascii_only, id="recent")
@@ -181,6 +182,10 @@ class HomeScreen(Screen[None]):
         self._heading.set_class(not count, "-hidden")
         self._list.set_class(not count, "-hidden")
         self._list.styles.height = count
+        if count and not self._has_moved:  # what is first now, which may wait for a person
+            first = self._recent.listing[0].item
+            if self._list.cursor != first:
+                self._list.go_to(first.id)
         self._list.look()
         for number, example in enumerate(self._examples.all, 1):
             example.show(self.key_of(f"home.example_{number}"))
@@ -199,12 +204,18 @@ class HomeScreen(Screen[None]):
 
     def _show_hints(self) -> None:
         if self._ask.line.has_focus:
-            self._bottom.show([say(f"home.hint.{self._ask.becomes}")])
+            becomes = self._ask.becomes
+            keys = ("composer.send", f"start.{becomes}"), ("home.turn", f"turn.{becomes}")
+            named = [(name, word, 0) for name, word in (*keys, ("home.leave_line", "back"))]
+            self._bottom.show(self._hints(named))
             return
         is_empty = not len(self._recent.listing)
         shown = [hint for hint in HINTS if not (is_empty and hint[0] == "home.open")]
-        parts = [Part(say(f"home.hint.{word}"), rank, self.key_of(name)) for name, word, rank in shown]
-        self._bottom.show(part for part in parts if part.key)
+        self._bottom.show(self._hints(shown))
+
+    def _hints(self, named: Sequence[tuple[str, str, int]]) -> list[Part]:
+        parts = [Part(say(f"home.hint.{word}"), rank, self.key_of(name)) for name, word, rank in named]
+        return [part for part in parts if part.key]
 
     # --- writing ---------------------------------------------------------------------------------------
 
@@ -297,6 +308,7 @@ class HomeScreen(Screen[None]):
     def action_move(self, rows: int) -> None:
         """Move through the rows."""
         if len(self._recent.listing):
+            self._has_moved = True
             if self._list.has_focus:
                 self._list.move(rows)
             self._list.focus()

@@ -46,7 +46,9 @@ class ListBoard:
         self.bottom.show(hints)
         self.empty.set_class(len(listing) > 0, "-hidden")
         if not len(listing):
-            keys = {"new": key_of(f"{self._kind}.new"), "clear": key_of(f"{self._kind}.clear")}
+            names = {name: f"{self._kind}.{name}" for name in ("new", "clear")}
+            names |= {"other": "app.lists", "setup": "app.setup"}
+            keys = {name: key_of(binding_id) or "-" for name, binding_id in names.items()}
             words = "nothing" if listing.needle else "empty"
             self.empty.update(self._words(words, **keys) if is_known else say("list.loading"))
 

@@ -10,7 +10,11 @@ CONVERSATIONS: Final[dict[str, str]] = {
     "chats.found": "{found} of {all} chats found",
     "chats.filter": "a title or model – enter keeps, esc clears, / searches all messages",
     "chats.with_archived": "with archived chats",
-    "chats.empty": "No chats yet. Press {new} to start one.",
+    "chats.empty": "No chats yet. Press {new} to start one.\n\n"
+    "In a chat one agent answers, and may use tools in the folder that you are in.\n\n"
+    "  {new:<4} ask something\n"
+    "  {other:<4} have several agents answer, in a room\n"
+    "  {setup:<4} connect a model",
     "chats.nothing": "No chats match. Press {clear} to show all.",
     "chats.rename": "Rename chat",
     "chats.idle": "no messages yet",

@@ -169,7 +169,11 @@ ENGLISH: Final[dict[str, str]] = {
     "list.sort.tokens": "by tokens",
     "list.sort.cost": "by cost",
     "list.waiting": "{title} – reconnecting in {seconds} s",
-    "rooms.empty": "No rooms yet. Press {new} to make one.",
+    "rooms.empty": "No rooms yet. Press {new} to make one.\n\n"
+    "In a room several agents answer side by side, and each other.\n\n"
+    "  {new:<4} write a task, and three agents begin\n"
+    "  {other:<4} ask one agent in a chat\n"
+    "  {setup:<4} connect a model",
     "list.only_demo": "Demo mode. Press {press} to connect a model",
     "rooms.nothing": "No rooms match. Press {clear} to show all.",
     "list.all.none": "Nothing to pause or resume",
