@@ -96,9 +96,10 @@ def test_any_number_of_agents_and_rounds_gives_whole_turns_and_nobody_repeats_an
 
 
 @pytest.mark.parametrize(("name", "language"), EVERY)
-def test_without_a_synthesis_the_writer_decides(name: str, language: str) -> None:
-    said = play(DEBATES[name][language], AGENTS[language], synthesis=False)
-    assert said[-1].text == filled(str(read(f"{language}/{name}.toml")["decision"]), {})
+def test_without_a_synthesis_the_writer_decides_or_who_speaks_last(name: str, language: str) -> None:
+    for agents in (2, 3):
+        said = play(DEBATES[name][language], AGENTS[language][:agents], synthesis=False)
+        assert said[-1].text == filled(str(read(f"{language}/{name}.toml")["decision"]), {})
 
 
 @pytest.mark.parametrize(("name", "language"), EVERY)

@@ -118,11 +118,13 @@ def _parts(
     """
     at = seed % len(debate["more"])
     more = [*debate["more"][at:], *debate["more"][:at]]
+    # Without a synthesis the writer decides, else whoever speaks last.
+    decides = voices.index("writer") if "writer" in voices else len(voices) - 1
     parts = {}
     for round_ in range(1, request.max_rounds + 1):
         moment = {request.max_rounds: "closing", 1: "opening", 2: "middle"}.get(round_, "")
         for seat, voice in enumerate(voices):
-            if voice == "writer" and 1 < round_ == request.max_rounds and not request.synthesizer:
+            if seat == decides and 1 < round_ == request.max_rounds and not request.synthesizer:
                 parts[round_, seat] = debate["decision"]
             elif part := debate[voice].get(moment) if voice else "":
                 parts[round_, seat] = part
