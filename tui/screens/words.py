@@ -391,6 +391,7 @@ ENGLISH: Final[dict[str, str]] = {
     "plain.answers": "Answer",
     "plain.help": "Type a line to say it to the room. /pause, /resume, /quit, /help",
     "plain.chat.help": "Type a question. /stop stops the answer, /quit, /help",
+    "plain.cut": "{who} was cut off",
     "plain.said": "sent, everyone reads it before the next turn",
     "plain.queued": "queued, asked after this answer",
     "plain.stands": "the room is paused: /resume starts it, /quit leaves",

@@ -129,10 +129,8 @@ class _Asks:
     waiting: list[ev.ToolStatusChanged] = field(default_factory=list)
     tell: Callable[[str], None] = output.notice
 
-    async def take(self, event: ev.Event, who: str) -> None:
-        """Take an event; say what a call asks."""
-        if not isinstance(event, ev.ToolStatusChanged):
-            return
+    async def take(self, event: ev.ToolStatusChanged, who: str) -> None:
+        """Take what becomes of a call; say what it asks."""
         at = (event.turn_id, event.step_id)
         self.waiting = [one for one in self.waiting if (one.turn_id, one.step_id) != at]
         if event.status == "asks" and event.ask is not None:
@@ -142,7 +140,7 @@ class _Asks:
     def _say(self, event: ev.ToolStatusChanged, who: str) -> None:
         ask = event.ask
         assert ask is not None
-        self.tell(say("plain.asks", who=inert_line(who), call=inert_line(ask.call)))
+        self.tell(say("plain.asks", who=who, call=inert_line(ask.call)))
         for line in inert(ask.preview).splitlines():
             self.tell(f"  {line}")
         self.tell(say("plain.asks.form" if ask.form is not None else "plain.asks.words"))
@@ -260,8 +258,14 @@ class _Room:
         self.form.said(self.answer.apply(ev.MessageStored(message)))
 
     async def _heard(self, event: ev.Event) -> None:
-        turn = self.answer.turns.get(event.turn_id) if isinstance(event, ev.ToolStatusChanged) else None
-        await self.asks.take(event, turn.sender_name if turn is not None else "")
+        if not isinstance(event, ev.ToolStatusChanged | ev.TurnEnded):
+            return
+        turn = self.answer.turns.get(event.turn_id)
+        who = "" if turn is None else inert_line(turn.sender_name)
+        if isinstance(event, ev.ToolStatusChanged):
+            await self.asks.take(event, who)
+        elif event.interrupted:
+            output.notice(say("plain.cut", who=who))
 
     async def _typed(self, line: str, *, speaks: bool) -> bool:
         """Do what a line says; return whether it leaves."""

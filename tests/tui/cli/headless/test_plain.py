@@ -137,7 +137,7 @@ def test_what_is_typed_pauses_resumes_and_is_said(slow: Home, by: str) -> None:
         program.type("/resume")
         program.until("Engineer:")
         program.type("/pause")
-        program.until("\npaused\n")
+        program.until("Engineer was cut off\npaused\n")
         program.until("/resume starts it", 2)
         assert slow.room(room)["status"] == "paused"
         program.type("/nothing")
@@ -161,6 +161,17 @@ def test_ctrl_c_pauses_the_room_and_ends(slow: Home) -> None:
         program.process.send_signal(signal.SIGINT)
         assert program.ended() == 3
     assert slow.room(room)["status"] == "paused"
+    program.check_bytes()
+
+
+def test_ctrl_c_stops_an_answer_and_ends(slow: Home) -> None:
+    with plain(slow, "chat", "--new", "--plain") as program:
+        program.until("Type a question")
+        program.type("Who are you?")
+        program.until("demo:")
+        program.process.send_signal(signal.SIGINT)
+        assert program.ended() == 3
+    assert "stopping the answer" in program.seen.decode()
     program.check_bytes()
 
 
