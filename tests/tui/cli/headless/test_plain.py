@@ -168,7 +168,7 @@ def test_ctrl_c_stops_an_answer_and_ends(slow: Home) -> None:
     with plain(slow, "chat", "--new", "--plain") as program:
         program.until("Type a question")
         program.type("Who are you?")
-        program.until("demo:")
+        program.until("demo model")
         program.process.send_signal(signal.SIGINT)
         assert program.ended() == 3
     assert "stopping the answer" in program.seen.decode()
