@@ -312,6 +312,19 @@ async def test_a_thousand_rooms_paint_what_is_in_sight_and_a_change_paints_its_r
         assert seen.list.rows_painted == painted
 
 
+async def test_rooms_of_one_name_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+    rooms = (room(1, name="Redis?"), room(2, name="Redis?"), room(3, name="Postgres?"))
+    async with listed(tmp_path, *rooms) as seen:
+        text = await seen.text()
+        assert "Redis? r1 " in text
+        assert "Redis? r2 " in text
+        assert "Postgres? r3" not in text
+        seen.client.tell(replace(rooms[1], name="Mongo?"))
+        text = await seen.text()
+        assert "Redis? r1 " not in text
+        assert "Mongo? r2" not in text
+
+
 async def test_the_list_is_moved_in_as_in_vim(tmp_path: Path) -> None:
     async with listed(tmp_path, *(room(number) for number in range(1, 60)), size=(80, 13)) as seen:
         first = seen.cursor

@@ -53,6 +53,7 @@ def row(chat: ConversationInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> 
         title_of(chat) or say("chat.untitled"),
         is_bad=bool(chat.error) and chat.status != "running",
         is_quiet=mark.is_deleted or chat.archived,
+        short=mark.short,
     )
     model = inert_line(chat.model, MAX_MODEL_CHARACTERS) or say("chat.model.default")
     told = [state(chat, mark)]

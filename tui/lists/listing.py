@@ -6,6 +6,7 @@ One that changed costs its own place, however many there are: two searches in a 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Generic, Literal, Protocol, TypeVar
@@ -76,6 +77,7 @@ class Listing(Generic[T]):
         self._shows_archived = False
         self._running = 0
         self._total = 0
+        self._named: Counter[str] = Counter()  # how many are shown or looked for under each name
         self.sorted_places = 0  # places that were found so far: what changes cost
         self.replace(items)
 
@@ -93,6 +95,10 @@ class Listing(Generic[T]):
         """Return one, listed or not."""
         entry = self._entries.get(item_id)
         return entry.item if entry is not None else None
+
+    def is_namesake(self, item: T) -> bool:
+        """Whether another one has the same name."""
+        return self._named[self.kind.name_of(item)] > 1
 
     def index_of(self, item_id: str) -> int | None:
         """Return where one is listed, if it is."""
@@ -171,9 +177,11 @@ class Listing(Generic[T]):
         if self._shows_archived or not entry.item.archived:
             self._total += step
             self._running += step * (entry.item.status == "running")
+            self._named[self.kind.name_of(entry.item)] += step
 
     def _list(self) -> None:
         self._running = self._total = 0
+        self._named.clear()
         for entry in self._entries.values():
             self._count(entry, 1)
         self._order = sorted(entry.place for entry in self._entries.values() if entry.is_listed)

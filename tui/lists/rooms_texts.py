@@ -73,6 +73,7 @@ def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Pie
         name_of(room) or say("room.untitled"),
         is_bad=room.status == "error",
         is_quiet=mark.is_deleted or room.archived,
+        short=mark.short,
     )
     extra, told = round_text(room, shape.extra), state(room, mark, shape.state)
     return row_of(shape, head, extra, told, Use(room.tokens, room.cost, age))

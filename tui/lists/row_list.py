@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar, Final, Generic, NamedTuple
 
 from rich.color import Color as RichColor
@@ -27,6 +28,7 @@ from widgets.painter import Look, Painter
 CURSOR: Final = "▸ "
 NO_CURSOR: Final = "  "
 WHEEL_ROWS: Final = 3
+SHORT_ID_CHARACTERS: Final = 4  # of one whose name others have, too
 _INKS: Final = {"plain": PLAIN, "strong": STRONG, "dim": DIM, "failed": FAILED, "agent": PLAIN}
 
 
@@ -199,6 +201,8 @@ class RowList(Widget, Generic[T], can_focus=True):
         item = entry.item
         age = age_text(now if item.status == "running" else entry.moment, now)
         mark = self._marks.get(item.id, NO_MARK)
+        if self._listing.is_namesake(item):
+            mark = replace(mark, short=inert_line(item.id[:SHORT_ID_CHARACTERS]))
         return _Seen(item, mark, age, item.id == self._cursor, shape)
 
     def _painter(self, base: Style) -> Painter:

@@ -33,14 +33,16 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class Mark:
     """What this screen knows of one in its list: ``asked`` is what was asked of it and is not done yet,
-    ``undo`` the key that takes a deletion back.
+    ``undo`` the key that undoes a deletion, ``short`` a piece of its id where another has the same name.
     """
 
     asked: str = ""
     is_deleted: bool = False
     undo: str = ""
+    short: str = ""
 
 
+LEAST_NAME_CELLS: Final = 16  # of a name that is told from others of its kind
 NO_MARK: Final = Mark()
 
 
@@ -66,6 +68,7 @@ class Head:
     name: str
     is_bad: bool = False
     is_quiet: bool = False  # deleted or archived
+    short: str = ""  # what tells it from others of its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +108,10 @@ def row_of(shape: Form, head: Head, extra: str, state: list[Piece], use: Use) ->
     ink: Ink = "dim" if head.is_quiet else "plain"
     is_untold = head.is_quiet and not shape.state  # that it is deleted or archived
     name = f"{state[0].text} · {head.name}" if is_untold and state else head.name
+    short = f" {head.short}" if head.short and shape.name >= LEAST_NAME_CELLS else ""
     pieces = [
         Piece(f"{head.sign} ", "failed" if head.is_bad and not head.is_quiet else ink),
-        Piece(left(name, shape.name), ink),
+        Piece(left(cropped(name, shape.name - cell_len(short)) + short, shape.name), ink),
     ]
     if shape.extra:
         pieces.append(Piece(" " * GAP + left(extra, shape.extra), "dim"))

@@ -44,7 +44,6 @@ def choosing_hints() -> list[Hint]:
     return [
         Hint("tab", say("hint.take")),
         Hint("↑", say("hint.choose"), 1),
-        Hint("ctrl+n", say("hint.next"), 2),
         Hint("esc", say("hint.close")),
     ]
 
