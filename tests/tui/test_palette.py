@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tests.tui.whole_app import Seen, opened_app
+from agent_tui.model import events as ev
+from agent_tui.model.events import RoomInfo
+from tests.tui.whole_app import AGENTS, Seen, opened_app
 from tui.keys.actions import offers
 from tui.keys.keymap import catalogue
 from tui.keys.palette import MOST_USED, NOT_IN_PALETTE, Entry, Used, fit
@@ -89,6 +91,15 @@ async def test_what_has_no_key_can_be_done_by_the_palette(tmp_path: Path) -> Non
         assert "Pause or resume the room" in await seen.press(*"pause or res")
         await seen.press("enter")
         assert seen.link.calls.asked == [("pause", "r0")]
+
+
+async def test_a_command_copies_what_the_agent_said_last(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        assert "nothing to copy here" in await seen.press("i", *"/copy", "enter")
+        said = ev.Message("1", "r0", "assistant", "", "One\n\nTwo", "Mika", "", 1, 1, "t", "a")
+        info = RoomInfo("r0", task="Should we?", agents=AGENTS, status="running")
+        await seen.send(ev.RoomLoaded(info, (said,)))
+        assert "copied 3 lines" in await seen.press(*"/copy", "enter")
 
 
 async def test_its_key_moves_in_the_list_of_commands_while_that_is_open(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from widgets.composer import Composer
 from widgets.signs import DONE, FAILED, GUTTER_FOCUSED, TASK, twin
 
 MAX_LINE_CHARACTERS = 400
-_ARROWS = str.maketrans({"↑": "^", "‹": "<"})  # beside those that all screens have
+_ARROWS = str.maketrans({"‹": "<"})  # beside those that all screens have
 
 
 def own(text: str, *, ascii_only: bool) -> str:

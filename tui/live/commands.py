@@ -172,7 +172,14 @@ def copy_newest(transcript: Transcript | None, text: str, host: Host) -> None:
     if transcript is None or not text:
         host.tell(say("copy.nothing"))
     else:
-        transcript.post_message(Transcript.CopyRequested(transcript, text, "message"))
+        transcript.call_later(_tell_to_copy, transcript, text)
+
+
+def _tell_to_copy(transcript: Transcript, text: str) -> None:
+    """Called by the transcript itself: a message goes no further up than to whoever was at work when it was
+    made.
+    """
+    transcript.post_message(Transcript.CopyRequested(transcript, text, "message"))
 
 
 def path_for_export(name: str, title: str) -> Path:

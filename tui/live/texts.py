@@ -43,7 +43,7 @@ def choosing_hints() -> list[Hint]:
     """Return what keys do while what may be written is listed."""
     return [
         Hint("tab", say("hint.take")),
-        Hint("↑", say("hint.choose"), 1),
+        Hint("ctrl+n", say("hint.next"), 1),
         Hint("esc", say("hint.close")),
     ]
 

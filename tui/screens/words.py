@@ -266,7 +266,6 @@ ENGLISH: Final[dict[str, str]] = {
     "composer.whisper.about": "whisper: only this agent is told",
     "composer.cleared": "cleared – ↑ brings it back",
     "hint.take": "take",
-    "hint.choose": "choose",
     "composer.failed": "not sent: {reason} – enter sends it again, never twice",
     "composer.cut": "messages are limited to {most} characters: the rest was cut off",
     "composer.not_kept": "the draft cannot be saved to disk: it is lost when you leave",
