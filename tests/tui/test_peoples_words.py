@@ -72,7 +72,7 @@ async def test_after_a_reload_they_stand_where_they_stood() -> None:
 async def test_an_agent_that_left_is_not_shown_words_that_it_never_heard() -> None:
     messages = (word(1, "All of you"), turn(1, WANG, "Yes"), word(2, "Without him"), turn(2, MIKA, "Good"))
     async with opened() as screen:
-        room = ev.RoomInfo("r", status="running", current_round=1, agents=AGENTS[:2])
+        room = ev.RoomInfo("r", status="running", current_round=1, agents=AGENTS[:2], view="panes")
         await screen.send(ev.RoomLoaded(room, messages), LIVE)
         _, ada, wang = panes(await screen.text())
         assert "Without him" in ada
