@@ -129,9 +129,11 @@ def help_pages(_: str = "") -> str:
 
 
 def themes(_: str = "") -> str:
-    """Return a row for each theme that ships: its name, and on which ground it writes."""
-    rows = [(f"`{one.name}`", _ground(one.name)) for one in available()]
-    return _table(("theme", "ground"), rows)
+    """Return a row for each ground that themes write on: those that do."""
+    grounds: dict[str, list[str]] = {}
+    for one in available():
+        grounds.setdefault(_ground(one.name), []).append(one.name)
+    return _table(("ground", "themes"), [(ground, _ticked(names)) for ground, names in grounds.items()])
 
 
 def _ground(theme: str) -> str:
