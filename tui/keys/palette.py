@@ -107,7 +107,7 @@ class Palette:
             if NOT_IN_PALETTE.isdisjoint(offer.ids):
                 keys = shown_all(offer.keys, ascii_only=ascii_only) or say("help.no_key")
                 line = own(f"{keys} – {offer.reason}" if offer.reason else keys, ascii_only=ascii_only)
-                also = " ".join(say(key) for one in offer.ids if (key := f"also.{one}") in ALSO).split()
+                also = " ".join(_other_words(one) for one in offer.ids).split()
                 used = sum(counts.get(one, 0) for one in offer.ids)
                 do = partial(self._do, offer)
                 found.append(Entry(offer.description, line, do, tuple(also), used, bool(offer.reason)))
@@ -126,6 +126,12 @@ class Palette:
         else:
             self._used.add(offer.ids[0])
             await self._app.run_action(offer.action, offer.node)
+
+
+def _other_words(binding_id: str) -> str:
+    """Return other words for an action, in the language of the screens and in English."""
+    key = f"also.{binding_id}"
+    return f"{say(key)} {ALSO[key]}".casefold() if key in ALSO else ""
 
 
 class Actions(Provider):
