@@ -107,7 +107,9 @@ async def test_an_answer_that_breaks_off_is_cut_and_the_next_question_connects_a
     async with agent_service() as service, opened("tasks", service.url) as chat:
         service.script = ["cut", "ok"]
         await chat.ask("Count.")
-        await chat.until("one two", "connection", lambda: "Your next question will reconnect" in chat.told)
+        await chat.until(
+            "one two", "Connection lost", lambda: "Your next question will reconnect" in chat.told
+        )
         await chat.ask("Again.")
         await chat.until("three four five", "ready")
 
@@ -338,7 +340,7 @@ async def test_r_asks_an_agent_the_question_anew_whose_answer_broke_off() -> Non
     async with agent_service() as service, opened("tasks", service.url) as chat:
         service.script = ["cut", "ok"]
         await chat.ask("Count.")
-        await chat.until("one two", "connection")
+        await chat.until("one two", "Connection lost")
         await chat.pilot.press("escape")
         await chat.until("r retry")
         await chat.pilot.press("r")

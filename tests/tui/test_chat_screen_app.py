@@ -85,7 +85,7 @@ async def test_a_server_without_a_list_opens_the_one_that_is_named() -> None:
     link = FakeChatLink()
     link.calls.refuse = NotOffered("no such call")
     assert await first_chat(linked(link), "c7") == "c7"
-    with pytest.raises(NotOffered, match="name one"):
+    with pytest.raises(NotOffered, match="Open one"):
         await first_chat(linked(link), "")
 
 
@@ -166,7 +166,7 @@ async def test_what_ends_early_names_the_key_that_opens_all_of_it(tmp_path: Path
     async with program(tmp_path, chat_open_step="f7") as seen:
         seen.link.send(loaded(message("q1", "Look."), message("a1", role="assistant", steps=steps)), LIVE)
         await seen.text()
-        assert "… 100 more lines – f7 opens all" in await seen.press("tab", "space", "end")
+        assert "… 100 more lines – f7 to show all" in await seen.press("tab", "space", "end")
 
 
 def test_a_key_that_a_chat_needs_twice_is_a_complaint() -> None:

@@ -156,7 +156,7 @@ async def test_several_files_dropped_at_once_are_all_attached_or_stay_words() ->
     here = Path.cwd()
     async with opened() as chat:
         text = await chat.paste(f"'{here}/a b.txt' {here}/Makefile ")
-        assert "attaches a b.txt 16 B · Makefile 17 B" in text
+        assert "attached: a b.txt 16 B · Makefile 17 B" in text
         assert composer_text(chat) == ""
         text = await chat.paste(f"{here}/src/main.py {here}/x.bin")
         assert "x.bin is not text" in text
@@ -187,8 +187,8 @@ async def test_attachments_wait_with_their_question_and_with_the_draft() -> None
         await chat.paste("y" * 2001)
     async with opened(message("q9", "x")) as chat:
         text = await chat.text()
-        assert "waits: What is that? (1)" in text
-        assert "attaches pasted text" in text
+        assert "on hold: What is that? (1)" in text
+        assert "attached: pasted text" in text
         (waits,) = chat.app.chat._composer.queue
         assert waits.attachments[0].content == "line\n" * 31
 

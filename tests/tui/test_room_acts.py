@@ -154,7 +154,7 @@ async def test_a_spent_budget_says_which_and_how_to_raise_it() -> None:
         text = await screen.send(
             loaded(status="paused", interrupted="budget", max_tokens=50_000, tokens=50_100), LIVE
         )
-        assert "paused – the budget of 50,000 tokens is used up · e raises it" in text
+        assert "paused – the budget of 50,000 tokens is used up · e to raise it" in text
         assert "50,100 of 50,000 tokens" in text
 
 

@@ -87,7 +87,7 @@ async def test_an_endpoint_is_tested_a_model_chosen_and_both_are_saved_behind_wh
     async with FakeModelServer() as server, screen(path) as (pilot, shown, results):
         fill(shown, address=server.url, variable="MY_KEY", name="local")
         await settled(pilot, "tab", "enter")
-        assert "2 models answered" in str(shown.query_one("#heading", Static).content)
+        assert "2 models found" in str(shown.query_one("#heading", Static).content)
         await settled(pilot, "down", "enter")
         assert results == ["local"]
         assert server.requests[-1].body["model"] == "other-model"
@@ -202,7 +202,7 @@ async def test_a_name_that_is_taken_is_refused_with_the_reason(tmp_path: Path) -
         fill(shown, name="local")
         await settled(pilot, "f2")
         complaint = str(shown.query_one("#field-name .complaint", Static).content)
-        assert "called local already" in complaint
+        assert "already has a provider called local" in complaint
         assert not results
 
 
@@ -235,10 +235,10 @@ async def test_a_provider_that_is_there_is_changed_and_its_key_is_kept_but_never
         path.write_text(KEPT.replace("URL", server.url))
         async with screen(path) as (pilot, shown, results):
             await settled(pilot, "right", "right")
-            assert "change local" in choice(shown, "which")
+            assert "edit local" in choice(shown, "which")
             assert shown.query_one("#address", Line).value == server.url
             assert shown.query_one("#key", Line).value == ""
-            assert shown.query_one("#key", Line).placeholder.startswith("kept")
+            assert shown.query_one("#key", Line).placeholder.startswith("saved")
             assert shown.query_one("#name", Line).disabled
             await settled(pilot, "tab", "enter")
             assert shown.query_one(OptionList).highlighted == 1  # the model it has
@@ -264,10 +264,10 @@ async def test_a_new_key_takes_the_place_of_the_kept_one(
             assert results == ["local"]
         async with screen(path) as (pilot, shown, results):
             await settled(pilot, "left")
-            assert shown.query_one("#key", Line).placeholder.startswith("kept")
+            assert shown.query_one("#key", Line).placeholder.startswith("saved")
             await settled(pilot, "f8")
             await settled(pilot, "y")
-            assert "no longer in" in told(shown)
+            assert "removed from" in told(shown)
             assert "new" in choice(shown, "which")
             await settled(pilot, "escape")
             assert results == [None]
@@ -284,7 +284,7 @@ async def test_a_provider_is_removed_only_when_that_is_meant(tmp_path: Path) -> 
     path.write_text(KEPT)
     async with screen(path) as (pilot, shown, _):
         await settled(pilot, "f8")
-        assert "choose a provider" in told(shown)
+        assert "choose an existing provider" in told(shown)
         await settled(pilot, "right", "f8")
         assert isinstance(pilot.app.screen, QuestionScreen)
         await settled(pilot, "escape")

@@ -10,7 +10,7 @@ HOME: Final[dict[str, str]] = {
     "home.demo.hint": "connect a model",
     "home.ask.room": "What should they talk about?",
     "home.ask.chat": "What do you want to ask?",
-    "home.about.room": "A room: three agents answer side by side, and each other.",
+    "home.about.room": "A room: three agents answer you and each other, side by side.",
     "home.about.chat": "A chat: one agent answers, and may use tools.",
     "home.hint.start.room": "start a room",
     "home.hint.start.chat": "start a chat",

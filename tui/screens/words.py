@@ -207,7 +207,7 @@ ENGLISH: Final[dict[str, str]] = {
     "new.own_name": "name",
     "new.own_prompt": "system prompt – enter adds the agent",
     "new.own_model": "model",
-    "new.about": "{agents} answer side by side, and each other.",
+    "new.about": "{agents} answer you and each other, side by side.",
     "new.hint.more": "more options",
     "new.hint.next": "next field",
     "new.hint.choose": "choose",
