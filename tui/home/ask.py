@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui.forms.fields import own
+from tui.live.key_hints import keys_of
 from tui.screens.words import say
 from widgets.composer import Composer
 
@@ -42,8 +43,9 @@ class HomeAsk(Vertical):
         yield self._about
 
     def on_mount(self) -> None:
-        """Say what the line is for."""
+        """Say what the line is for, and what keys do while nothing is written."""
         self.become(self.becomes)
+        self.line.free_keys = dict.fromkeys(keys_of(self.screen, "app.help"), "app.help")
 
     def become(self, becomes: Becomes) -> None:
         """Have what is written become a room, or a chat."""
@@ -65,6 +67,16 @@ class HomeAsk(Vertical):
             self.line.focus()
         if text:
             self.line.insert(text)
+
+    async def on_composer_ended(self, event: Composer.Ended) -> None:
+        """Quit, as at the end of what is typed into a shell."""
+        event.stop()
+        await self.run_action("app.leave")
+
+    def on_composer_cleared(self, event: Composer.Cleared) -> None:
+        """Say how to have it back."""
+        event.stop()
+        self.tell(say("composer.cleared"))
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         """Say what is wanted; the text stays until it was taken."""
