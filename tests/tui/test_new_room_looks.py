@@ -389,7 +389,8 @@ async def test_what_was_unfolded_is_taken_as_it_stands_and_the_task_stays(tmp_pa
         assert "rounds" in text
         assert "Why" in text
         await seen.press("ctrl+n")
-        assert seen.client.made == [{"task": "Why", "execution_mode": "sequential", "max_rounds": 3}]
+        made = {"task": "Why", "execution_mode": "sequential", "max_rounds": 3, "synthesis": True}
+        assert seen.client.made == [made]
 
 
 async def test_without_a_task_no_room_is_made_and_that_is_said(tmp_path: Path) -> None:

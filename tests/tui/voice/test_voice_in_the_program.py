@@ -19,7 +19,7 @@ async def test_f6_opens_a_voice_room_above_a_room_and_escape_goes_back(tmp_path:
 
 
 async def test_its_help_and_the_palette_name_what_it_can_do(tmp_path: Path) -> None:
-    async with opened_app(tmp_path, size=(100, 60)) as seen:
+    async with opened_app(tmp_path, size=(100, 90)) as seen:
         await seen.press("f6")
         await seen.until("r retry")
         text = await seen.press("question_mark")

@@ -153,7 +153,7 @@ async def test_an_agent_whose_person_has_left_says_that_it_hears_nobody() -> Non
     async with opened(*THERE, agent, vo.PeopleChanged((me, bob)), vo.PeopleChanged((me,))) as seen:
         assert "The agent listened to Bob, who has left. It hears nobody: type." in seen.now
         back = vo.PeopleChanged((me, bob))
-        assert "and nobody else" in await seen.send(back)
+        assert "listens only to Bob" in await seen.send(back)
 
 
 async def test_what_cannot_be_done_before_there_is_a_session_says_so() -> None:
