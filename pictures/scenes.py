@@ -69,6 +69,7 @@ async def new(pilot: Pilot[int]) -> None:
     form = pilot.app.screen
     assert isinstance(form, NewRoomScreen)
     await write(pilot, "What should our status page say during an outage?")
+    await press(pilot, ["ctrl+o"])  # more than a task
     form.query_one("#agents").focus()
     await press(pilot, ["down", "space", "down", "down", "down", "space"])
     form.query_one("#max_tokens").focus()
