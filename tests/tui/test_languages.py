@@ -23,7 +23,7 @@ from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, wanted_language
 from tui.screens.words import ENGLISH, count, ordinal_try, say, say_count
 
 OTHERS = [language for language, folder in LANGUAGES.items() if folder]
-PLACEHOLDER = re.compile(r"{[\w.]*}")
+PLACEHOLDER = re.compile(r"{[\w.:<]*}")
 SAME = {  # names, numbers, signs: what is the same in every language
     "changes.lines",
     "find.label",

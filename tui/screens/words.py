@@ -170,7 +170,7 @@ ENGLISH: Final[dict[str, str]] = {
     "list.sort.cost": "by cost",
     "list.waiting": "{title} – reconnecting in {seconds} s",
     "rooms.empty": "No rooms yet. Press {new} to make one.\n\n"
-    "In a room several agents answer side by side, and each other.\n\n"
+    "In a room several agents answer you and each other, side by side.\n\n"
     "  {new:<4} write a task, and three agents begin\n"
     "  {other:<4} ask one agent in a chat\n"
     "  {setup:<4} connect a model",
