@@ -22,8 +22,8 @@ class Line(NamedTuple):
 class Paints(Protocol):
     """What turns rows into lines; another one paints everything anew."""
 
-    def of(self, color: str, who: str, *, is_faded: bool = False) -> Paints:
-        """Return what paints the rows of one among many; itself if both are empty and nothing is faded."""
+    def of(self, color: str, who: str, *, is_faded: bool = False, card: str = "") -> Paints:
+        """Return what paints the rows of one among many, or of a ``card``; itself without any of these."""
         ...
 
     def line(self, row: Row, links: Sequence[str] = ()) -> Line:
@@ -40,10 +40,11 @@ class Layout:
     first seen.
 
     ``color``, ``who`` and ``is_faded`` are those of its message; the first ``apart`` rows stand between that
-    message and the one above and belong to neither.
+    message and the one above and belong to neither. ``card`` is the ground that its rows stand on, if they
+    have one of their own.
     """
 
-    __slots__ = ("_lines", "_painter", "apart", "color", "is_faded", "links", "rows", "who")
+    __slots__ = ("_lines", "_painter", "apart", "card", "color", "is_faded", "links", "rows", "who")
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class Layout:
         who: str = "",
         apart: int = 0,
         is_faded: bool = False,
+        card: str = "",
     ) -> None:
         """``former`` is what the block looked like a moment ago: most of its rows are the same."""
         self.rows = rows
@@ -63,6 +65,7 @@ class Layout:
         self.who = who
         self.apart = apart
         self.is_faded = is_faded
+        self.card = card
         self._painter: Paints | None = None
         self._lines: list[Line | None] = [None] * len(rows)
         if former is not None:
@@ -102,7 +105,7 @@ class Layout:
         return self._own(painter).with_caret(self.rows[index], self.links)
 
     def _own(self, painter: Paints) -> Paints:
-        return painter.of(self.color, self.who, is_faded=self.is_faded)
+        return painter.of(self.color, self.who, is_faded=self.is_faded, card=self.card)
 
 
 class Span(NamedTuple):

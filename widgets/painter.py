@@ -51,7 +51,7 @@ from widgets.layout import Line
 from widgets.markdown.links import safe_target
 from widgets.painted_strip import PaintedStrip
 from widgets.signs import CARET as CARET_SIGN
-from widgets.signs import DIVIDER, ELLIPSIS, GUTTER, SCROLL_MARK, twin
+from widgets.signs import DIVIDER, ELLIPSIS, GUTTER, GUTTER_FOCUSED, SCROLL_MARK, twin
 
 MARGIN_FROM: Final = 8  # narrower panes have no margins
 COMPONENTS: Final = (  # ink, name: later ones win
@@ -80,6 +80,9 @@ _ATTRIBUTES: Final = (
     (STRIKE, Style(strike=True)),
 )
 BLACK: Final = Ground("#000000")
+CARD: Final = "card"  # of a tool that runs or ran
+ASK: Final = "ask"  # of one that needs approval
+ASKS: Final = "asks"  # its head row
 PEOPLE: Final = "people"  # instead of a colour: theirs is none of the agents' hues but that of plain words
 _INKS: Final = (1 << LINK_SHIFT) - 1  # without the number of a link
 # A link costs its target on every row. A row of many long ones opens the first of them only, so that no text
@@ -100,6 +103,7 @@ class Look:
     color: str = ""  # of the caret
     bar: str = ""  # the colour of a bar in the gutter and of titles, where there is one
     is_faded: bool = False  # what was said is no longer meant: all of it is dim
+    card: str = ""  # the component whose ground the rows stand on; that of ASKS has one colour for all words
     ground: Ground = BLACK  # what colours of the bar must stand out from
     has_divider: bool = False
     ascii_only: bool = False
@@ -113,22 +117,43 @@ class Painter:
     look: Look
     component: Callable[[str], Style]
     _styles: dict[int, Style] = field(default_factory=dict)
-    _owners: dict[tuple[str, str, bool], Painter] = field(default_factory=dict)
+    _owners: dict[tuple[str, str, bool, str], Painter] = field(default_factory=dict)
     _marked: dict[int, tuple[Line, Line]] = field(default_factory=dict)  # by the id of the first
     _finals: dict[Style, Style] = field(default_factory=dict)  # what the filters make of styles
     _blank: Line | None = None
 
-    def of(self, color: str, who: str, *, is_faded: bool = False) -> Painter:
-        """Return the painter of the messages of one among many; ``color`` may be anything."""
-        if not color and not who and not is_faded:
+    def of(self, color: str, who: str, *, is_faded: bool = False, card: str = "") -> Painter:
+        """Return the painter of the messages of one among many, or of a card; ``color`` may be anything."""
+        if not color and not who and not is_faded and not card:
             return self
-        own = self._owners.get((color, who, is_faded))
+        own = self._owners.get((color, who, is_faded, card))
         if own is None:
             if len(self._owners) >= MAX_OWNERS:
                 self._owners.clear()
-            look = replace(self.look, bar=self._bar(color, who), is_faded=is_faded)
-            own = self._owners[color, who, is_faded] = Painter(look, self.component)
+            on_card = self._card(card) if card else self
+            look = replace(on_card.look, bar=on_card._bar(color, who) or on_card.look.bar, is_faded=is_faded)
+            own = self._owners[color, who, is_faded, card] = Painter(look, on_card.component)
         return own
+
+    def _card(self, card: str) -> Painter:
+        """Return the painter of rows on a ground of their own; the colour of an ask is that of its edge."""
+        own, plain = self.component(card), self.look.base.bgcolor
+        ground = Style(bgcolor=own.bgcolor)
+        is_flat = card == ASKS
+        look = replace(
+            self.look,
+            base=own if is_flat else self.look.base + ground,
+            bar="" if card == CARD or own.color is None else own.color.name,
+            card=card,
+        )
+        if own.bgcolor is not None and own.bgcolor.triplet is not None and look.ground.color:
+            look = replace(look, ground=replace(look.ground, color=own.bgcolor.triplet.hex))
+
+        def component(name: str) -> Style:
+            style = self.component(name)
+            return style + ground if style.bgcolor == plain else style
+
+        return Painter(look, component)
 
     def _bar(self, color: str, who: str) -> str:
         if color == PEOPLE:
@@ -152,6 +177,8 @@ class Painter:
         if style is None:
             style = self.look.base
             names = ["dim"] if self.look.is_faded else [name for flag, name in COMPONENTS if ink & flag]
+            if self.look.card == ASKS:
+                names = []
             for name in names:
                 style = self._above(style, self.component(name))
             for flag, attribute in _ATTRIBUTES:
@@ -188,10 +215,12 @@ class Painter:
         if seen & FENCE:
             used = sum(cell_len(text) for text, _ in row)
             pieces.append((" " * (self.room - used), self.style(FENCE)))
+        ground = self.look.base if self.look.card else None
         if not self.look.bar or not self.gutter:
-            return self.paint(pieces, self.gutter)
+            return self.paint(pieces, self.gutter, ground)
         bar = self.look.base + Style(color=RichColor.parse(self.look.bar))
-        return self.paint([(self.own(GUTTER), bar), *pieces])
+        edge = GUTTER_FOCUSED if self.look.card == ASK else GUTTER
+        return self.paint([(self.own(edge), bar), *pieces], ground=ground)
 
     def _linked(
         self, pieces: list[tuple[str, Style]], row: Row, links: Sequence[str]

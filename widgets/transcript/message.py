@@ -94,6 +94,7 @@ class Message:
         "_stale",
         "_versions",
         "blocks",
+        "card",
         "changed",
         "color",
         "complete",
@@ -118,6 +119,7 @@ class Message:
         self.color = color
         self.who = who
         self.is_faded = False
+        self.card = ""  # the component whose ground it stands on; "" for that of the transcript
         self.number = 0
         self.changed: set[int] | None = None
         self.seams: tuple[int, ...] = ()  # where its text was cut and went on, in characters

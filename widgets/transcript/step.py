@@ -11,6 +11,8 @@ from widgets.ink import MARK, Row
 from widgets.markdown.blocks import Block
 from widgets.markdown.rows import CODE_BAR
 from widgets.markdown.step_row import APART
+from widgets.painter import ASK, CARD
+from widgets.signs import NEEDS_YOU
 from widgets.transcript.message import LABEL_CHARACTERS, Message
 from widgets.transcript.spoken import columns
 
@@ -40,6 +42,7 @@ class Step(Message):
     ) -> None:
         """``is_set_in``: it stands among spoken lines, and begins where their names do."""
         super().__init__(key, "", color=color, who=who)
+        self.card = "" if is_dim else CARD
         self._is_set_in = is_set_in
         self.is_folded = is_folded
         self.is_kept = False
@@ -57,6 +60,8 @@ class Step(Message):
         if (label, right) == (self._head.label, self._head.summary):
             return False
         self._head = replace(self._head, label=label, summary=right)
+        if self.card:
+            self.card = ASK if sign == NEEDS_YOU else CARD
         return True
 
     @property
@@ -86,6 +91,11 @@ class Step(Message):
             super().replace(make())
 
     # --- what differs from a message ---
+
+    def part_key(self, index: int) -> object:
+        """Return what part ``index`` is known by; what was approved stands on another ground."""
+        known = super().part_key(index)
+        return (known, ASK) if self.card == ASK and index else known
 
     def add(self, text: str) -> None:
         """Add text at the end."""

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from agent_tui.model.inert import inert
 from widgets.layout import Line, strips_in
-from widgets.painter import COMPONENTS, Painter
+from widgets.painter import ASK, ASKS, CARD, COMPONENTS, Painter
 from widgets.shown import is_shown
 from widgets.signs import FAILED
 from widgets.terminal.frame_clock import FrameClock
@@ -45,6 +45,7 @@ class Transcript(Widget, can_focus=True):
     ALLOW_SELECT = False  # Textual would select the widget's repr; the reader selects
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *[f"transcript--{name}" for _, name in COMPONENTS],
+        *[f"transcript--{name}" for name in (CARD, ASK, ASKS)],
         "transcript--below",
         "transcript--found",
         "transcript--found-current",
@@ -73,6 +74,9 @@ class Transcript(Widget, can_focus=True):
         & > .transcript--added { color: $text-success; }
         & > .transcript--removed { color: $text-error; }
         & > .transcript--failed { color: $error; }
+        & > .transcript--card { background: $panel; }
+        & > .transcript--ask { color: $warning; background: $panel; }
+        & > .transcript--asks { color: $background; background: $warning; text-style: bold; }
         & > .transcript--below { text-style: bold reverse; }
         & > .transcript--found { background: $secondary 30%; text-style: underline; }
         & > .transcript--found-current { text-style: bold reverse; }

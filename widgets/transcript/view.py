@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from widgets.ink import MARK, Row
 from widgets.layout import Layout, Span
+from widgets.painter import ASK, ASKS
 from widgets.transcript.heights import Heights
 from widgets.transcript.message import Message
 
@@ -338,7 +339,14 @@ class View:
         former = message.former.get(message.part(part).start) if part else None
         apart = 0 if part else message.APART
         return Layout(
-            rows, former, links, color=message.color, who=message.who, apart=apart, is_faded=message.is_faded
+            rows,
+            former,
+            links,
+            color=message.color,
+            who=message.who,
+            apart=apart,
+            is_faded=message.is_faded,
+            card=ASKS if message.card == ASK and not part else message.card,
         )
 
     # --- counting ---
