@@ -364,14 +364,14 @@ async def test_what_is_listed_lies_above_the_line_on_a_small_screen_too() -> Non
     ("command", "asked", "told"),
     [
         ("/title A new name", ["change {'title': 'A new name'}"], ""),
-        ("/thinking on", ["change {'thinking_enabled': True}"], "the model thinks first"),
+        ("/thinking on", ["change {'thinking_enabled': True}"], "thinking on"),
         ("/thinking maybe", [], "thinking is on, off or default"),
         ("/export x.md", [], "nothing to export yet"),
         ("/temperature 0.7", ["change {'temperature': 0.7}"], "temperature: 0.7"),
         ("/temperature default", ["change {'temperature': None}"], "default"),
         ("/temperature 3", [], "a number from 0 to 2"),
         ("/temperature nan", [], "a number from 0 to 2"),
-        ("/system Be brief.", ["change {'system_prompt': 'Be brief.'}"], "is told: Be brief."),
+        ("/system Be brief.", ["change {'system_prompt': 'Be brief.'}"], "system prompt: Be brief."),
         ("/system -", ["change {'system_prompt': ''}"], "No system prompt"),
         ("/model other", ["change {'model': 'other'}"], "other"),
         ("/tools ", ["tools"], "MCP server slow: it ended␛[2J"),
@@ -457,7 +457,7 @@ async def test_the_chat_is_written_to_a_file_and_none_is_overwritten() -> None:
         chat.link.calls.stored = said(1, "What?", "That.")
         assert "saved to out.md" in await chat.write("/export out.md", "enter")
         assert "That." in _read("out.md")
-        assert "Makefile is there already" in await chat.write("/export Makefile", "enter")
+        assert "Makefile already exists" in await chat.write("/export Makefile", "enter")
         assert _read("Makefile") == "this is Makefile\n"
 
 
