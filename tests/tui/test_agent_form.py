@@ -204,4 +204,4 @@ async def test_in_a_small_terminal_every_field_that_has_the_focus_is_in_sight(fo
             assert shown.query_one(".hint").region.bottom <= shown.region.bottom - 1
             assert shown.query_one("#form").region.bottom < shown.query_one(".hint").region.y
             await screen.press("tab")
-        assert len(seen) == {"room": 12, "agent": 5}[form]
+        assert len(seen) == {"room": 15, "agent": 5}[form]

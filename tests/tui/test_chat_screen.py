@@ -300,7 +300,7 @@ async def test_tools_that_run_beside_one_another_are_counted_and_then_the_model_
         text = await chat.send(call("step-2"), status("running", "step-2"))
         assert "● 2 tools run" in text.splitlines()[0]
         text = await chat.send(result("step-2", "step-3"), status("done", "step-2"))
-        assert "● look runs" in text.splitlines()[0]
+        assert "● running look" in text.splitlines()[0]
         text = await chat.send(result("step-1", "step-4"), status("done"))
         assert "◌ waiting for the model" in text.splitlines()[0]
 

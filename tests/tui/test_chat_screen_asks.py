@@ -501,7 +501,7 @@ async def test_the_rule_of_an_earlier_version_is_named_on_the_card() -> None:
     async with opened(message("q1", "Look.")) as chat:
         text = await asking(chat, replace(ASK, suspended="run_command(make -n *)"))
         assert "run_command(make -n *)" in text
-        assert "It is suspended" in text
+        assert "suspended" in text
 
 
 async def test_keys_stand_on_the_card_only_while_they_answer_it() -> None:

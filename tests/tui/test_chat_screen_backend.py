@@ -151,7 +151,7 @@ async def test_what_waits_is_asked_when_the_answer_is_whole(tmp_path: Path) -> N
         await seen.ask("First?")
         spoken = await model.called(1)
         await seen.ask("Second?")
-        await seen.until("next: Second? (1)")
+        await seen.until("queued: Second? (1)")
         spoken.finish()
         (await model.called(2)).finish()
         await seen.until("One.", "Two.", "✓ ready")

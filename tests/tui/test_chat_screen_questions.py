@@ -64,11 +64,11 @@ async def test_while_an_answer_comes_questions_wait_and_are_asked_one_after_the_
         await chat.write("First?", "enter")
         text = await chat.write("Second?", "enter")
         assert questions(chat) == []
-        assert "next: First? (2)" in text
+        assert "queued: First? (2)" in text
         assert "Queue the next question…" in text
         text = await chat.send(*WHOLE)
         assert questions(chat) == ["First?"]
-        assert "next: Second? (1)" in text
+        assert "queued: Second? (1)" in text
         await chat.send(ev.MessageStored(message("q10", "First?", parent_id="a9")), started("a10", "q10"))
         await chat.send(ev.TurnEnded("a10", "", 1), ev.TurnDone("a10", "a10"))
         assert questions(chat) == ["First?", "Second?"]
@@ -80,7 +80,7 @@ async def test_after_a_stop_what_waits_is_asked_only_when_the_person_says_so() -
         await chat.write("Next?", "enter", "escape")
         text = await chat.send(ev.TurnEnded("a9", "", 1, interrupted="stop"), ev.RunFailed("Stopped"))
         assert questions(chat) == []
-        assert "waits: Next? (1)" in text
+        assert "on hold: Next? (1)" in text
         assert "enter send queued" in text
         await chat.press("enter")
         assert questions(chat) == ["Next?"]
@@ -93,7 +93,7 @@ async def test_what_waits_is_kept_on_disk_and_nothing_of_it_is_sent_by_itself() 
         await chat.write("half a")
     async with opened(message("q9", "Look.")) as chat:
         text = await chat.text()
-        assert "waits: Next? (1)" in text
+        assert "on hold: Next? (1)" in text
         assert line(chat) == "half a"
         await chat.send(started("a9", "q9"), *WHOLE)
         assert questions(chat) == []
@@ -143,7 +143,7 @@ async def test_somebody_else_asked_first_so_the_question_waits() -> None:
     async with opened() as chat:
         chat.link.refuse = AgentBusy("an answer is under way", status=409)
         text = await chat.write("Why?", "enter")
-        assert "next: Why? (1)" in text
+        assert "queued: Why? (1)" in text
         assert line(chat) == ""
         chat.link.refuse = None
         await chat.send(ev.MessageStored(message("q9", "x")), started("a9", "q9"), *WHOLE)
@@ -306,7 +306,7 @@ async def test_an_answer_that_was_cut_while_nothing_was_heard_holds_what_waits()
         await chat.write("Next?", "enter")
         text = await chat.send(loaded(*said(9, "Look.", "Do", interrupted="crash")), LIVE)
         assert questions(chat) == []
-        assert "waits: Next? (1)" in text
+        assert "on hold: Next? (1)" in text
 
 
 async def test_after_a_reconnect_escape_stops_the_answer_again() -> None:
@@ -327,4 +327,4 @@ async def test_what_waits_is_held_when_the_question_before_it_cannot_be_sent() -
         await chat.write("First?", "enter", "ctrl+u")
         await chat.write("Second?", "enter")
         chat.link.held.set()
-        assert "waits: Second? (1)" in await chat.text()
+        assert "on hold: Second? (1)" in await chat.text()

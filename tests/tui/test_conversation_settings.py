@@ -240,5 +240,5 @@ def test_a_temperature_and_a_folder_are_read_as_people_write_them(monkeypatch: p
     for wrong in ("2.1", "-1", "nan", "warm"):
         with pytest.raises(ValueError, match="from 0 to 2"):
             read_value(SETTINGS["temperature"], wrong)
-    with pytest.raises(ValueError, match="whole path"):
+    with pytest.raises(ValueError, match="full path"):
         folder_of("work")
