@@ -298,7 +298,7 @@ async def test_tools_that_run_beside_one_another_are_counted_and_then_the_model_
     async with opened(message("q1", "x")) as chat:
         await chat.send(started("a1", "q1"), call(), status("running"))
         text = await chat.send(call("step-2"), status("running", "step-2"))
-        assert "● 2 tools run" in text.splitlines()[0]
+        assert "● running 2 tools" in text.splitlines()[0]
         text = await chat.send(result("step-2", "step-3"), status("done", "step-2"))
         assert "● running look" in text.splitlines()[0]
         text = await chat.send(result("step-1", "step-4"), status("done"))

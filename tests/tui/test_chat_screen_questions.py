@@ -220,7 +220,7 @@ async def test_versions_are_counted_and_stepped_through() -> None:
 async def test_an_archived_chat_can_be_read_and_not_asked() -> None:
     async with opened(*said(1, "First?", "One."), archived=True) as chat:
         text = await chat.write("Why?", "enter")
-        assert "the chat is archived" in text
+        assert "this chat is archived" in text
         assert questions(chat) == []
 
 
