@@ -25,7 +25,7 @@ CLI: Final = "cli"
 _THOUSANDS: Final = {"ru": "\u00a0"}  # between the digits of large numbers, where it is no comma
 
 
-class _Spoken:
+class Spoken:
     """The language that is spoken now, with its texts; English has none of its own."""
 
     language: str = ENGLISH
@@ -71,26 +71,26 @@ def speak(language: str) -> None:
         from gettext import translation  # lazy: English has no need of it
 
         texts = translation(DOMAIN, FOLDER, [LANGUAGES[language]])
-    _Spoken.language, _Spoken.texts = language, texts
+    Spoken.language, Spoken.texts = language, texts
 
 
 def spoken() -> str:
     """Return the language that is spoken now."""
-    return _Spoken.language
+    return Spoken.language
 
 
 def translated(context: str, text: str) -> str:
     """Return an English text in the language that is spoken; as it is where the catalogue lacks it."""
-    return text if _Spoken.texts is None else _Spoken.texts.pgettext(context, text)
+    return text if Spoken.texts is None else Spoken.texts.pgettext(context, text)
 
 
 def translated_count(context: str, one: str, many: str, number: int) -> str:
     """Return the text for so many of something: ``one`` or ``many`` in English."""
-    if _Spoken.texts is None:
+    if Spoken.texts is None:
         return one if number == 1 else many
-    return _Spoken.texts.npgettext(context, one, many, number)
+    return Spoken.texts.npgettext(context, one, many, number)
 
 
 def grouped(number: int) -> str:
     """Return a number with the separators of thousands that the language has."""
-    return f"{number:,}".replace(",", _THOUSANDS.get(_Spoken.language, ","))
+    return f"{number:,}".replace(",", _THOUSANDS.get(Spoken.language, ","))

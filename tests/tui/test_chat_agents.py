@@ -311,7 +311,7 @@ async def test_an_agent_that_went_away_is_the_exit_code_of_leaving(tmp_path: Pat
         agent.refusals = [503]
         agent.answers = [[at_socket.close(1012)]]
         await seen.pilot.press("H", "i", "enter")
-        await seen.until("Your next question will reconnect")
+        await seen.until("Connection lost")
         await seen.pilot.press("S", "o", "enter")
         await seen.until("not sent:")
         await seen.press("ctrl+q")

@@ -46,7 +46,7 @@ def _no_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"status": "running", "asks": True, "error": "old"}, "‖ needs approval"),
         ({"error": "API Error: no quota", "last_words": "So far"}, "✗ API Error: no quota"),
         ({"interrupted": "stop"}, "┄ stopped by you"),
-        ({"interrupted": "crash"}, "┄ cut when the backend crashed"),
+        ({"interrupted": "crash"}, "┄ cut when the backend cra…"),
         ({"interrupted": "gremlins"}, "┄ cut: gremlins"),
         ({"last_words": "Call it Ledger."}, '✓ "Call it Ledger."'),
         ({}, "◌ no messages yet"),

@@ -72,7 +72,7 @@ async def test_a_small_screen_scrolls_to_the_last_row(tmp_path: Path) -> None:
         text = await seen.press("question_mark")
         assert "Pause or resume the room" in text
         assert "Suspend to the shell" not in text
-        assert "agent-tui config path" in text
+        assert "under [keys] in the config file" in text
         pages = [await seen.press("pagedown") for _ in range(5)]
         assert "Suspend to the shell" in pages[-1]
         assert await seen.press("up") != pages[-1]

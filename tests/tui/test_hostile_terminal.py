@@ -82,9 +82,7 @@ def hostile_run() -> list[Event]:
 
 def look_around(view: Terminal) -> None:
     """Open every view of the room that shows what the server sent."""
-    view.send("t")
-    view.wait_for("timeline")
-    view.send("\x1b[H")  # home
+    view.send("\x1b[H")  # home: a sequential room opens in the timeline
     view.wait_for("evil")
     view.send("/evil")
     view.wait_for(lambda text: re.search("/ evil .*(of|found)", text.splitlines()[-2]) is not None)
@@ -216,6 +214,8 @@ def look_at_the_list(view: Terminal) -> None:
     view.wait_for("why?")
     view.send("\x07")  # ctrl+g: refused
     view.wait_for("[red]rooms[/]")
+    view.send("\x0f")  # ctrl+o: all of the form
+    view.wait_for("answer limit")
     go_to(view, "provider", tabs=8)
     view.send(" ")
     view.wait_for("[red]far[/]")

@@ -235,7 +235,7 @@ async def test_words_after_the_last_turn_are_said_to_have_no_answer() -> None:
         await screen.send(running(), LIVE, start("1", AGENTS[0]), ev.TurnEnded("1", "All", 1, "a"))
         late = ev.Message("late", "r", "user", "Wait", "Wait", "", "", 0, 1, "t")
         await screen.send(ev.MessageStored(late), ev.RunCompleted("r", 3))
-        assert any("nobody answers" in told.message for told in screen.app._notifications)
+        assert any("nobody will answer" in told.message for told in screen.app._notifications)
 
 
 async def test_what_waits_can_be_changed_and_taken_back() -> None:
@@ -250,7 +250,7 @@ async def test_what_waits_can_be_changed_and_taken_back() -> None:
         assert "\x1b" not in text
         text = await screen.press("down", "enter", *"!", "enter")
         assert "to Ada: second!" in text
-        text = await screen.press("t", *"everyb", "enter")
+        text = await screen.press("t", *"everyo", "enter")
         assert "to Ada" not in text
         text = await screen.press("t", *"老", "enter")
         assert "to 老王: second!" in text

@@ -257,7 +257,7 @@ def test_a_screen_asks_what_to_do_about_the_work_of_another_version(
             assert screen.wait_for_end() == 0
             assert interrupted(work) == reason
             return
-        screen.wait_for("● connected")
+        screen.wait_for("Which tea?")
         out, _ = finish(work)
         assert json.loads(out.splitlines()[-1])["data"]["reason"] == reason
         assert told(other.home.data)["version"] == agent_tui.__version__

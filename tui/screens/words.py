@@ -11,7 +11,7 @@ from typing import Final
 from tui.chat.words import CHAT
 from tui.home.words import HOME
 from tui.keys.words import ALSO
-from tui.language import grouped, translated, translated_count
+from tui.language import Spoken, grouped, translated, translated_count
 from tui.lists.chats_words import CONVERSATIONS
 from tui.voice.words import VOICE
 
@@ -362,7 +362,7 @@ ENGLISH: Final[dict[str, str]] = {
     "setting.execution_mode.parallel": "parallel",
     "setting.max_tokens": "budget in tokens",
     "setting.max_tokens.empty": "no limit",
-    "setting.max_cost": "budget in US dollars",
+    "setting.max_cost": "budget in dollars",
     "setting.max_cost.empty": "no limit",
     "setting.answer_tokens": "answer limit",
     "setting.answer_tokens.empty": "in tokens; empty: the provider's limit",
@@ -455,7 +455,9 @@ ENGLISH: Final[dict[str, str]] = {
 
 def say(key: str, **fields: object) -> str:
     """Return the sentence ``key`` in the person's language, with its placeholders filled."""
-    text = translated(key, ENGLISH[key])
+    text = ENGLISH[key]
+    if Spoken.texts is not None:  # every key pressed says many of them
+        text = translated(key, text)
     return text.format(**fields) if fields else text
 
 
@@ -470,7 +472,8 @@ def say_count(key: str, number: int, **fields: object) -> str:
 
 def said(key: str) -> str:
     """Return the sentence ``key`` as it stands, "" where there is none."""
-    return translated(key, ENGLISH[key]) if key in ENGLISH else ""
+    text = ENGLISH.get(key, "")
+    return text if Spoken.texts is None else translated(key, text)
 
 
 def ordinal_try(attempt: int) -> str:

@@ -199,7 +199,7 @@ def read_until(descriptor: int, part: str) -> str:
 
 
 def test_a_shell_is_told_what_commands_and_options_are_for(home: Home) -> None:
-    assert offered(home, "conversations", "")["rename"] == "give one another title"
+    assert offered(home, "conversations", "")["rename"] == "rename a chat"
     assert offered(home, "rooms", "new", "--task")["--task"] == "what the room is about"
 
 

@@ -290,7 +290,7 @@ def test_every_key_can_be_changed_by_a_keymap() -> None:
     assert ids == {
         *("pane.up", "pane.down", "pane.page_up", "pane.page_down", "pane.home", "pane.follow"),
         *("pane.copy_message", "pane.copy_code", "pane.copy_selection", "pane.clear_selection"),
-        *("pane.previous_message", "pane.next_message"),
+        *("pane.previous_message", "pane.next_message", "pane.half_up", "pane.half_down"),
     }
 
 
