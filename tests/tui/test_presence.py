@@ -47,10 +47,8 @@ async def test_what_pauses_soon_is_told_wherever_one_is_until_a_key_is_pressed(
 ) -> None:
     async with opened_app(tmp_path, rooms=rooms) as seen:
         seen.link.calls.pausing.put_nowait(SOON)
-        while "pauses in 2 min" not in (text := await seen.text()):
-            pass
+        text = await seen.until("2 min")
         assert "Stores" in text
         assert "\x1b" not in text
         seen.link.calls.pausing.put_nowait(None)
-        while "pauses in" in await seen.text():
-            pass
+        await seen.until(lambda: "2 min" not in seen.now)
