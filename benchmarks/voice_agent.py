@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from benchmarks.table import ms, row
 
 if TYPE_CHECKING:
-    from agent_tui.voice_agent.voices import VoiceModel
+    from agent_tui.voice_agent.speaking.voices import VoiceModel
     from tests.voice_agent.console_peer import ConsolePeer
 
 NEEDED = (
@@ -80,7 +80,7 @@ def main() -> None:
             f"install the extras voice-agent and voice-offline: no {missing[0]}",
         )
         return
-    from agent_tui.voice_agent.voices import VoiceModel, find_voices
+    from agent_tui.voice_agent.speaking.voices import VoiceModel, find_voices
 
     load = f"load {os.getloadavg()[0]:.1f}"
     asyncio.run(_hearing(find_voices()[0], "10 %", load))
@@ -91,8 +91,8 @@ def main() -> None:
 
 async def _hearing(model: VoiceModel, target: str, load: str) -> None:
     """Words that Whisper gets wrong, of all that the voice says."""
-    from agent_tui.voice_agent import whisper
-    from agent_tui.voice_agent.voices import Voice
+    from agent_tui.voice_agent.hearing import whisper
+    from agent_tui.voice_agent.speaking.voices import Voice
     from tests.voice_agent.console_peer import at_16_khz, spoken
 
     voice = await Voice.start(model)
@@ -114,8 +114,8 @@ async def _hearing(model: VoiceModel, target: str, load: str) -> None:
 
 def _words(text: str) -> list[str]:
     """Return the words as they are spoken: "340" and "three hundred and forty" are the same but for "and"."""
-    from agent_tui.voice_agent.hypothesis import plain_words
-    from agent_tui.voice_agent.speakable import speakable
+    from agent_tui.voice_agent.hearing.hypothesis import plain_words
+    from agent_tui.voice_agent.speaking.speakable import speakable
 
     return plain_words(speakable(text).replace("-", " "))
 
@@ -131,7 +131,7 @@ def _distance(ours: Sequence[str], theirs: Sequence[str]) -> int:
 
 
 async def _talking(folder: Path) -> None:
-    from agent_tui.voice_agent.voices import Voice
+    from agent_tui.voice_agent.speaking.voices import Voice
     from tests.backend.chat_backend import TOKEN, chat_backend
     from tests.fakes.scripted_model import ScriptedModel
     from tests.voice_agent.console_peer import console, spoken, usual_voice

@@ -156,7 +156,7 @@ async def _cuts(folder: Path) -> None:
 async def _pushes(folder: Path) -> None:
     """From the end of a push-to-talk turn to the first sound of our agent's answer."""
     from agent_tui.backend.models.model import ModelRequest
-    from agent_tui.voice_agent.voices import Voice
+    from agent_tui.voice_agent.speaking.voices import Voice
     from tests.backend.chat_backend import TOKEN, chat_backend
     from tests.fakes.scripted_model import Script, ScriptedModel
     from tests.voice_agent.console_peer import agent_process, spoken, usual_voice

@@ -14,7 +14,7 @@ from typing import Final
 from textual.pilot import Pilot
 
 from agent_tui.state.voice import VoiceState
-from agent_tui.voice_agent.voices import Voice
+from agent_tui.voice_agent.speaking.voices import Voice
 from agent_tui.voice_parts import missing_parts
 from pictures.scenes import HEADER_SECONDS, LOOK_SECONDS, press, write
 from tests.fakes.pulse import COMMANDS, Pulse

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.answer_steps import Steps
-from agent_tui.backend.engine.asks import Asks
-from agent_tui.backend.engine.attempt import Attempt
-from agent_tui.backend.engine.chat_acts import ChatActs
+from agent_tui.backend.engine.answer.asks import Asks
+from agent_tui.backend.engine.answer.attempt import Attempt
+from agent_tui.backend.engine.answer.steps import Steps
+from agent_tui.backend.engine.chats.acts import ChatActs
 from agent_tui.backend.engine.engine import Engine
-from agent_tui.backend.engine.room_acts import RoomActs
+from agent_tui.backend.engine.rooms.acts import RoomActs
 from agent_tui.backend.engine.runner import Runner
 from agent_tui.backend.engine.runs import Runs
 from agent_tui.clients.backend import BackendClient

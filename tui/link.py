@@ -140,7 +140,7 @@ class ChatLink(Link["ChatClient"]):
         source = self._source
         if not isinstance(source, Server) or source.agent is None:
             return await super()._open()
-        agents = await asyncio.to_thread(importlib.import_module, "agent_tui.clients.agents")
+        agents = await asyncio.to_thread(importlib.import_module, "agent_tui.clients.agents.chats")
         self._own = OwnBackend()
         made: ChatClient = agents.AgentChats(source.agent, reach=self._own.reach)
         return made

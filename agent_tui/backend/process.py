@@ -18,9 +18,9 @@ from typing import Any
 
 from agent_tui import BACKEND_PROTOCOL, __version__
 from agent_tui.backend.config_file import ConfigFile
+from agent_tui.backend.engine.answer.tool_runs import ToolRuns
 from agent_tui.backend.engine.engine import Engine
-from agent_tui.backend.engine.room_commands import RoomCommands
-from agent_tui.backend.engine.tool_runs import ToolRuns
+from agent_tui.backend.engine.rooms.commands import RoomCommands
 from agent_tui.backend.engine.unwatched import Presence
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
 from agent_tui.backend.http.agent_tasks import AgentService
@@ -38,7 +38,7 @@ from agent_tui.backend.models.providers import Models
 from agent_tui.backend.options import Settings
 from agent_tui.backend.store.agent_sessions import StoredSessions
 from agent_tui.backend.store.store import FileStore
-from agent_tui.backend.tools.orphans import ORPHANS
+from agent_tui.backend.tools.programs.orphans import ORPHANS
 from agent_tui.backend.tools.rooms import room_tools
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.voice.rooms import Home, VoiceRooms

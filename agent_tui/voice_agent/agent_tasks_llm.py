@@ -23,7 +23,7 @@ from livekit.agents import (
     utils,
 )
 
-from agent_tui.clients.agent_tasks import AgentTasksClient
+from agent_tui.clients.agents.tasks import AgentTasksClient
 from agent_tui.model.errors import AgentTuiError, Refused, TimedOut, TransportError
 from agent_tui.model.events import Attachment, Event, RunFailed, StepAdded, StepSet
 from agent_tui.voice_instructions import (

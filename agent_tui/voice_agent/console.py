@@ -13,7 +13,7 @@ from agent_tui.model.errors import ConfigError
 from agent_tui.voice_agent.assignment import Assignment
 from agent_tui.voice_agent.parts import Parts
 from agent_tui.voice_agent.session import Session
-from agent_tui.voice_agent.spoken_words import SpokenWords, send_words
+from agent_tui.voice_agent.speaking.spoken_words import SpokenWords, send_words
 
 _MAX_PORT = 65_535
 

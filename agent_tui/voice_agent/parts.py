@@ -13,15 +13,15 @@ from typing import Any
 from livekit.agents import inference, llm, stt, tts, vad
 
 from agent_tui import voice_instructions
-from agent_tui.clients.agent_tasks import AgentTasksClient
+from agent_tui.clients.agents.tasks import AgentTasksClient
 from agent_tui.model.errors import AgentTuiError, ConfigError
-from agent_tui.voice_agent import whisper
 from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
 from agent_tui.voice_agent.assignment import Choice
-from agent_tui.voice_agent.hearing import ACTIVATION, DEACTIVATION, WhisperSTT
+from agent_tui.voice_agent.hearing import whisper
+from agent_tui.voice_agent.hearing.plugin import ACTIVATION, DEACTIVATION, WhisperSTT
 from agent_tui.voice_agent.languages import Notice, language_of, mismatch
-from agent_tui.voice_agent.speaking import OfflineTTS
-from agent_tui.voice_agent.voices import Voice, find_voices
+from agent_tui.voice_agent.speaking.plugin import OfflineTTS
+from agent_tui.voice_agent.speaking.voices import Voice, find_voices
 
 TASKS = "tasks"  # llm = "tasks:http://127.0.0.1:3002"
 TASKS_VARIABLE = "AGENT_SERVICE_AUTHORIZATION"  # the whole header, where the service wants one

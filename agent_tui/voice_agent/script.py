@@ -17,7 +17,7 @@ from livekit.agents import Agent, AgentSession, ErrorEvent, NotGivenOr, llm, tts
 from livekit.agents.__main__ import main
 from livekit.agents.cli.cli import AgentsConsole
 
-from agent_tui.voice_agent.spoken_words import send_words
+from agent_tui.voice_agent.speaking.spoken_words import send_words
 
 NO_VOICE = "This agent has no voice: its answers are text."
 NO_EAR = "This agent hears nothing: type to it."

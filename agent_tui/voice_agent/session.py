@@ -29,7 +29,7 @@ from agent_tui.voice_agent.conversation_llm import (
     ConversationLLM,
 )
 from agent_tui.voice_agent.parts import TASKS, Parts, choose_llm
-from agent_tui.voice_agent.speaking import spoken_in
+from agent_tui.voice_agent.speaking.plugin import spoken_in
 from agent_tui.voice_agent.talk import Talk
 from agent_tui.yes_or_no import yes_or_no
 

@@ -17,6 +17,8 @@ from agent_tui.wire.steps_encode import step_fields as step_fields
 
 # The events after which an answer's stream ends. (Here, because the backend starts without pydantic.)
 TERMINAL = frozenset({"done", "error"})
+# Settings that older logs do not have: at their default they are left out, so that such logs replay as they were.
+LEFT_OUT = {"on_resume": "continue", "guide": "tell", "on_full": "summarise"}
 
 
 def frame(event: ev.Event) -> tuple[str, str] | None:
@@ -71,17 +73,19 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
         case ev.MessageSpoken(message_id, spoken):
             return "message_spoken", {"message_id": message_id, "spoken": spoken_fields(spoken)}
         case ev.ConversationChanged(conversation):
-            fields = conversation_fields(conversation)
-            del fields["last_event_id"]  # this event's own id says it
-            if conversation.on_resume == "continue":  # logs from before it was a setting replay as they were
-                del fields["on_resume"]
-            if conversation.guide == "tell":
-                del fields["guide"]
-            if conversation.on_full == "summarise":
-                del fields["on_full"]
-            return "conversation", fields
+            return "conversation", changed_fields(conversation)
         case _:
             raise ValueError(f"{type(event).__name__} is not of a chat")
+
+
+def changed_fields(conversation: ev.ConversationInfo) -> dict[str, Any]:
+    """Return the data of a ``conversation`` event: no ``last_event_id``, which its own id says."""
+    fields = conversation_fields(conversation)
+    del fields["last_event_id"]
+    for name, usual in LEFT_OUT.items():
+        if fields[name] == usual:
+            del fields[name]
+    return fields
 
 
 def conversation_fields(conversation: ev.ConversationInfo) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_tui.backend.engine.answer.tool_runs import ToolRuns
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.tool_runs import ToolRuns
 from agent_tui.backend.http.agent_tasks import AgentService
 from agent_tui.backend.http.agent_ws import AgentSockets
 from agent_tui.backend.http.app import Face, Traffic, build_app

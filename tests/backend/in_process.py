@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_tui.backend.engine.answer_tools import ToolSource
+from agent_tui.backend.engine.answer.tools import ToolSource
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.http.app import Face, Traffic, build_app

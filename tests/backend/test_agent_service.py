@@ -12,7 +12,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from agent_tui.backend.models.model import ModelRequest, ThinkingPiece
-from agent_tui.clients.agent_tasks import AgentTasksClient
+from agent_tui.clients.agents.tasks import AgentTasksClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ModelError
 from agent_tui.wire.agent_tasks import AgentTask, subscribe

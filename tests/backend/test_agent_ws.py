@@ -16,7 +16,7 @@ from websockets.exceptions import InvalidStatus
 
 from agent_tui.backend.models.model import ModelRequest, ThinkingPiece
 from agent_tui.backend.tools.writing import WriteFile
-from agent_tui.clients.agent_socket import AgentSocketClient
+from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentBusy, ModelError
 from tests.backend.chat_backend import A_PATH, FULL, TOKEN, ChatBackend, chat_backend

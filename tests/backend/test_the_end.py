@@ -13,7 +13,8 @@ from pathlib import Path
 from agent_tui.backend import process
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.http import connection
-from agent_tui.backend.tools import child, mcp_stdio
+from agent_tui.backend.tools.mcp import stdio as mcp_stdio
+from agent_tui.backend.tools.programs import child
 from tests.backend.chat_backend import A_PATH, FULL
 from tests.backend.processes import Process, running, serve
 from tests.backend.test_chat_commands import gone, until_status

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.engine.tool_runs import MAX_RUNS
+from agent_tui.backend.engine.answer.tool_runs import MAX_RUNS
+from agent_tui.clients.agents.tools import ClientTools
 from agent_tui.clients.backend import BackendClient
 from agent_tui.clients.chat import ChatClient
-from agent_tui.clients.client_tools import ClientTools
 from agent_tui.clients.http import Net
 from agent_tui.config.tools import TOOL_HEADER
 from agent_tui.wire.agent_socket import ClientToolCall

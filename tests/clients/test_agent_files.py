@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.clients.agent_files import MAX_FILE_BYTES, AgentFiles
-from agent_tui.clients.agent_socket import AgentSocketClient
+from agent_tui.clients.agents.files import MAX_FILE_BYTES, AgentFiles
+from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConfigError
 from tests.fakes import agent_socket_server as fake

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from agent_tui.clients.agent_link import SocketHooks, SocketTimes, Tell
-from agent_tui.clients.agent_socket import (
+from agent_tui.clients.agents.link import SocketHooks, SocketTimes, Tell
+from agent_tui.clients.agents.socket import (
     LINGER_SECONDS,
     AgentSocketClient,
     socket_urls,

@@ -9,7 +9,7 @@ from contextlib import aclosing
 import pytest
 
 from agent_tui.apologies import apology
-from agent_tui.clients.agent_tasks import AgentTasksClient
+from agent_tui.clients.agents.tasks import AgentTasksClient
 from agent_tui.clients.announced import AnswerLeft, announced
 from agent_tui.model.errors import (
     AgentTuiError,

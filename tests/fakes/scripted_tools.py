@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.backend.tools.mcp_server import ServerListed
+from agent_tui.backend.tools.mcp.server import ServerListed
 from agent_tui.backend.tools.tool import Permission, Tool, ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.toolbox import BUILT_IN, Listed
 from agent_tui.model.events import ToolAsk

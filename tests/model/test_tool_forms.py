@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.tools.mcp_forms import MAX_MESSAGE_CHARACTERS, form_of
+from agent_tui.backend.tools.mcp.forms import MAX_MESSAGE_CHARACTERS, form_of
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.model.events import Step, ToolAsk
 from agent_tui.model.tool_forms import FormField, FormOption, ToolForm, bounds, problems, typed, written

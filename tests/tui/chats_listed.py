@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.engine.chats.fields import Question
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.clients.records import Hit, ModelInfo, ProviderInfo, ToolInfo, ToolServer
 from agent_tui.config.file import Config, ScreenConfig

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 from textual.events import Key
 
-from agent_tui.backend.engine.asks import Word
+from agent_tui.backend.engine.answer.asks import Word
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.clients.records import Hit
 from agent_tui.model.errors import Refused

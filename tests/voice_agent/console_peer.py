@@ -18,7 +18,7 @@ import numpy as np
 from livekit import rtc
 from livekit.protocol.agent_pb import agent_session as pb
 
-from agent_tui.voice_agent.voices import Voice, VoiceModel, find_voices
+from agent_tui.voice_agent.speaking.voices import Voice, VoiceModel, find_voices
 
 RATE = 48_000
 BLOCK_SAMPLES = 1440  # 30 ms, as terminals send it

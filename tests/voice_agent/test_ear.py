@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from agent_tui.voice_agent.ear import (
+from agent_tui.voice_agent.hearing.ear import (
     HARD_END_SECONDS,
     LEAD_SECONDS,
     LONGEST_SECONDS,
@@ -15,7 +15,7 @@ from agent_tui.voice_agent.ear import (
     Act,
     Ear,
 )
-from agent_tui.voice_agent.hypothesis import Hypothesis, is_looped, with_known_words
+from agent_tui.voice_agent.hearing.hypothesis import Hypothesis, is_looped, with_known_words
 
 WINDOW_SECONDS = 0.032
 WINDOW = bytes(int(RATE * WINDOW_SECONDS) * 2)

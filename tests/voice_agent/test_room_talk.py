@@ -18,8 +18,8 @@ from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.tools.tool import Tool
-from agent_tui.voice_agent.hypothesis import plain_words
-from agent_tui.voice_agent.voices import Voice
+from agent_tui.voice_agent.hearing.hypothesis import plain_words
+from agent_tui.voice_agent.speaking.voices import Voice
 from agent_tui.voice_parts import find_server
 from agent_tui.wire.chat import decode_messages
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend

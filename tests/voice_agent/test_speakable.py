@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.voice_agent.clauses import Clauses
-from agent_tui.voice_agent.speakable import decimal, integer, ordinal, speakable
+from agent_tui.voice_agent.speaking.clauses import Clauses
+from agent_tui.voice_agent.speaking.speakable import decimal, integer, ordinal, speakable
 
 
 @pytest.mark.parametrize(

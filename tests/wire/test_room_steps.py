@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_tui.backend.engine.turn_chunks import TurnChunks
+from agent_tui.backend.engine.answer.chunks import TurnChunks
 from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.model import events as ev
 from agent_tui.wire.content import dump

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from agent_tui.backend.engine.answer_steps import Encode, Steps
-from agent_tui.backend.engine.call import Call
+from agent_tui.backend.engine.answer.call import Call
+from agent_tui.backend.engine.answer.steps import Encode, Steps
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.prices import Cost

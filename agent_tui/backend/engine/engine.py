@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from agent_tui.backend.engine import budget
-from agent_tui.backend.engine.answer_tools import ToolSource
-from agent_tui.backend.engine.asks import Asks, Word
+from agent_tui.backend.engine.answer.asks import Asks, Word
+from agent_tui.backend.engine.answer.file_changes import FileChanges
+from agent_tui.backend.engine.answer.tools import ToolSource
 from agent_tui.backend.engine.changes import Changes
-from agent_tui.backend.engine.chat_acts import ChatActs
+from agent_tui.backend.engine.chats.acts import ChatActs
 from agent_tui.backend.engine.fields import waits
-from agent_tui.backend.engine.file_changes import FileChanges
 from agent_tui.backend.engine.kinds import ROOMS, Info, Kind
 from agent_tui.backend.engine.resources import ModelSource, Resources
-from agent_tui.backend.engine.room_acts import RoomActs
+from agent_tui.backend.engine.rooms.acts import RoomActs
 from agent_tui.backend.engine.runs import Runs, whole
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import Presence

@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from agent_tui.backend.engine.answer_steps import Encode
-from agent_tui.backend.engine.chat_fields import chat_row, conversation_info
-from agent_tui.backend.engine.chat_record import answer_ended, changed_chat
+from agent_tui.backend.engine.answer.chunks import TurnChunks
+from agent_tui.backend.engine.answer.steps import Encode
+from agent_tui.backend.engine.chats.fields import chat_row, conversation_info
+from agent_tui.backend.engine.chats.record import answer_ended, changed_chat
 from agent_tui.backend.engine.ending import Ending
 from agent_tui.backend.engine.plan import Step, plan, plan_answer
 from agent_tui.backend.engine.record import turn_ended
 from agent_tui.backend.engine.resources import ModelSource
-from agent_tui.backend.engine.rooms import changed_room, room_info, room_row
-from agent_tui.backend.engine.turn_chunks import TurnChunks
+from agent_tui.backend.engine.rooms.fields import changed_room, room_info, room_row
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store import rows
 from agent_tui.backend.store.rows import ConversationRow, TurnRow, Value

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from agent_tui.backend.engine.answer_tools import ToolSource
-from agent_tui.backend.engine.asks import Asks
+from agent_tui.backend.engine.answer.asks import Asks
+from agent_tui.backend.engine.answer.tools import ToolSource
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.models.model import Model

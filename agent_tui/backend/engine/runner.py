@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from uuid import uuid4
 
 from agent_tui.backend.engine import record
-from agent_tui.backend.engine.attempt import Attempt
+from agent_tui.backend.engine.answer.attempt import Attempt
 from agent_tui.backend.engine.budget import used_up
+from agent_tui.backend.engine.context.history import Brief, Chain, room_brief
 from agent_tui.backend.engine.ending import Ending, left_open
-from agent_tui.backend.engine.history import Brief, Chain, room_brief
 from agent_tui.backend.engine.kinds import kind_of
 from agent_tui.backend.engine.plan import (
     CloseRound,

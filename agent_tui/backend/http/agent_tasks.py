@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from agent_tui.backend.engine.chat_fields import Question, id_of
+from agent_tui.backend.engine.chats.fields import Question, id_of
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import ANSWER_RUNNING, CHATS
 from agent_tui.backend.http.body import Fields, read_fields, wrong_field

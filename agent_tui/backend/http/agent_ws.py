@@ -16,8 +16,8 @@ from pathlib import Path
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from agent_tui.backend.engine.chat_acts import Asked
-from agent_tui.backend.engine.chat_fields import MAX_ATTACHMENTS, Question
+from agent_tui.backend.engine.chats.acts import Asked
+from agent_tui.backend.engine.chats.fields import MAX_ATTACHMENTS, Question
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import ANSWER_RUNNING, CHATS
 from agent_tui.backend.http.presence import is_child

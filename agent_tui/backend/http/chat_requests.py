@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_tui.backend.engine.asks import Word
-from agent_tui.backend.engine.chat_fields import Question, Recorded
+from agent_tui.backend.engine.answer.asks import Word
+from agent_tui.backend.engine.chats.fields import Question, Recorded
 from agent_tui.backend.http.body import Fields
 from agent_tui.backend.http.room_requests import settings
 from agent_tui.backend.http.workspaces import Workspaces

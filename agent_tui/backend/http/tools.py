@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from agent_tui.backend.engine.answer.tool_runs import ToolCallAsked, ToolRuns
 from agent_tui.backend.engine.engine import Engine
-from agent_tui.backend.engine.tool_runs import ToolCallAsked, ToolRuns
 from agent_tui.backend.http.body import read_fields, wrong_field
 from agent_tui.backend.http.chat_requests import word_of
 from agent_tui.backend.http.presence import is_child
@@ -24,7 +24,7 @@ from agent_tui.backend.http.streaming import EventStream
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.store.rows import NewEvent
 from agent_tui.backend.tools.calling import MAX_ARGUMENT_CHARACTERS
-from agent_tui.backend.tools.mcp_server import ServerListed
+from agent_tui.backend.tools.mcp.server import ServerListed
 from agent_tui.backend.tools.toolbox import Listed
 from agent_tui.wire.rooms_encode import frame_bytes
 

@@ -46,7 +46,7 @@ from agent_tui.model.errors import (
 from agent_tui.redaction import redacted
 
 if TYPE_CHECKING:
-    from agent_tui.clients.agents import AgentChats
+    from agent_tui.clients.agents.chats import AgentChats
 
 # The client says when an agent is silent for too long: a tool that it runs may take its time.
 SILENCE_SECONDS: Final = 24 * 60 * 60.0
@@ -289,6 +289,6 @@ def _addresses(url: str) -> list[str]:
 
 def _client_class() -> type[AgentChats]:
     # Here, not at the top: a third of a second that a backend without such agents never pays.
-    from agent_tui.clients.agents import AgentChats
+    from agent_tui.clients.agents.chats import AgentChats
 
     return AgentChats

@@ -30,7 +30,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from agent_tui.backend.bounded import BoundedBody
-from agent_tui.backend.engine.trimming import SHORT_TOKENS, fitted, prompt_tokens
+from agent_tui.backend.engine.context.trimming import SHORT_TOKENS, fitted, prompt_tokens
 from agent_tui.backend.models.contexts import Contexts
 from agent_tui.backend.models.dialects import OPENAI_HOST, dialect
 from agent_tui.backend.models.endpoints import (

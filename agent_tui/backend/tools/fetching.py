@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.addresses import is_named, public_addresses
-from agent_tui.backend.tools.child import PIPE_BYTES, Child
+from agent_tui.backend.tools.programs.child import PIPE_BYTES, Child
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, cut
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
 from agent_tui.model.events import ToolAsk

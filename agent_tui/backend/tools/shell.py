@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_tui.backend.models.model import ToolSpec
-from agent_tui.backend.tools.child import END_SECONDS, PIPE_BYTES, Child
-from agent_tui.backend.tools.environment import command_environment
+from agent_tui.backend.tools.programs.child import END_SECONDS, PIPE_BYTES, Child
+from agent_tui.backend.tools.programs.environment import command_environment
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS, Spool, structure
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
 from agent_tui.backend.tools.workspace import Workspace

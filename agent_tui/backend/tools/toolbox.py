@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.fetching import FetchUrl
 from agent_tui.backend.tools.files import ListFiles, ReadFile
-from agent_tui.backend.tools.mcp_server import McpServer, ServerListed
-from agent_tui.backend.tools.mcp_tools import McpTool, how_many, offered
+from agent_tui.backend.tools.mcp.server import McpServer, ServerListed
+from agent_tui.backend.tools.mcp.tools import McpTool, how_many, offered
 from agent_tui.backend.tools.searching import SearchFiles
 from agent_tui.backend.tools.shell import RunCommand
 from agent_tui.backend.tools.simple import Calculator, CurrentTime

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_tui.backend.tools.environment import UMASK
+from agent_tui.backend.tools.programs.environment import UMASK
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from agent_tui.model.inert import inert, inert_line
 

@@ -15,8 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
-from agent_tui.backend.tools.child import Child
-from agent_tui.backend.tools.environment import passed_environment
+from agent_tui.backend.tools.programs.child import Child
+from agent_tui.backend.tools.programs.environment import passed_environment
 from agent_tui.backend.voice.last_words import LastWords, LogFile, lines_of
 from agent_tui.backend.voice.program import Command, Program, ProgramDone, ProgramEnded, ProgramFailed, State
 from agent_tui.config.voice import VoiceAgentConfig

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agent_tui.backend.tools.child import Child
+from agent_tui.backend.tools.programs.child import Child
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.backend.voice.last_words import LastWords
 

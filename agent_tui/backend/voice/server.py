@@ -15,8 +15,8 @@ from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 
-from agent_tui.backend.tools.child import Child
-from agent_tui.backend.tools.environment import passed_environment
+from agent_tui.backend.tools.programs.child import Child
+from agent_tui.backend.tools.programs.environment import passed_environment
 from agent_tui.backend.voice.last_words import LastWords, LogFile
 from agent_tui.backend.voice.program import Command, Program, ProgramEnded, State
 

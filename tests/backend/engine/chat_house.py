@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from agent_tui.backend.engine.answer_tools import ToolSource
-from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.engine.answer.tools import ToolSource
+from agent_tui.backend.engine.chats.fields import Question
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.resources import ModelSource

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent_tui.backend.engine.answer_tools import ToolSource
+from agent_tui.backend.engine.answer.tools import ToolSource
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.timing import Timing

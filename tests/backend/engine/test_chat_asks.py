@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.asks import Word
-from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.engine.answer.asks import Word
+from agent_tui.backend.engine.chats.fields import Question
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.store.rows import RulePut, ToolRule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_tui.backend.engine.asks import Word
+from agent_tui.backend.engine.answer.asks import Word
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.hub import Frame, translated
 from agent_tui.backend.models.model import ThinkingPiece

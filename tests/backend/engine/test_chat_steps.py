@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.engine.answer_steps import MAX_CALLS, Steps
-from agent_tui.backend.engine.call import Heard
-from agent_tui.backend.engine.history import NO_RESULT, steps_told
+from agent_tui.backend.engine.answer.call import Heard
+from agent_tui.backend.engine.answer.steps import MAX_CALLS, Steps
+from agent_tui.backend.engine.context.history import NO_RESULT, steps_told
 from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS, Written
 from agent_tui.backend.models.model import CallPiece, TextPiece, ThinkingPiece
 from agent_tui.backend.store.rows import StepPut

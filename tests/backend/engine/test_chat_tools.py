@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent_tui.backend.engine.answer_steps import Steps
-from agent_tui.backend.engine.answer_tools import Calls, Waiting, Workshop
-from agent_tui.backend.engine.asks import Word
+from agent_tui.backend.engine.answer.asks import Word
+from agent_tui.backend.engine.answer.steps import Steps
+from agent_tui.backend.engine.answer.tools import Calls, Waiting, Workshop
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import Written

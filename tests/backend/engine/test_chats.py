@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import pytest
 from sqlalchemy import Connection
 
-from agent_tui.backend.engine.chat_fields import Question
+from agent_tui.backend.engine.chats.fields import Question
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.hub import Hub

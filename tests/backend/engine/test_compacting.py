@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.compacting import INSTRUCTION
+from agent_tui.backend.engine.context.compacting import INSTRUCTION
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.models.model import ModelRequest, UsagePiece
 from agent_tui.backend.models.prices import Terms

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.engine.history import without_unrun
+from agent_tui.backend.engine.context.history import without_unrun
 from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CutPiece, ModelRequest, ThinkingPiece, UsagePiece

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.engine.guide import MAX_GUIDE_BYTES, guide_of
+from agent_tui.backend.engine.context.guide import MAX_GUIDE_BYTES, guide_of
 from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.models.prices import UNLIMITED_TOKENS
 from agent_tui.model.events import Note

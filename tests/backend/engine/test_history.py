@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.history import model_messages
+from agent_tui.backend.engine.context.history import model_messages
 from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
 from agent_tui.backend.store.reads import Said

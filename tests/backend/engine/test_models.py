@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.call import MAX_WAITING_PIECES
+from agent_tui.backend.engine.answer.call import MAX_WAITING_PIECES
 from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.engine.asks import Word
+from agent_tui.backend.engine.answer.asks import Word
 from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.hub import Frame

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from mcp_types import TextContent
 
-from agent_tui.backend.engine.asks import Word
+from agent_tui.backend.engine.answer.asks import Word
 from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.tools.mcp_server import McpServer
+from agent_tui.backend.tools.mcp.server import McpServer
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config.file import Config

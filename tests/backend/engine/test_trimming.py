@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.engine.trimming import MESSAGE_TOKENS, estimate, left_out, trim
+from agent_tui.backend.engine.context.trimming import MESSAGE_TOKENS, estimate, left_out, trim
 from agent_tui.backend.models.model import ChatMessage
 
 PROMPT = ChatMessage("system", "You doubt.")

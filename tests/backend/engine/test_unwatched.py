@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.chat_fields import Question, Recorded
+from agent_tui.backend.engine.chats.fields import Question, Recorded
 from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.unwatched import Notice, Presence, Unwatched

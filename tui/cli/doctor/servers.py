@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import agent_tui
-from agent_tui.clients.agents import AgentChats
+from agent_tui.clients.agents.chats import AgentChats
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.http import Net
 from agent_tui.clients.records import ToolServer

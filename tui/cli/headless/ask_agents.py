@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from agent_tui.clients.agents import AgentChats
+from agent_tui.clients.agents.chats import AgentChats
 from agent_tui.clients.announced import AnswerLeft, Told
 from agent_tui.config.file import SOCKET, TASKS, BackendConfig
 from agent_tui.model import events as ev

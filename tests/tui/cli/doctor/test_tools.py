@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.tools.mcp_server import McpServer
+from agent_tui.backend.tools.mcp.server import McpServer
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.clients.records import ToolServer
 from agent_tui.config.tools import McpConfig

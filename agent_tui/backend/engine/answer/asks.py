@@ -1,0 +1,355 @@
+"""Who says whether a tool may run: rules, and people who are there to be asked.
+
+A rule that a person keeps holds for the very call that they saw, in the folder that it would work in. Wider
+ones are written into the config file. Those that earlier versions stored are wider: they are suspended until
+a person confirms them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from agent_tui.backend.engine.answer.tools import Allowed, Denied, Waiting
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.unwatched import Presence, Unwatched
+from agent_tui.backend.engine.words import storable
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.rows import RuleChange, RuleConfirmed, RuleDropped, RulePut, ToolRule
+from agent_tui.backend.store.steps import calls
+from agent_tui.backend.store.store import Store
+from agent_tui.backend.tools.rules import allows, exact_rule
+from agent_tui.backend.tools.tool import ToolPlace
+from agent_tui.config.tool_rules import speaks_of
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import Step, ToolAsk
+from agent_tui.model.inert import visible_line
+from agent_tui.model.tool_forms import FormAction, FormAnswer, ToolForm, problems
+
+DECISIONS = ("once", "conversation", "always", "deny")
+FORM_DECISIONS: Mapping[str, FormAction] = {"answer": "accept", "decline": "decline", "cancel": "cancel"}
+NOBODY = "not run: nobody was there to allow it"
+NOBODY_TO_FILL_IN = "nobody was there to answer"
+MAX_REASON_CHARACTERS = 1_000
+
+T = TypeVar("T")
+
+# (conversation, message, step) of a call that asks.
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a person says to a call that asks: one of ``DECISIONS``, or of ``FORM_DECISIONS`` where it asks
+    for values. ``pattern`` confirms what is kept: if it is given, it has to be that of the ask; ``reason`` is
+    why it may not run; ``values`` are what was filled in, by the names of fields.
+    """
+
+    decision: str
+    pattern: str = ""
+    reason: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A call that asks. ``is_taken``: a decision on it is being stored, so there is no room for another."""
+
+    call: Step
+    arguments: Mapping[str, Any]
+    place: ToolPlace
+    ask: ToolAsk
+    word: Waiting
+    is_taken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenForm:
+    """A call that runs and asks for values."""
+
+    form: ToolForm
+    word: asyncio.Future[FormAnswer]
+
+
+class Asks:
+    """All calls that ask, and all rules. ``patterns`` returns those of the config file. While a program of
+    ``presence`` is open, somebody is there who can answer, whatever they look at.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        timing: Timing,
+        patterns: Callable[[], Sequence[str]],
+        presence: Presence | None = None,
+    ) -> None:
+        self._store = store
+        self._presence = presence or Presence()
+        self._presence.on_change.append(self._look_at_all)
+        self._timing = timing
+        self._patterns = patterns
+        self._rules: list[ToolRule] = []
+        self._changing = asyncio.Lock()  # the rules, in the store and here
+        self._open: dict[Key, _Open | _OpenForm] = {}
+        self._readers: Counter[str] = Counter()
+        self._alone = Unwatched([(timing.unattended, self._deny_all)], timing.sleep)
+
+    async def load(self) -> None:
+        """Read the rules; nobody else changes them."""
+        self._rules = await self._store.read(reads.rules)
+
+    async def close(self) -> None:
+        """Stop all waiting for people to come back."""
+        await self._alone.close()
+
+    @contextmanager
+    def attend(self, room_id: str) -> Iterator[None]:
+        """Somebody who can answer asks reads the conversation, as long as this is open."""
+        self._readers[room_id] += 1
+        self._look(room_id)
+        try:
+            yield
+        finally:
+            self._readers[room_id] -= 1
+            if not self._readers[room_id]:
+                del self._readers[room_id]
+            self._look(room_id)
+
+    def gate(self, room_id: str, message_id: str, *, is_alone: bool = False) -> RoomGate:
+        """Return what an answer asks; with ``is_alone`` only rules let its calls run."""
+        return RoomGate(self, room_id, message_id, is_alone)
+
+    def allows(self, room_id: str, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
+        """Return whether a rule lets the call run without asking."""
+        if any(allows(pattern, tool, arguments, place) for pattern in self._patterns()):
+            return True
+        mine = [rule for rule in self._holding(room_id) if rule.tool == tool]
+        if not mine:
+            return False
+        exact = exact_rule(tool, arguments, place)
+        return any(
+            (rule.pattern, rule.folder) == exact
+            if rule.scope == "exact"
+            else allows(rule.pattern, tool, arguments, place)
+            for rule in mine
+        )
+
+    def could_allow(self, room_id: str, tool: str, *, is_alone: bool = False) -> bool:
+        """Return whether somebody is there to be asked, or a rule speaks of the tool."""
+        if self._is_somebody_there(room_id) and not is_alone:
+            return True
+        is_named = any(speaks_of(pattern, tool) for pattern in self._patterns())
+        return is_named or any(rule.tool == tool for rule in self._holding(room_id))
+
+    def suspended(self, room_id: str, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
+        """Return the pattern of a suspended rule that would let the call run if it were confirmed, or ""."""
+        mine = (
+            rule
+            for rule in self._rules
+            if rule.conversation_id in ("", room_id) and rule.scope == "suspended"
+        )
+        return next((rule.pattern for rule in mine if allows(rule.pattern, tool, arguments, place)), "")
+
+    def ask(
+        self, key: Key, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk
+    ) -> Waiting:
+        """Wait for a person's decision on the call; without anybody there it is no."""
+        if not self._is_somebody_there(key[0]):
+            return _settled(Denied(NOBODY))
+        word: Waiting = asyncio.get_running_loop().create_future()
+        self._wait(key, _Open(call, arguments, place, ask, word))
+        return word
+
+    def fill_in(self, key: Key, form: ToolForm) -> asyncio.Future[FormAnswer]:
+        """Wait for what a person makes of a form; without anybody there it is declined."""
+        if not self._is_somebody_there(key[0]):
+            return _settled(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
+        word: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
+        self._wait(key, _OpenForm(form, word))
+        return word
+
+    def _wait(self, key: Key, one: _Open | _OpenForm) -> None:
+        self._open[key] = one
+        one.word.add_done_callback(lambda _: self._open.pop(key, None))
+        self._look(key[0])
+
+    async def answer(self, key: Key, word: Word, kinds: Collection[str]) -> None:
+        """Give a person's word on a call in a conversation of one of these kinds. Raises ``Refused``: 422 for
+        bad words or values that do not fit the form, 409 when the call was answered before; ``NotFound``.
+        """
+        await self._store.read(reads.conversation, key[0], kinds)
+        if key not in self._open and key[2] not in await self._store.read(calls, *key[:2]):
+            raise NotFound(f"There is no call {key[2][:100]} in this conversation", status=404)
+        await self.take(key, word)
+
+    async def take(self, key: Key, word: Word) -> None:
+        """Take a person's word on a call of any conversation. Raises ``Refused`` as ``answer``."""
+        if word.decision not in (*DECISIONS, *FORM_DECISIONS):
+            known = ", ".join((*DECISIONS, *FORM_DECISIONS))
+            raise Refused("The decision is unknown", f"It is one of: {known}.", status=422)
+        one = self._open.get(key)
+        if one is None or one.word.done():
+            what = "The form is not asked" if word.decision in FORM_DECISIONS else "The call does not ask"
+            raise Refused(f"{what} any more", "It was answered before.", status=409)
+        fitting = FORM_DECISIONS if isinstance(one, _OpenForm) else DECISIONS
+        if word.decision not in fitting:
+            detail = f"It is one of: {', '.join(fitting)}."
+            raise Refused("The decision does not fit what is asked", detail, status=422)
+        if isinstance(one, _OpenForm):
+            self._take_form(one, word)
+        else:
+            await self._decide(key[0], one, word)
+
+    def _take_form(self, one: _OpenForm, word: Word) -> None:
+        action = FORM_DECISIONS[word.decision]
+        if action != "accept":
+            one.word.set_result(FormAnswer(action))
+            return
+        if wrong := problems(one.form, word.values):
+            lines = "; ".join(f"{visible_line(name, 60)}: {why}" for name, why in list(wrong.items())[:10])
+            raise Refused("The values do not fit the form", lines, status=422)
+        one.word.set_result(FormAnswer("accept", dict(word.values)))
+
+    async def _decide(self, room_id: str, one: _Open, word: Word) -> None:
+        if one.is_taken:
+            raise Refused("The call does not ask any more", "It was answered before.", status=409)
+        if word.decision in ("conversation", "always"):
+            if not one.ask.pattern or word.pattern.strip() not in ("", one.ask.pattern):
+                detail = "A rule is kept for the very call that was shown, by the pattern of the ask."
+                raise Refused("The pattern is not that of this call", detail, status=422)
+            one.is_taken = True
+            try:
+                await self._keep(one, room_id if word.decision == "conversation" else "")
+            finally:
+                one.is_taken = False
+        if not one.word.done():  # it was not stopped meanwhile
+            why = storable(word.reason[:MAX_REASON_CHARACTERS]).strip()
+            denied = Denied(f"denied by the user: {why}" if why else "denied by the user")
+            one.word.set_result(denied if word.decision == "deny" else Allowed())
+        self._let_go()
+
+    def rules(self) -> list[ToolRule]:
+        """Return all rules but for the config file's, also those of one conversation and suspended ones."""
+        return list(self._rules)
+
+    async def confirm_rule(self, rule_id: str) -> None:
+        """Let a suspended rule hold again, as wide as it is; raises ``NotFound``."""
+        async with self._changing:
+            await self._change("", RuleConfirmed(self._known(rule_id).id))
+        self._let_go()
+
+    async def drop_rule(self, rule_id: str) -> None:
+        """Take a rule back; from here on it lets nothing run. Raises ``NotFound``."""
+        async with self._changing:
+            dropped = self._known(rule_id)
+            self._rules = [rule for rule in self._rules if rule is not dropped]
+            await self._change("", RuleDropped(rule_id))
+
+    def forget(self, room_id: str) -> None:
+        """The conversation is gone."""
+        self._rules = [rule for rule in self._rules if rule.conversation_id != room_id]
+
+    def _holding(self, room_id: str) -> list[ToolRule]:
+        return [
+            rule
+            for rule in self._rules
+            if rule.conversation_id in ("", room_id) and rule.scope != "suspended"
+        ]
+
+    def _known(self, rule_id: str) -> ToolRule:
+        for rule in self._rules:
+            if rule.id == rule_id:
+                return rule
+        raise NotFound(f"There is no rule {rule_id[:100]}", status=404)
+
+    async def _keep(self, one: _Open, room_id: str) -> None:
+        now, ask = self._timing.now().isoformat(), one.ask
+        rule = ToolRule(uuid4().hex, one.call.name, ask.pattern, now, room_id, ask.folder, "exact")
+        async with self._changing:
+            await self._change(room_id, RulePut(rule))
+
+    async def _change(self, room_id: str, change: RuleChange) -> None:
+        """Store a change of the rules, then hold what is stored and nothing else: the store may have had
+        that rule already, under another id.
+        """
+        try:
+            await self._store.append(room_id, (), [change])
+        finally:
+            self._rules = await self._store.read(reads.rules)
+
+    def _let_go(self) -> None:
+        """Other calls that wait may be allowed by now."""
+        for (room_id, _, _), one in list(self._open.items()):
+            if isinstance(one, _OpenForm) or one.word.done():
+                continue
+            if self.allows(room_id, one.call.name, one.arguments, one.place):
+                one.word.set_result(Allowed())
+
+    def _is_somebody_there(self, room_id: str) -> bool:
+        return bool(self._readers[room_id] or self._presence.programs)
+
+    def _look(self, room_id: str) -> None:
+        alone = not self._is_somebody_there(room_id) and self.waits_in(room_id)
+        self._alone.look(room_id, alone=alone)
+
+    def _look_at_all(self) -> None:
+        for room_id in {key[0] for key in self._open}:
+            self._look(room_id)
+
+    def waits_in(self, room_id: str) -> bool:
+        """Return whether a call in the conversation waits for somebody's word."""
+        return any(key[0] == room_id for key in self._open)
+
+    def _deny_all(self, room_id: str) -> None:
+        for key, one in list(self._open.items()):
+            if key[0] != room_id or one.word.done():
+                continue
+            if isinstance(one, _OpenForm):
+                one.word.set_result(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
+            else:
+                one.word.set_result(Denied(NOBODY))
+
+
+@dataclass(frozen=True, slots=True)
+class RoomGate:
+    """The gate of one answer (``tools.Gate``)."""
+
+    asks: Asks
+    room_id: str
+    message_id: str
+    is_alone: bool = False  # whoever is there, nobody is asked
+
+    def allows(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
+        """Return whether a rule lets the call run without asking."""
+        return self.asks.allows(self.room_id, tool, arguments, place)
+
+    def could_allow(self, tool: str) -> bool:
+        """Return whether any call of the tool might be let run."""
+        return self.asks.could_allow(self.room_id, tool, is_alone=self.is_alone)
+
+    def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
+        """Return the pattern of a suspended rule that would let the call run, or ""."""
+        return self.asks.suspended(self.room_id, tool, arguments, place)
+
+    def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
+        """Return what will be somebody's decision."""
+        if self.is_alone:
+            return _settled(Denied(NOBODY))
+        return self.asks.ask((self.room_id, self.message_id, call.id), call, arguments, place, ask)
+
+    def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:
+        """Return what a person will make of a form."""
+        if self.is_alone:
+            return _settled(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
+        return self.asks.fill_in((self.room_id, self.message_id, call.id), form)
+
+
+def _settled(value: T) -> asyncio.Future[T]:
+    word: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    word.set_result(value)
+    return word

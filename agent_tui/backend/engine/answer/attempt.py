@@ -1,0 +1,442 @@
+"""One attempt at a turn or an answer: its model is asked, the tools that it calls are run, and again, until
+it calls none. What it says is put on record as it comes, its beginning and its end by the caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agent_tui.backend.engine.answer.call import Call
+from agent_tui.backend.engine.answer.steps import Encode, Steps
+from agent_tui.backend.engine.answer.tools import Calls, Workshop, offered
+from agent_tui.backend.engine.context.compacting import (
+    SUMMARISING,
+    can_summarise,
+    summary_request,
+    with_summary,
+)
+from agent_tui.backend.engine.context.guide import guide_of, with_guide
+from agent_tui.backend.engine.context.history import Brief, cut_off, steps_told, without_unrun
+from agent_tui.backend.engine.context.trimming import (
+    SHORT_TOKENS,
+    fitted,
+    prompt_tokens,
+    room_for_history,
+    trim,
+)
+from agent_tui.backend.engine.ending import Ending, Used
+from agent_tui.backend.engine.resources import Resources
+from agent_tui.backend.engine.words import failure
+from agent_tui.backend.engine.written import Written
+from agent_tui.backend.models.continuing import asked_to_go_on
+from agent_tui.backend.models.model import (
+    CallPiece,
+    ChatMessage,
+    Model,
+    ModelRequest,
+    NotePiece,
+    StepPiece,
+    TextPiece,
+    ThinkingPiece,
+    ToolSpec,
+)
+from agent_tui.backend.models.model import context_of as told_context
+from agent_tui.backend.models.prices import UNLIMITED_TOKENS, Cost, context_of, cost_of, unknown_cost
+from agent_tui.backend.store import steps as stored_steps
+from agent_tui.backend.store.messages import with_notes
+from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
+from agent_tui.backend.tools.calling import failed
+from agent_tui.backend.tools.rooms import ROOM_TOOLS
+from agent_tui.backend.tools.tool import ToolPlace
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.model.chains import joined_steps
+from agent_tui.model.errors import ModelError
+from agent_tui.model.events import Step
+
+MAX_ROUNDS = 20  # protocols.md §2
+TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # protocols.md §2
+HEARD = (TextPiece, ThinkingPiece, CallPiece, StepPiece)
+# (status, result) of a call that an agent ran itself and did not tell the result of.
+NO_WORD = ("unknown", failed("the agent did not say what came of it").content)
+BROKEN_OFF = ("cut", failed("unknown: the answer ended while the agent ran this").content)
+LENGTH = "length"  # the reason of a turn or answer that ran out of tokens (protocols.md §1, point 8)
+
+
+class Attempt:
+    """``speak`` runs to the end of the attempt, always: what is being written is never torn. ``cut`` makes
+    the end come.
+
+    ``on_use`` is called whenever ``using`` has changed, and may cut it: (tokens, US dollars) used so far by
+    what is under way, estimated until the model says it. ``refused`` is why there is no model to ask,
+    ``turn`` says how many messages the model cannot be told.
+    """
+
+    def __init__(
+        self,
+        resources: Resources,
+        row: ConversationRow,
+        turn: TurnRow,
+        brief: Brief,
+        encode: Callable[[ConversationRow, TurnRow, bool], Encode | None],
+        on_use: Callable[[], None],
+    ) -> None:
+        """``encode`` returns how steps go into the log (of words only, if the flag says so)."""
+        self.row = row
+        self.turn = turn
+        self.brief = brief
+        self.cut_for = ""
+        self.using: tuple[int, float] = (0, 0.0)
+        self.refused: Exception | None = None
+        self._resources = resources
+        self._on_use = on_use
+        agent = next(agent for agent in row.agents if agent.id == turn.agent_id)
+        self._is_demo = agent.provider_id == DEMO_PROVIDER
+        self._agent = agent
+        self._terms = resources.models.terms(agent.provider_id, agent.model)
+        self._has_steps = brief.keeps_steps or self._terms.acts
+        self._steps = Steps(
+            turn.message_id,
+            resources.now(),
+            encode=encode(row, turn, not self._has_steps),
+            before=brief.before,
+            has_rows=self._has_steps,
+        )
+        self._model: Model | None = None
+        self._request = brief.request
+        self._gate = resources.asks.gate(row.id, turn.message_id, is_alone=brief.is_alone)
+        self._calls: Calls | None = None
+        self._call: Call | None = None
+        self._cut = asyncio.Event()
+        self._used = Used()  # by the calls of the model that are over
+        self._error = ""
+        self._is_whole = False
+        self._rest = Written()
+        try:
+            self._model, most = resources.models.open(agent.provider_id, agent.model)
+        except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
+            self.refused = error
+            return
+        self._request = replace(brief.request, max_tokens=row.answer_tokens or most)
+        if not self._may_summarise:
+            self.turn = replace(turn, trimmed=self._fitting(steps_told(brief.before))[1])
+
+    def cut(self, reason: str) -> None:
+        """End it with what was said so far, also inside a tool; one whose model has finished is whole."""
+        self.cut_for = self.cut_for or reason
+        self._cut.set()
+        if self._call is not None:
+            self._call.cancel()
+        if self._calls is not None:
+            self._calls.cut()
+
+    async def speak(self) -> Ending:
+        """Carry it out; return what came of it. Raises ``StoreError``, and only that."""
+        ending = await self._speak()
+        self.turn = replace(self.turn, notes=with_notes(self.turn.notes, self._steps.notes))
+        return ending
+
+    async def _speak(self) -> Ending:
+        if self._model is None:
+            why = "" if self.refused is None else failure(self.refused)
+            return Ending(error=f"{self.brief.failed}: {why}", seconds=0.0)
+        await self._prepare()
+        if self.cut_for:
+            return Ending(cut=self.cut_for, seconds=0.0)
+        clock = asyncio.get_running_loop().time
+        begun = clock()
+        self._steps.now = self._resources.now()
+        pricing = asyncio.create_task(cost_of(self._terms, self._request.model))
+        if self._may_summarise:
+            await self._summarise(self._model, pricing)
+        if not self.brief.compacts:
+            await self._answer(self._model, pricing)
+        await pricing
+        await self._measure()
+        return Ending(
+            steps=self._steps.in_order,
+            error=self._error,
+            cut="" if self._is_whole else self.cut_for,  # it may be whole before it can be cut
+            used=self._used,
+            seconds=round(clock() - begun, 3),
+            rest=self._rest,
+        )
+
+    async def _answer(self, model: Model, pricing: asyncio.Task[Cost]) -> None:
+        """Ask the model, run what it calls, and ask it again."""
+        for round_ in range(1, MAX_ROUNDS + 1):
+            written = Written()
+            calls = await self._ask(model, round_, pricing, written)
+            if not calls or self._calls is None:
+                return
+            await self._calls.run(calls, written)
+        self._error = "" if self.cut_for else TOO_MANY_ROUNDS
+
+    async def _measure(self) -> None:
+        """Note how much its model can be told in all; what is no model of ours keeps its own history."""
+        used, request = self._used, self.brief.request
+        if self._is_demo or self._terms.acts:
+            used.context = 0
+        elif used.context:
+            terms = self._resources.models.terms(self._agent.provider_id, self._agent.model)  # known by now
+            used.context_limit = await context_of(terms, request.model)
+
+    # --- what it is given ------------------------------------------------------------------------------
+
+    async def _prepare(self) -> None:
+        """Find out what the working folder says, which tools may be called, and what was called before."""
+        brief, row, specs = self.brief, self.row, tuple[ToolSpec, ...]()
+        if brief.compacts:
+            return
+        await self._tell_guide()
+        if (self._is_demo or self._terms.acts) and any(one.images for one in self._request.messages):
+            await self._tell(NotePiece("no_images"))
+        if brief.keeps_steps and not (self._terms.acts or self.cut_for):
+            specs = await self._offered()
+            told = (*self._request.messages, *await self._called_before())
+            self._request = replace(self._request, messages=told, tools=specs)
+        if self._has_steps:
+            place = ToolPlace(Path(row.workspace) if row.workspace else None)
+            enabled = frozenset(spec.name for spec in specs)
+            workshop = Workshop(self._resources.tools, self._gate, place, enabled)
+            self._calls = Calls(workshop, self._steps, self._write, self._resources.timing)
+
+    async def _tell_guide(self) -> None:
+        """Have the model told what the working folder says, and people that it was."""
+        row, heeds = self.row, not (self._is_demo or self._terms.acts)
+        if not (row.workspace and row.guide == "tell" and heeds) or self.cut_for:
+            return
+        tokens = room_for_history(self._terms, self._request.max_tokens)
+        if (guide := await asyncio.to_thread(guide_of, Path(row.workspace), tokens)) is None:
+            return
+        self._request = replace(self._request, messages=with_guide(self._request.messages, guide))
+        await self._tell(guide.note, *([] if self._may_summarise else self._left_out()))
+
+    def _left_out(self) -> list[NotePiece]:
+        """Return what is to be said of how much of the history the model cannot be told, if that is news."""
+        gone = self._fitting(steps_told(self.brief.before))[1]
+        return [NotePiece("trimmed", gone)] if gone > self.turn.trimmed else []
+
+    async def _offered(self) -> tuple[ToolSpec, ...]:
+        """Return the tools that may be called; none once it is cut."""
+        names = self.brief.tools
+        return await offered(
+            self._resources.tools,
+            names,
+            lambda name: self._is_open(name) if names is None else name in names,
+            self._cut,
+            self._resources.timing,
+            self._tell,
+        )
+
+    def _is_open(self, name: str) -> bool:
+        """Return whether a tool may be called that nobody named."""
+        if name in ROOM_TOOLS and self.row.kind != VOICE:
+            return False
+        tool = self._resources.tools.tool(name)
+        return tool is not None and (tool.permission == "read" or self._gate.could_allow(name))
+
+    async def _called_before(self) -> list[ChatMessage]:
+        """Return what attempts at this turn that were cut called, and what came of it: who says it again has
+        to know what was done. Their words it says anew.
+        """
+        told: list[ChatMessage] = []
+        query = stored_steps.steps_before
+        for steps in await self._resources.store.read(query, self.row.id, self.turn, self.brief.continued):
+            told += steps_told([step for step in steps if step.type in ("tool_call", "tool_result")])
+        return told
+
+    def _fitting(self, mine: Sequence[ChatMessage]) -> tuple[tuple[ChatMessage, ...], int]:
+        """Return (what of the history and of what it said itself fits, how many messages do not)."""
+        request = self._request
+        return trim((*request.messages, *mine), room_for_history(self._terms, request.max_tokens))
+
+    # --- a summary of what is older --------------------------------------------------------------------
+
+    @property
+    def _may_summarise(self) -> bool:
+        """Whether what is older is summarised where it does not fit, or in any case."""
+        if self.brief.past is None or self._is_demo or not can_summarise(self._terms):
+            return False
+        return self.brief.compacts or (self.row.on_full == "summarise" and self.row.kind != VOICE)
+
+    async def _summarise(self, model: Model, pricing: asyncio.Task[Cost]) -> None:
+        """Have what is older summarised, if that was asked for or it does not fit; from then on the model is
+        told the summary in its place. Where that fails, an answer does without what does not fit.
+        """
+        past = self.brief.past
+        assert past is not None
+        context = await self._context(model)
+        if not self.brief.compacts and not (past.is_enough and self._is_too_long(context)):
+            await self._tell(*self._left_out())
+            return
+        await self._tell(NotePiece(SUMMARISING, past.count))
+        request = summary_request(self._request, past, context)
+        text, error = await self._summary(model, request, pricing)
+        if text and not self.cut_for:
+            written = Written()
+            self._steps.put_summary(text, past.count, written)
+            await self._write(written)
+            messages = with_summary(self._request.messages, past, text)
+            self._request = replace(self._request, messages=messages)
+            self._used.context = prompt_tokens(replace(self._request, tools=()))
+            self._is_whole = self.brief.compacts
+        elif self.brief.compacts and not self.cut_for:
+            self._error = error or f"{self.brief.failed}: the model said nothing"
+        await self._tell(*self._left_out())
+
+    async def _summary(
+        self, model: Model, request: ModelRequest, pricing: asyncio.Task[Cost]
+    ) -> tuple[str, str]:
+        """Return (what the model says to this request, why it failed)."""
+        self._note_use(self._used)
+        if self.cut_for:
+            return "", ""
+        failing, silence = self.brief.failed, self._terms.silence_seconds
+        timing = self._resources.timing
+        self._call = call = Call(model, request, timing, failed=failing, silence_seconds=silence)
+        said: list[str] = []
+        try:
+            while not call.over:
+                await call.news()
+                await self._tell(*(note for note in call.take_notes() if note.note == "rate_limit"))
+                said += (piece.text for piece in call.take() if isinstance(piece, TextPiece))
+            said += (piece.text for piece in call.take() if isinstance(piece, TextPiece))
+        finally:
+            await call.gone()
+        text = "".join(said).strip()
+        self._used.add(call, request, len(text), await pricing)
+        self._note_use(self._used)
+        return ("", call.error) if call.error or call.cut else (text, "")
+
+    def _is_too_long(self, context: int) -> bool:
+        """Whether not all of the history would fit into so many tokens."""
+        mine = steps_told(self.brief.before)
+        request = replace(self._request, messages=(*self._request.messages, *mine))
+        return fitted(request, context, limits_answer=False)[1] > 0
+
+    async def _context(self, model: Model) -> int:
+        """Return how many tokens the model can be told; a short history fits every one."""
+        known = self._terms.context_tokens
+        if known < UNLIMITED_TOKENS or prompt_tokens(self._request) < SHORT_TOKENS:
+            return known
+        try:
+            return await told_context(model, self._request) or known
+        except ModelError:  # the call says why
+            return known
+
+    # --- one call of its model -------------------------------------------------------------------------
+
+    async def _ask(
+        self, model: Model, round_: int, pricing: asyncio.Task[Cost], written: Written
+    ) -> list[Step]:
+        """Ask the model once; return the calls that are to be run, and leave in ``written`` what goes with
+        them. Returns none when the attempt is over; then the rest is kept for the end.
+        """
+        self._note_use(self._used)
+        if self.cut_for:
+            return []
+        request, before, failing = self._asked(round_), self._steps.characters, self.brief.failed
+        self._call = call = Call(
+            asked_to_go_on(model, request),
+            request,
+            self._resources.timing,
+            keeps=HEARD if self._has_steps else (TextPiece,),
+            failed=failing,
+            silence_seconds=self._terms.silence_seconds,
+        )
+        try:
+            try:
+                await self._listen(call, pricing, before)
+                self._note(call.take_notes(), written)
+                self._steps.hear(call.take(), written)
+            except ModelError as error:  # it called more than we take
+                self._error = f"{failing}: {failure(error)}"
+        finally:
+            await call.gone()
+        self._used.add(call, request, self._steps.characters - before, await pricing)
+        self._steps.close_words(written)
+        is_whole = not (self._error or call.error or call.cut)
+        self._steps.close_acted(*(NO_WORD if is_whole else BROKEN_OFF), written)
+        calls = self._steps.close_calls(written)
+        self._error = self._error or call.error or stopped_short(call, failing)
+        if call.short == LENGTH and not self._error:
+            self.cut_for = self.cut_for or LENGTH
+        if calls and not (self.cut_for or self._error):
+            return calls
+        self._is_whole = not (call.cut or calls or self._error or call.short)
+        self._give_up(calls, written)
+        self._rest = written
+        return []
+
+    def _asked(self, round_: int) -> ModelRequest:
+        request, before = self._request, self.brief.before
+        images = {} if self._calls is None else self._calls.images
+        mine = steps_told(joined_steps(without_unrun(before), self._steps.in_order), images)
+        goes_on = bool(before) and not self._steps.done
+        # The round of a room is another thing: there are many turns in it.
+        at = round_ if request.max_rounds == 1 and not request.speaker else request.round
+        told = self._fitting(mine)[0]
+        return replace(request, messages=told, round=at, continues=cut_off(mine) if goes_on else "")
+
+    async def _listen(self, call: Call, pricing: asyncio.Task[Cost], before: int) -> None:
+        """Write what is heard: what comes meanwhile is joined into the next."""
+        while not call.over:
+            await call.news()
+            if notes := call.take_notes():
+                await self._tell(*notes)  # its end may come right behind that
+            if call.over:
+                return
+            if pieces := call.take():
+                written = Written()
+                self._steps.now = self._resources.now()
+                self._steps.hear(pieces, written)
+                await self._write(written)
+                now = replace(self._used)
+                cost = pricing.result() if pricing.done() else unknown_cost
+                now.add(call, self._request, self._steps.characters - before, cost)
+                self._note_use(now)
+
+    def _give_up(self, calls: Sequence[Step], written: Written) -> None:
+        """Calls that were not whole, or came too late, are not run: they say so."""
+        status, why = ("cut", "the answer was stopped")
+        if not self.cut_for:
+            status, why = ("failed", "the answer broke off")
+        elif self.cut_for == LENGTH:
+            why = "the answer ran out of tokens"
+        for call in calls:
+            self._steps.put_call(call, status, None, written)
+            content = failed(f"not run: {why} before that").content
+            self._steps.put_result(call, content, success=False, written=written)
+
+    # --- what is written of it -------------------------------------------------------------------------
+
+    def _note(self, notes: Sequence[NotePiece], written: Written) -> None:
+        """Say what happens to it besides words; nothing of none."""
+        self._steps.note(notes, written)
+        trimmed = max(self.turn.trimmed, *(note.count for note in notes if note.note == "trimmed"), 0)
+        self.turn = replace(self.turn, trimmed=trimmed)
+
+    async def _tell(self, *notes: NotePiece) -> None:
+        written = Written()
+        self._note(notes, written)
+        await self._write(written)
+
+    def _note_use(self, used: Used) -> None:
+        self.using = used.tokens, used.cost or 0.0
+        self._on_use()
+
+    async def _write(self, written: Written) -> None:
+        if written:
+            await self._resources.write(self.row.id, written)
+
+
+def stopped_short(call: Call, failed: str) -> str:
+    """Return why an answer failed that its model gave up before the end; empty for any other one, and for one
+    that ran out of tokens: that is cut, and what was said stands.
+    """
+    if call.short in ("", LENGTH):
+        return ""
+    return f"{failed}: the model stopped before the end: {call.short[:100]}"

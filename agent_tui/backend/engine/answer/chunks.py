@@ -1,0 +1,52 @@
+"""What is told of the steps of a room's turn: chunks, whose words are what the turn says (protocols.md §1).
+
+Who knows nothing of steps reads the words alone: two text steps have a blank line between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent_tui.backend.store.rows import ConversationRow, NewEvent, TurnRow
+from agent_tui.model import events as ev
+from agent_tui.wire.content import BETWEEN_STEPS
+from agent_tui.wire.rooms_encode import progress
+
+
+class TurnChunks:
+    """Encodes the events of the steps of one turn, in their order (``steps.Encode``). Words of a turn
+    that can have no other steps name none.
+    """
+
+    def __init__(self, room: ConversationRow, turn: TurnRow, *, words_only: bool = False) -> None:
+        self._parallel = room.parallel
+        self._words_only = words_only
+        self._turn = turn
+        self._texts: dict[str, bool] = {}  # id of a text step → whether it has said anything yet
+        self._characters = 0
+
+    def __call__(self, event: ev.Event) -> Sequence[NewEvent]:
+        match event:
+            case ev.StepSet(_, step) if step.type == "text":
+                self._texts[step.id] = False  # it begins with its first words
+                return []
+            case ev.StepAdded(turn_id, step_id, text) if step_id in self._texts:
+                if not self._texts[step_id] and self._characters:
+                    text = BETWEEN_STEPS + text
+                self._texts[step_id] = True
+                self._characters += len(text)
+                return [self._chunk(ev.TextAdded(turn_id, text, step_id="" if self._words_only else step_id))]
+            case ev.TurnNoted():
+                noted = replace(event, agent_id=self._turn.agent_id, agent_name=self._turn.sender_name)
+                return [NewEvent.of(noted, self._turn.message_id)]
+            case ev.StepSet() | ev.StepAdded() | ev.ToolStatusChanged():
+                return [self._chunk(event)]
+            case _:
+                raise ValueError(f"{type(event).__name__} is not of a step")
+
+    def _chunk(self, event: ev.TextAdded | ev.StepSet | ev.StepAdded | ev.ToolStatusChanged) -> NewEvent:
+        if self._parallel:
+            agent_id, percent = self._turn.agent_id, progress(self._characters)
+            event = replace(event, agent_id=agent_id, percent=percent)
+        return NewEvent.of(event, self._turn.message_id)

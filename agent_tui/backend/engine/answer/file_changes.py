@@ -1,0 +1,162 @@
+"""The files that tools changed in a conversation's folder: what they did, and how people undo it.
+
+Only what our own tools write is known: what commands change, or MCP servers, is on no record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.backend.engine.answer.steps import digest
+from agent_tui.backend.engine.kinds import Info, Kind
+from agent_tui.backend.engine.resources import Resources
+from agent_tui.backend.engine.runs import Runs, whole
+from agent_tui.backend.engine.written import Written
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.rows import ConversationRow, FileChanged, NewEvent, StepStands
+from agent_tui.backend.tools.tool import ToolError
+from agent_tui.backend.tools.workspace import Workspace
+from agent_tui.backend.tools.writing import MAX_FILE_BYTES
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import UNDONE, ChangedFile, Step, ToolStatusChanged
+
+MAX_LISTED = 1_000
+MAX_LISTED_CHARACTERS = 8_000_000  # of all diffs; older ones are listed without theirs
+MADE = "made"
+# Why a change cannot be undone, by how it stands.
+WHY = {
+    UNDONE: ("It was undone before", "The file is as it was before the change, or was changed since."),
+    "changed": ("{path} was changed since", "Only what is as the tool left it can be undone."),
+    "gone": ("{path} is gone", "Only what is as the tool left it can be undone."),
+    "unreadable": (
+        "{path} cannot be read",
+        "It may be no ordinary file any more, or its folder may be gone.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What was undone of the changes of an answer, and what was not, each as it stands now."""
+
+    undone: list[ChangedFile]
+    left: list[ChangedFile]
+
+
+class FileChanges:
+    """Lists and undoes changes of files. Raises ``NotFound`` and ``StoreError`` as the engine does."""
+
+    def __init__(self, resources: Resources, runs: Runs) -> None:
+        self._resources = resources
+        self._store = resources.store
+        self.runs = runs
+
+    async def listed(self, kind: Kind[Info], id_: str) -> list[ChangedFile]:
+        """Return what was changed, newest first, as it stands now."""
+        found = await self._store.read(reads.file_changes, id_, kind.names)
+        return await asyncio.to_thread(_all_as_they_stand, found[::-1][:MAX_LISTED])
+
+    @whole
+    async def undo(self, kind: Kind[Info], id_: str, message_id: str, step_id: str = "") -> Undone:
+        """Make the file of one call what it was before, or with no ``step_id`` those of a whole answer, the
+        newest change first: each as long as it is as the tool left it.
+
+        Raises ``Refused`` (409) where that is so of none of them, and while somebody speaks; ``NotFound``.
+        """
+        async with self.runs.lock(id_):
+            row = await self.runs.settled(id_, kind.names)
+            if row.status == "running":
+                doing = "Wait until nobody speaks, or stop it first."
+                raise Refused(f"The {kind.noun} is running", doing, status=409)
+            found = await self._store.read(reads.file_changes, id_, kind.names)
+            wanted = [
+                (change, call)
+                for change, call in found
+                if change.message_id == message_id and step_id in ("", call.id)
+            ]
+            if not wanted:
+                raise NotFound("There is no such change", "This call changed no file.", status=404)
+            undone, left = [], []
+            for change, call in wanted[::-1]:
+                stands = UNDONE if call.status == UNDONE else await asyncio.to_thread(_undone, change)
+                shown = _shown(change, call, UNDONE if stands == MADE else stands)
+                if stands == MADE:
+                    await self._resources.write(id_, _written(row, change, call))
+                    undone.append(shown)
+                else:
+                    left.append(shown)
+        if not undone:
+            title, detail = WHY[left[0].stands]
+            raise Refused(title.format(path=left[0].path[:200]), detail, status=409)
+        return Undone(undone, left)
+
+
+def _written(row: ConversationRow, change: FileChanged, call: Step) -> Written:
+    """Return what puts on record that a change was undone."""
+    told = ToolStatusChanged(change.message_id, call.id, UNDONE, call.seconds)
+    stands = StepStands(change.message_id, change.place, UNDONE, call.seconds, call.success)
+    return Written([NewEvent.of(told, change.message_id)], [stands])
+
+
+def _undone(change: FileChanged) -> str:
+    """Make the file what it was before; return how it stood."""
+    stands = _stands(change)
+    if stands != MADE:
+        return stands
+    workspace = Workspace(Path(change.folder))
+    try:
+        if change.before is None:
+            workspace.remove(change.path)
+        else:
+            workspace.write(change.path, change.before.encode())
+    except ToolError:
+        return "unreadable"
+    return MADE
+
+
+def _stands(change: FileChanged) -> str:
+    """Return how the file stands: see ``ChangedFile``."""
+    try:
+        data = Workspace(Path(change.folder)).read_if_there(change.path, MAX_FILE_BYTES)
+    except (ToolError, OSError):
+        return "unreadable"
+    if data is None:
+        return "gone"
+    return MADE if digest(data) == change.after else "changed"
+
+
+def _all_as_they_stand(found: Sequence[tuple[FileChanged, Step]]) -> list[ChangedFile]:
+    """Return changes, newest first, as they stand. Of one file only the newest can be as it was left."""
+    listed: list[ChangedFile] = []
+    seen: set[tuple[str, str]] = set()
+    room = MAX_LISTED_CHARACTERS
+    for change, call in found:
+        file = change.folder, change.path
+        if call.status == UNDONE:
+            stands = UNDONE
+        elif file in seen:
+            stands = "changed"
+        else:
+            seen.add(file)
+            stands = _stands(change)
+        room -= len(change.diff)
+        listed.append(_shown(change, call, stands, has_diff=room >= 0))
+    return listed
+
+
+def _shown(change: FileChanged, call: Step, stands: str, *, has_diff: bool = True) -> ChangedFile:
+    return ChangedFile(
+        message_id=change.message_id,
+        step_id=call.id,
+        path=change.path,
+        folder=change.folder,
+        added=change.added,
+        removed=change.removed,
+        diff=change.diff if has_diff else "",
+        is_new=change.before is None,
+        created_at=change.created_at,
+        stands=stands,
+    )

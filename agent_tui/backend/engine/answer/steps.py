@@ -1,0 +1,374 @@
+"""The steps of one answer as they come: pieces of a model to events of the log and rows (protocols.md §2).
+
+Everything here is bookkeeping without a clock or a socket. Steps are numbered over the whole answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+
+from agent_tui.backend.engine.answer.call import Heard
+from agent_tui.backend.engine.context.compacting import SUMMARY
+from agent_tui.backend.engine.words import storable
+from agent_tui.backend.engine.written import Written, pieces
+from agent_tui.backend.models.model import (
+    CallPiece,
+    NotePiece,
+    StepPiece,
+    TextPiece,
+    ThinkingPiece,
+    ToolCall,
+)
+from agent_tui.backend.store.rows import FileChanged, NewEvent, StepPut, StepStands
+from agent_tui.backend.tools.texts import cut
+from agent_tui.backend.tools.tool import FileChange
+from agent_tui.model import events as ev
+from agent_tui.model.errors import ModelError
+from agent_tui.model.events import Step, ToolAsk
+from agent_tui.wire.agent_socket import SUB_AGENT
+
+MAX_CALLS = 64  # in one round
+MAX_DIFF_CHARACTERS = 100_000  # of what a call did to a file, as people are shown it later
+MAX_ACTED_STEPS = 2_000  # of an agent that runs its own tools, in one answer
+
+
+# What an event of a step is in the log.
+Encode = Callable[[ev.Event], Sequence[NewEvent]]
+
+
+@dataclass(slots=True)
+class _Growing:
+    """A step that is not whole yet; ``pieces`` are its content, or the arguments of a call."""
+
+    step: Step
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+class Steps:
+    """The steps of the answer ``message_id`` so far. ``done`` are those on record, by their id; ``encode``
+    says how they go into the log, as a chat's unless it is given; ``before`` are those of the answer that it
+    continues: it goes on counting where they end. Without ``has_rows`` only the log has them.
+    """
+
+    def __init__(
+        self,
+        message_id: str,
+        now: str,
+        done: Sequence[Step] = (),
+        encode: Encode | None = None,
+        before: Sequence[Step] = (),
+        *,
+        has_rows: bool = True,
+    ) -> None:
+        self._encode = encode or self._as_chat
+        self._has_rows = has_rows
+        self.message_id = message_id
+        self.now = now  # when what is written next happened
+        self.done: dict[str, Step] = {step.id: step for step in done}
+        self.notes: list[ev.Note] = []  # what stays true of the answer
+        self.characters = 0  # said, thought and asked for in all
+        self._next = max((step.index for step in (*before, *done)), default=-1) + 1
+        self._before = before
+        self._open: _Growing | None = None  # the text or thought that grows
+        self._calls: dict[int, _Growing] = {}  # by the provider's index
+        self._early: dict[int, CallPiece] = {}  # calls whose name is not known yet
+        self._acted: dict[str, _Growing] = {}  # open steps of an agent that acts by itself, by its own ids
+        self._acted_count = 0
+
+    # --- what a model says -----------------------------------------------------------------------------
+
+    def hear(self, pieces: Sequence[Heard], written: Written) -> None:
+        """Write down ``pieces``; neighbours of one step become one event."""
+        for piece in _joined(pieces):
+            match piece:
+                case TextPiece(text):
+                    self._say("text", text, written)
+                case ThinkingPiece(text):
+                    self._say("thinking", text, written)
+                case CallPiece():
+                    self._hear_call(piece, written)
+                case StepPiece(event):
+                    self._hear_step(event, written)
+
+    def note(self, notes: Sequence[NotePiece], written: Written) -> None:
+        """Say what happens to the answer besides words."""
+        for note in notes:
+            noted = ev.TurnNoted(
+                self.message_id,
+                note.note,
+                note.count,
+                until=note.until,
+                seconds=note.seconds,
+                about=note.about,
+            )
+            written.events += self._encode(noted)
+            written.note(noted)
+            self.notes += [noted.lasting] if noted.lasting else []
+
+    def put_summary(self, text: str, count: int, written: Written) -> None:
+        """Put a summary of so many messages on record: a thought, and the note that it is one."""
+        number = self._number()
+        step = Step(f"step-{number}", number, "thinking", text)
+        self._event(ev.StepSet(self.message_id, step), written)
+        self.put(step, written)
+        self.note([NotePiece(SUMMARY, count, about=step.id)], written)
+
+    def close_words(self, written: Written) -> None:
+        """Put the text or thought that grew on record, as it is."""
+        grown, self._open = self._open, None
+        if grown is not None:
+            self.put(replace(grown.step, content=grown.text), written)
+
+    def close_calls(self, written: Written) -> list[Step]:
+        """Return the calls that the model made, whole, in the order they were begun: those without a name
+        begin now, at last. That they are whole is not written yet.
+        """
+        for index, piece in sorted(self._early.items()):
+            self._begin_call(index, piece, written)
+        self._early.clear()
+        grown, self._calls = list(self._calls.values()), {}
+        return [self.named(replace(one.step, arguments=one.text)) for one in grown]
+
+    def close_acted(self, status: str, result: str, written: Written) -> None:
+        """Close the steps that an agent left open: its calls get this ``status`` and ``result``."""
+        open_steps, self._acted = list(self._acted.values()), {}
+        for grown in open_steps:
+            if grown.step.type != "tool_call":
+                self.put(replace(grown.step, content=grown.text), written)
+                continue
+            self._put_acted(grown, written)
+            self.set_call(grown.step, status, None, written)
+            self.put_result(grown.step, result, success=False, written=written)
+
+    # --- what becomes of calls -------------------------------------------------------------------------
+
+    def put_call(self, call: Step, status: str, ask: ToolAsk | None, written: Written) -> Step:
+        """Put a whole call on record, with what becomes of it first."""
+        stands = replace(call, status=status, ask=ask)
+        self._event(ev.StepSet(self.message_id, call), written)
+        self._event(ev.ToolStatusChanged(self.message_id, call.id, status, ask=ask), written)
+        self.put(stands, written)
+        return stands
+
+    def set_call(
+        self, call: Step, status: str, seconds: float | None, written: Written, ask: ToolAsk | None = None
+    ) -> Step:
+        """Say how a call stands now; ``ask`` is what it asks while it runs."""
+        stands = replace(self.done[call.id], status=status, seconds=seconds, ask=ask)
+        self.done[call.id] = stands
+        self._event(ev.ToolStatusChanged(self.message_id, call.id, status, seconds, ask), written)
+        written.changes.append(StepStands(self.message_id, call.index, status, seconds, ask=ask))
+        return stands
+
+    def put_progress(self, call: Step, progress: str, written: Written) -> None:
+        """Say how far a call is that runs."""
+        told = ev.ToolStatusChanged(self.message_id, call.id, "running", progress=progress)
+        self._event(told, written)
+
+    def put_result(self, call: Step, content: str, *, success: bool, written: Written) -> Step:
+        """Put the result of a call on record."""
+        number = self._number()
+        result = Step(
+            id=f"step-{number}",
+            index=number,
+            type="tool_result",
+            content=content,
+            name=call.name,
+            id_ref=call.id,
+            success=success,
+        )
+        self._event(ev.StepSet(self.message_id, result), written)
+        self.put(result, written)
+        return result
+
+    def file_changed(self, call: Step, change: FileChange, folder: str) -> FileChanged:
+        """Return what keeps what a call did to a file of ``folder``."""
+        return FileChanged(
+            self.message_id,
+            call.index,
+            folder,
+            change.path,
+            change.before,
+            digest(change.after.encode()),
+            storable(cut(change.diff, MAX_DIFF_CHARACTERS)),
+            change.added,
+            change.removed,
+            self.now,
+        )
+
+    @property
+    def in_order(self) -> tuple[Step, ...]:
+        """All steps on record, in the order they began."""
+        return tuple(sorted(self.done.values(), key=lambda step: step.index))
+
+    def calls_without_result(self) -> list[Step]:
+        """Return the calls on record that nothing came of."""
+        answered = {step.id_ref for step in self.done.values() if step.type == "tool_result"}
+        return [step for step in self.in_order if step.type == "tool_call" and step.id not in answered]
+
+    # --- how -------------------------------------------------------------------------------------------
+
+    def _say(self, type_: str, text: str, written: Written) -> None:
+        if not text:
+            return
+        if self._open is not None and self._open.step.type != type_:
+            self.close_words(written)
+        if self._open is None:
+            number = self._number()
+            self._open = _Growing(Step(f"step-{number}", number, type_))
+            self._event(ev.StepSet(self.message_id, self._open.step), written)
+        self._open.pieces.append(text)
+        self.characters += len(text)
+        for piece in pieces(text):
+            self._event(ev.StepAdded(self.message_id, self._open.step.id, content=piece), written)
+
+    def _hear_call(self, piece: CallPiece, written: Written) -> None:
+        known = self._calls.get(piece.index)
+        if known is None:
+            self._hear_early(piece, written)
+            return
+        if piece.id and not known.step.id_ref:
+            known.step = replace(known.step, id_ref=piece.id)
+        self._add_arguments(known, piece.arguments, written)
+
+    def _hear_early(self, piece: CallPiece, written: Written) -> None:
+        """A call begins on screen once its name is known."""
+        before = self._early.pop(piece.index, CallPiece(piece.index))
+        piece = CallPiece(
+            piece.index, before.id or piece.id, before.name or piece.name, before.arguments + piece.arguments
+        )
+        if len(self._calls) + len(self._early) >= MAX_CALLS:
+            raise ModelError(f"it called more than {MAX_CALLS} tools at once", "It was stopped.")
+        if not piece.name:
+            self._early[piece.index] = piece
+            return
+        self.close_words(written)
+        self._begin_call(piece.index, piece, written)
+
+    def _begin_call(self, index: int, piece: CallPiece, written: Written) -> None:
+        self._calls[index] = self._begun(piece.name, piece.id, piece.arguments, written)
+
+    def _begun(self, name: str, id_ref: str, arguments: str, written: Written) -> _Growing:
+        number = self._number()
+        step = Step(f"step-{number}", number, "tool_call", name=name, id_ref=id_ref)
+        begun = _Growing(step)
+        self._event(ev.StepSet(self.message_id, step), written)
+        self._add_arguments(begun, arguments, written)
+        return begun
+
+    def _add_arguments(self, call: _Growing, text: str, written: Written) -> None:
+        call.pieces.append(text)
+        self.characters += len(text)
+        for piece in pieces(text):
+            self._event(ev.StepAdded(self.message_id, call.step.id, arguments=piece), written)
+
+    def _hear_step(self, event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged, written: Written) -> None:
+        """Take a step of an agent that acts by itself, under a number of ours."""
+        match event:
+            case ev.StepSet(_, step):
+                self._acted_count += 1
+                if self._acted_count > MAX_ACTED_STEPS:
+                    raise ModelError(f"it took more than {MAX_ACTED_STEPS:,} steps", "It was stopped.")
+                self._set_acted(step, written)
+            case ev.StepAdded(_, step_id, content, arguments) if step_id in self._acted:
+                grown = self._acted[step_id]
+                if grown.step.type == "tool_call":
+                    self._add_arguments(grown, arguments, written)
+                else:
+                    grown.pieces.append(content)
+                    self.characters += len(content)
+                    self._event(ev.StepAdded(self.message_id, grown.step.id, content), written)
+            case ev.ToolStatusChanged(_, step_id, "running", progress=progress) if step_id in self._acted:
+                self._put_acted(self._acted[step_id], written)
+                if progress:
+                    self.put_progress(self._acted[step_id].step, progress, written)
+            case _:
+                pass  # its result says how a call ended
+
+    def _set_acted(self, step: Step, written: Written) -> None:
+        if step.type == "tool_call":
+            self.close_words(written)
+            self._acted[step.id] = self._begun(step.name, "", step.arguments, written)
+        elif step.type == "tool_result":
+            self.close_words(written)
+            call = self._acted.pop(step.id_ref, None)
+            if call is not None:
+                self._put_acted(call, written)
+                self.set_call(call.step, "done" if step.success else "failed", None, written)
+            of = Step("", name=step.name) if call is None else call.step
+            self.put_result(of, step.content, success=step.success, written=written)
+        else:
+            number = self._number()
+            mine = Step(f"step-{number}", number, step.type, step.content, name=step.name)
+            self._event(ev.StepSet(self.message_id, mine), written)
+            if step.type == SUB_AGENT:  # its words are still to come
+                self._acted[step.id] = _Growing(mine, [step.content])
+            else:
+                self.put(mine, written)
+
+    def _put_acted(self, call: _Growing, written: Written) -> None:
+        """Put a call on record that an agent runs, once."""
+        if call.step.id not in self.done:
+            call.step = self.put_call(
+                self.named(replace(call.step, arguments=call.text)), "running", None, written
+            )
+
+    def named(self, call: Step) -> Step:
+        """Return the call with a provider's id of its own: models are told of results by it."""
+        others = (step for step in (*self._before, *self.done.values()) if step.id != call.id)
+        taken = {step.id_ref for step in others if step.type == "tool_call"}
+        if call.id_ref and call.id_ref not in taken:
+            named = call
+        else:
+            named = replace(call, id_ref=f"call-{self.message_id[:8]}-{call.index}")
+        self.done[call.id] = named
+        return named
+
+    def _number(self) -> int:
+        number, self._next = self._next, self._next + 1
+        return number
+
+    def put(self, step: Step, written: Written) -> None:
+        """Put a whole step on record; what the log says of it is said elsewhere."""
+        self.done[step.id] = step
+        if self._has_rows:
+            written.changes.append(StepPut(self.message_id, step, self.now))
+
+    def _event(self, event: ev.Event, written: Written) -> None:
+        written.events += self._encode(event)
+
+    def _as_chat(self, event: ev.Event) -> Sequence[NewEvent]:
+        return [NewEvent.of(event, self.message_id)]
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    return sha256(data).hexdigest()
+
+
+def tool_calls(calls: Sequence[Step]) -> tuple[ToolCall, ...]:
+    """Return calls as models are told of them."""
+    return tuple(ToolCall(call.id_ref, call.name, call.arguments) for call in calls)
+
+
+def _joined(pieces: Sequence[Heard]) -> list[Heard]:
+    """Return ``pieces`` with neighbours that say more of the same thing made one."""
+    joined: list[Heard] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        match last, piece:
+            case TextPiece(before), TextPiece(more):
+                joined[-1] = TextPiece(before + more)
+            case ThinkingPiece(before), ThinkingPiece(more):
+                joined[-1] = ThinkingPiece(before + more)
+            case CallPiece(index, id_, name, before), CallPiece(same, "", "", more) if index == same:
+                joined[-1] = CallPiece(index, id_, name, before + more)
+            case _:
+                joined.append(piece)
+    return joined

@@ -1,0 +1,115 @@
+"""Single calls of our tools for agents that live elsewhere (``client_tools``, protocols.md §4).
+
+They run as those of our own agents do: by ``Calls``, with the same rules, the same confinement and the same
+questions to a person. Nothing of them is stored: the program that shows the answer has them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+from agent_tui.backend.engine.answer.asks import Asks, Word
+from agent_tui.backend.engine.answer.steps import Steps
+from agent_tui.backend.engine.answer.tools import Calls, ToolSource, Workshop
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.written import Written
+from agent_tui.backend.models.model import CallPiece
+from agent_tui.backend.store.rows import NewEvent
+from agent_tui.backend.tools.tool import ToolPlace
+from agent_tui.model.errors import NotFound, Refused
+
+CONVERSATION = "client:"  # begins the names of conversations of others, which no id of ours has in it
+MAX_RUNS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallAsked:
+    """One call: ``arguments`` is JSON text as an agent wrote it. Rules "for this conversation" hold in
+    ``conversation``, any name that the program gives. ``is_alone``: nobody is asked.
+    """
+
+    conversation: str
+    workspace: str
+    name: str
+    arguments: str
+    is_alone: bool = False
+
+
+@dataclass(slots=True)
+class _Run:
+    conversation_id: str
+    id: str = field(default_factory=lambda: uuid4().hex)
+    step_id: str = ""
+    told: asyncio.Queue[list[NewEvent] | None] = field(default_factory=asyncio.Queue)  # None: it is over
+    calls: Calls | None = None
+
+    async def write(self, written: Written) -> None:
+        """Tell what a call of a conversation of ours would have stored."""
+        self.told.put_nowait(list(written.events))
+
+    def cut(self) -> None:
+        if self.calls is not None:
+            self.calls.cut()
+
+
+class ToolRuns:
+    """All such calls that run. ``enabled`` are the names of the tools that others may call."""
+
+    def __init__(
+        self, tools: ToolSource, asks: Asks, enabled: Collection[str], timing: Timing | None = None
+    ) -> None:
+        self._tools = tools
+        self._asks = asks
+        self._enabled = enabled
+        self._timing = timing or Timing()
+        self._runs: dict[str, _Run] = {}
+
+    async def run(self, asked: ToolCallAsked) -> AsyncGenerator[list[NewEvent], None]:
+        """Run the call and yield what happens to it, last its result: events of the log. Their turn is the
+        run's id, by which ``answer`` takes a person's word. Closing it ends the call and all it started.
+
+        Raises ``Refused`` (429) where too many run.
+        """
+        if len(self._runs) >= MAX_RUNS:
+            raise Refused("Too many tools run", f"{MAX_RUNS} may run at once.", status=429)
+        run = _Run(CONVERSATION + asked.conversation)
+        self._runs[run.id] = run
+        with self._asks.attend(run.conversation_id):
+            work = asyncio.create_task(self._work(run, asked))
+            work.add_done_callback(lambda _: run.told.put_nowait(None))
+            try:
+                while (events := await run.told.get()) is not None:
+                    yield events
+                work.result()
+            finally:
+                del self._runs[run.id]
+                run.cut()
+                await asyncio.wait({work})
+
+    async def _work(self, run: _Run, asked: ToolCallAsked) -> None:
+        gate = self._asks.gate(run.conversation_id, run.id, is_alone=asked.is_alone)
+        place = ToolPlace(Path(asked.workspace))
+        workshop = Workshop(self._tools, gate, place, self._enabled)
+        steps = Steps(run.id, self._timing.now().isoformat(), has_rows=False)
+        written = Written()
+        steps.hear([CallPiece(0, run.id, asked.name, asked.arguments)], written)
+        calls = steps.close_calls(written)
+        run.step_id = calls[0].id
+        run.calls = Calls(workshop, steps, run.write, self._timing)
+        await run.calls.run(calls, Written())
+
+    async def answer(self, run_id: str, word: Word) -> None:
+        """Take a person's word on a call that asks. Raises as ``Asks.answer``."""
+        run = self._runs.get(run_id)
+        if run is None:
+            raise NotFound("There is no such call of a tool", status=404)
+        await self._asks.take((run.conversation_id, run.id, run.step_id), word)
+
+    def stop_all(self) -> None:
+        """End all calls; each has its result then."""
+        for run in self._runs.values():
+            run.cut()

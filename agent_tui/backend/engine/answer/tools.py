@@ -1,0 +1,470 @@
+"""The tool calls of one round: put on record before anything of them runs, allowed or not, run at once.
+
+Whatever becomes of a call, it gets a result. Only what a tool does, and waiting for a person, is ever
+cancelled; what is being written is not.
+
+A person's word on a call that asks may come as late as they like: while somebody is there who could give it,
+there is no time-out (``asks`` says no in place of people who have left). But a stop, a pause and a
+deletion end the waiting at once, as they end a tool that still looks what it would do, or runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from agent_tui.backend.engine.answer.steps import Steps
+from agent_tui.backend.engine.timing import Timing
+from agent_tui.backend.engine.words import failure, storable
+from agent_tui.backend.engine.written import Written
+from agent_tui.backend.models.model import Image, NotePiece, ToolSpec
+from agent_tui.backend.tools.calling import failed, parsed, run_tool
+from agent_tui.backend.tools.mcp.server import ServerListed
+from agent_tui.backend.tools.rules import exact_rule
+from agent_tui.backend.tools.tool import FileChange, Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.model.errors import StoreError
+from agent_tui.model.events import Step, ToolAsk
+from agent_tui.model.tool_forms import FormAnswer, ToolForm
+
+OUTDATED = (
+    "not run: by now it would do something else than the user was shown and allowed (a file was changed "
+    "meanwhile); look again, then call again"
+)
+
+MAX_ASK_CHARACTERS = 300_000  # what is not shown whole cannot be allowed
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+# Tools that did not end when cancelled: kept, or the loop might lose them half-way.
+_lingering: set[asyncio.Task[Any]] = set()
+
+
+class ToolSource(Protocol):
+    """Where tools come from (tools/toolbox.py)."""
+
+    async def specs(self, names: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
+        """Return what models are told of all tools, or at least of those with these ``names``. Never raises:
+        what cannot be reached is left out.
+        """
+        ...
+
+    def servers(self, names: Collection[str] | None = None) -> Sequence[ServerListed]:
+        """Return how the MCP servers stand, or those of tools with these ``names``."""
+        ...
+
+    def begin(self) -> None:
+        """Start the MCP servers, without waiting for them."""
+        ...
+
+    def tool(self, name: str) -> Tool | None: ...
+
+    @property
+    def allow(self) -> Sequence[str]:
+        """Patterns of calls that the config file lets run without asking."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A person, or a rule that they made meanwhile, lets the call run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """The call may not run; the model is told ``why``."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The answer was stopped before anybody decided."""
+
+
+Approval = Allowed | Denied | Stopped
+Waiting = asyncio.Future[Allowed | Denied]
+
+
+class Gate(Protocol):
+    """Who says whether a call of an ``ask`` tool may run."""
+
+    def allows(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
+        """Return whether a rule lets it run there without asking."""
+        ...
+
+    def could_allow(self, tool: str) -> bool:
+        """Return whether any call of the tool might be let run: by a rule, or by somebody who is there."""
+        ...
+
+    def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
+        """Return the pattern of a suspended rule that would let it run if it were confirmed, or ""."""
+        ...
+
+    def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
+        """Return what will be the decision; once that is cancelled, nobody is asked any more."""
+        ...
+
+    def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:
+        """Return what a person will make of a form; once that is done, nobody is asked any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What calls are run with: ``enabled`` are the names of the tools that were offered."""
+
+    tools: ToolSource
+    gate: Gate
+    place: ToolPlace
+    enabled: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    call: Step
+    tool: Tool | None = None
+    arguments: Mapping[str, Any] | None = None
+    ask: ToolAsk | None = None
+    word: Waiting | None = None  # of whoever is asked
+    refusal: ToolOutput | None = None  # it cannot run, whoever allows it
+    refused: str = "failed"  # or "cut": the status of a call that cannot run
+
+
+class Calls:
+    """Runs calls of the answer whose ``steps`` these are; ``write`` commits."""
+
+    def __init__(
+        self, workshop: Workshop, steps: Steps, write: Callable[[Written], Awaitable[None]], timing: Timing
+    ) -> None:
+        self._workshop = workshop
+        self._steps = steps
+        self._write = write
+        self._timing = timing
+        self._cut = asyncio.Event()
+        self.images: dict[str, tuple[Image, ...]] = {}  # that came with results, by the ids of their calls
+
+    def cut(self) -> None:
+        """End what runs and what waits to be allowed."""
+        self._cut.set()
+
+    async def run(self, calls: Sequence[Step], written: Written) -> None:
+        """Put ``calls`` on record with what is ``written`` besides, run them; each has its result then.
+
+        Raises ``StoreError``.
+        """
+        found = await asyncio.gather(*(self._prepared(call) for call in calls))
+        # Before anybody can know of it: an answer may come at once.
+        found = [self._asked(one) for one in found]
+        self._steps.now = self._timing.now().isoformat()
+        for one in found:
+            status = one.refused if one.refusal else "asks" if one.ask else "running"
+            self._steps.put_call(one.call, status, one.ask, written)
+        for one in found:
+            if one.refusal is not None:
+                self._steps.put_result(
+                    one.call, storable(one.refusal.content), success=False, written=written
+                )
+        try:
+            await self._write(written)
+        except StoreError:
+            for one in found:
+                if one.word is not None:
+                    one.word.cancel()
+            raise
+        running = [self._carry_out(one) for one in found if one.refusal is None]
+        outcomes = await asyncio.gather(*running, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def _prepared(self, call: Step) -> _Prepared:
+        stopped = failed("not run: the answer was stopped before that")
+        return await self._unless_cut(self._prepare(call)) or _Prepared(call, refusal=stopped, refused="cut")
+
+    async def _prepare(self, call: Step) -> _Prepared:
+        tool = self._workshop.tools.tool(call.name)
+        if tool is None or call.name not in self._workshop.enabled:
+            why = f"the tool {call.name!r} does not exist" if call.name else "the call names no tool"
+            if tool is not None:
+                why = f"the tool {call.name!r} is not enabled in this conversation"
+            names = ", ".join(sorted(self._workshop.enabled)) or "none"
+            return _Prepared(call, refusal=failed(f"{why}; there are: {names}"))
+        try:
+            arguments = await parsed(tool.spec, call.arguments)
+        except ToolError as error:
+            return _Prepared(call, refusal=failed(str(error)))
+        if tool.permission == "read" or self._is_let_run(call.name, arguments):
+            return _Prepared(call, tool, arguments)
+        try:
+            return _Prepared(call, tool, arguments, await self._shown(tool, arguments))
+        except ToolError as error:
+            return _Prepared(call, refusal=failed(str(error)))
+
+    async def _shown(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
+        """Return what the call would do, as a person is shown it; raises ``ToolError`` where it cannot."""
+        name = tool.spec.name
+        try:
+            # In a thread: it may read files to say what would become of them.
+            async with asyncio.timeout(self._timing.preview):
+                return await asyncio.to_thread(self._look, tool, arguments)
+        except ToolError:
+            raise
+        except TimeoutError:
+            raise ToolError(
+                f"not run: {name} could not say within {self._timing.preview:g} s what it would do"
+            ) from None
+        except Exception as error:  # noqa: BLE001 - a tool may raise anything (architecture.md §10)
+            raise ToolError(f"{name} crashed: {failure(error)}") from None
+
+    def _look(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
+        """Return what a person is shown, with the rule that they may keep; reads files."""
+        name, place = tool.spec.name, self._workshop.place
+        ask = tool.ask(arguments, place)
+        size = len(ask.call) + len(ask.preview)
+        if size > MAX_ASK_CHARACTERS:
+            raise ToolError(
+                f"not run: what it would do takes {size:,} characters to show, and the user is shown at most "
+                f"{MAX_ASK_CHARACTERS:,}; do it in smaller parts"
+            )
+        pattern, folder = exact_rule(name, arguments, place)
+        if storable(pattern + folder) != pattern + folder:
+            pattern = folder = ""
+        suspended = self._workshop.gate.suspended(name, arguments, place)
+        call, preview = storable(ask.call), storable(ask.preview)
+        return ToolAsk(call, preview, ask.preview_type, pattern, folder, suspended)
+
+    def _asked(self, one: _Prepared) -> _Prepared:
+        if one.ask is None:
+            return one
+        place = self._workshop.place
+        return replace(one, word=self._workshop.gate.ask(one.call, one.arguments or {}, place, one.ask))
+
+    def _is_let_run(self, name: str, arguments: Mapping[str, Any]) -> bool:
+        return self._workshop.gate.allows(name, arguments, self._workshop.place)
+
+    async def _carry_out(self, one: _Prepared) -> None:
+        try:
+            if one.word is not None and not await self._is_allowed(one.call, one.word):
+                return
+            await self._run(one)
+        except StoreError:
+            self.cut()  # nothing can be put on record: nothing may run
+            raise
+
+    async def _is_allowed(self, call: Step, word: Waiting) -> bool:
+        approval: Approval = await self._unless_cut(_result(word)) or Stopped()
+        match approval:
+            case Allowed():
+                written = Written()
+                self._steps.set_call(call, "running", None, written)
+                await self._write(written)
+            case Denied(why):
+                await self._end(call, "denied", failed(why), None)
+            case Stopped():
+                word.cancel()
+                await self._end(call, "cut", failed("not run: the answer was stopped"), None)
+        return isinstance(approval, Allowed)
+
+    async def _run(self, one: _Prepared) -> None:
+        if one.tool is None:
+            return
+        if self._cut.is_set():  # while it was put on record that it runs
+            await self._end(one.call, "cut", failed("not run: the answer was stopped before that"), None)
+            return
+        if outdated := await self._unless_cut(self._outdated(one.tool, one)):
+            await self._end(one.call, "failed", failed(outdated), None)
+            return
+        clock = asyncio.get_running_loop().time
+        begun = clock()
+        changes: list[FileChange] = []
+        output = await self._run_tool(one.call, one.tool, one.arguments or {}, changes)
+        seconds = round(clock() - begun, 3)
+        if output is None:
+            why = failed("cut: the answer was stopped while this ran")
+            await self._end(one.call, "cut", why, seconds, changes)
+        else:
+            if output.images:
+                self.images[one.call.id] = output.images
+            await self._end(one.call, "done" if output.success else "failed", output, seconds, changes)
+
+    async def _run_tool(
+        self, call: Step, tool: Tool, arguments: Mapping[str, Any], changes: list[FileChange]
+    ) -> ToolOutput | None:
+        """Return what ``_unless_cut`` does, and leave in ``changes`` what was done to files. What the tool
+        tells meanwhile of its progress is written down, no more often than a person can read it; what it
+        wants a person to fill in is asked.
+        """
+        newest: list[str] = []
+        remarks: list[str] = []
+        forms: asyncio.Queue[tuple[ToolForm, asyncio.Future[FormAnswer]]] = asyncio.Queue()
+
+        async def fill_in(form: ToolForm) -> FormAnswer:
+            reply: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
+            forms.put_nowait((form, reply))
+            return await reply
+
+        def tell(line: str) -> None:
+            newest[:] = [line]
+
+        place = replace(
+            self._workshop.place, tell=tell, fill_in=fill_in, remark=remarks.append, changed=changes.append
+        )
+        work = asyncio.create_task(self._unless_cut(run_tool(tool, arguments, place)))
+        form = asyncio.create_task(forms.get())
+        try:
+            while remarks or not work.done():
+                await asyncio.wait(
+                    {work, form}, timeout=self._timing.progress, return_when=asyncio.FIRST_COMPLETED
+                )
+                if form.done():
+                    await self._fill_in(call, *form.result(), work)
+                    form = asyncio.create_task(forms.get())
+                await self._write_progress(call, remarks, [] if work.done() else newest)
+        except StoreError:
+            self.cut()  # nothing can be put on record: the tool ends, and this waits for it
+            await asyncio.wait({work})
+            raise
+        except asyncio.CancelledError:
+            work.cancel()
+            raise
+        finally:
+            form.cancel()
+        return work.result()
+
+    async def _write_progress(self, call: Step, remarks: list[str], newest: list[str]) -> None:
+        """Take what a running tool has said since the last time, and write it down."""
+        written = Written()
+        self._steps.note([NotePiece("form_declined", about=storable(one)) for one in remarks], written)
+        remarks.clear()
+        if newest:
+            self._steps.put_progress(call, storable(newest.pop()), written)
+        if written.events:
+            await self._write(written)
+
+    async def _fill_in(
+        self, call: Step, form: ToolForm, reply: asyncio.Future[FormAnswer], work: asyncio.Task[Any]
+    ) -> None:
+        """Have a person asked what a running tool wants to know, until they answer, the answer is cut, the
+        tool ends, or it does not want to know it any more.
+        """
+        if reply.done():
+            return
+        word = self._workshop.gate.fill_in(call, form)
+        if not word.done():
+            ask = ToolAsk(f"{form.server} asks you for {form.amount}", form=form)
+            cut = asyncio.create_task(self._cut.wait())
+            written = Written()
+            try:
+                self._steps.set_call(call, "asks", None, written, ask)
+                await self._write(written)
+                await asyncio.wait({work, word, reply, cut}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                cut.cancel()
+                if not word.done():
+                    word.set_result(FormAnswer("cancel"))
+            written = Written()
+            self._steps.set_call(call, "running", None, written)
+            await self._write(written)
+        if not reply.done():
+            reply.set_result(word.result())
+
+    async def _outdated(self, tool: Tool, one: _Prepared) -> str:
+        """Return why a person's word does not hold any more: a file changed since its diff was shown, say.
+
+        Empty where it does, or where a rule lets the call run whatever it does.
+        """
+        arguments = one.arguments or {}
+        if one.ask is None or self._is_let_run(one.call.name, arguments):
+            return ""
+        try:
+            now = await self._shown(tool, arguments)
+        except ToolError as error:
+            return str(error)
+        return "" if replace(now, suspended=one.ask.suspended) == one.ask else OUTDATED
+
+    async def _end(
+        self,
+        call: Step,
+        status: str,
+        output: ToolOutput,
+        seconds: float | None,
+        changes: Sequence[FileChange] = (),
+    ) -> None:
+        written = Written()
+        self._steps.now = self._timing.now().isoformat()
+        folder = str(self._workshop.place.workspace)
+        for change in changes[:1]:  # a tool changes one file
+            written.changes.append(self._steps.file_changed(call, change, folder))
+        self._steps.set_call(call, status, seconds, written)
+        content = storable(output.content)
+        self._steps.put_result(call, content, success=output.success, written=written)
+        await self._write(written)
+
+    async def _unless_cut(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Return what came of ``work``; None when the answer was cut before anything did."""
+        if self._cut.is_set():
+            work.close()
+            return None
+        task = asyncio.create_task(work, name="tool-call")
+        cut = asyncio.create_task(self._cut.wait())
+        try:
+            await asyncio.wait({task, cut}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            cut.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=self._timing.tool_grace)
+        if not task.done():
+            log.warning("a cancelled tool did not end in %s s", self._timing.tool_grace)
+            _lingering.add(task)
+            task.add_done_callback(_lingering.discard)
+            return None
+        return None if task.cancelled() else task.result()
+
+
+async def offered(
+    tools: ToolSource,
+    names: Collection[str] | None,
+    is_offered: Callable[[str], bool],
+    cut: asyncio.Event,
+    timing: Timing,
+    tell: Callable[[NotePiece], Awaitable[None]],
+) -> tuple[ToolSpec, ...]:
+    """Return the tools that a model may call; none once ``cut``. Those of servers take a while to start:
+    ``tell`` is given which are waited for, and in the end which are missing. Only servers of tools with these
+    ``names`` count, where there are some. Raises what ``tell`` raises.
+    """
+    asking = asyncio.create_task(tools.specs(names))
+    cutting = asyncio.create_task(cut.wait())
+    told = ""
+    try:
+        while not (
+            await asyncio.wait({asking, cutting}, timeout=timing.notice, return_when="FIRST_COMPLETED")
+        )[0]:
+            starting = ", ".join(one.name for one in tools.servers(names) if one.status == "starting")
+            if starting != told:
+                told = starting
+                await tell(NotePiece("servers_wait", about=told))
+    finally:
+        cutting.cancel()
+        if not asking.done():
+            asking.cancel()
+            await asyncio.wait({asking}, timeout=timing.tool_grace)
+    if told:
+        await tell(NotePiece("servers_wait"))
+    if asking.cancelled() or not asking.done():
+        return ()
+    for one in tools.servers(names):
+        if one.status != "ready":
+            await tell(
+                NotePiece("server_missing", about=f"{one.name}: {one.problem or 'it is still starting'}")
+            )
+    return tuple(spec for spec in asking.result() if is_offered(spec.name))
+
+
+async def _result(word: Waiting) -> Allowed | Denied:
+    return await word

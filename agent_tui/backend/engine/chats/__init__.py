@@ -1,0 +1,1 @@
+"""What is done with chats alone."""

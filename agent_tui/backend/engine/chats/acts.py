@@ -1,0 +1,193 @@
+"""What people do with a chat: ask, have an answer given again or continued, record what was said by voice.
+
+Whatever is acknowledged is on record before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from agent_tui.backend.engine.chats.begin import Begun, begin, begin_summary, recorded_message
+from agent_tui.backend.engine.chats.fields import (
+    Question,
+    Recorded,
+    checked_question,
+    checked_recorded,
+    id_of,
+)
+from agent_tui.backend.engine.chats.record import answer_begun, message_spoken
+from agent_tui.backend.engine.context.compacting import can_summarise
+from agent_tui.backend.engine.context.history import Brief, chat_brief, compacting_brief
+from agent_tui.backend.engine.kinds import ANSWER_RUNNING, answering
+from agent_tui.backend.engine.resources import Resources
+from agent_tui.backend.engine.runner import Runner
+from agent_tui.backend.engine.runs import Runs, whole
+from agent_tui.backend.engine.unwatched import Presence
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.messages import user_message
+from agent_tui.backend.store.rows import CHATS, VOICE, ConversationRow
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.model.chains import joined
+from agent_tui.model.errors import NotFound, Refused
+
+__all__ = ["ANSWER_RUNNING", "Asked", "ChatActs", "Question", "Recorded"]
+
+CANNOT_SUMMARISE = "conversation.cannot_summarise"  # code of a refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The answer that was begun; its events are those ``after`` this seq."""
+
+    message_id: str
+    after: int
+
+
+class ChatActs:
+    """The part of the engine that only chats have. Raises ``NotFound`` and ``StoreError`` as it does."""
+
+    def __init__(self, resources: Resources, runs: Runs, presence: Presence) -> None:
+        self._resources = resources
+        self._store = resources.store
+        self.runs = runs
+        self._presence = presence
+
+    @whole
+    async def ask(self, chat_id: str, question: Question) -> Asked:
+        """Put a question on record and begin its answer; with a known ``client_key`` only find that.
+
+        Raises ``Refused``: 422 for what is out of bounds, 409 while an answer is under way, in an archived
+        chat or one whose budget is used up; ``NotFound`` for unknown messages.
+        """
+        question = checked_question(question)
+        async with self.runs.lock(chat_id):
+            row = await self.runs.settled(chat_id, CHATS)
+            if row.kind == VOICE and question.tools is None:  # a guest may not keep running what costs money
+                self._presence.press()
+            known = await self._store.read(reads.asked, chat_id, question.client_key)
+            if known is not None:
+                return Asked(*known)
+            if row.status == "running":
+                raise answering()
+            self.runs.check_start(row)
+            links = await self._store.read(reads.links, chat_id)
+            if question.continues:
+                question = replace(question, continues=await self._to_continue(chat_id, question.continues))
+            answer_id = question.answer_id or uuid4().hex
+            begun = begin(row, links, question, uuid4().hex, answer_id, self._resources.now())
+            return await self._begin(begun, question)
+
+    @whole
+    async def compact(self, chat_id: str) -> Asked:
+        """Begin a turn that summarises what was said so far; models are told that in its place from then on.
+
+        Raises ``Refused`` (409) where nothing is to be summarised, or the model cannot, and as ``ask`` does.
+        """
+        async with self.runs.lock(chat_id):
+            row = await self.runs.settled(chat_id, CHATS)
+            if row.status == "running":
+                raise answering()
+            self.runs.check_start(row)
+            if not can_summarise(self._resources.models.terms(row.agent.provider_id, row.agent.model)):
+                raise _cannot_summarise(row)
+            brief = compacting_brief(row, await self._store.read(reads.told, row, row.head))
+            if brief.past is None or not brief.past.is_enough:
+                raise Refused("There is nothing to summarise yet", "Ask something first.", status=409)
+            links = await self._store.read(reads.links, chat_id)
+            return await self._answer(begin_summary(row, links, uuid4().hex, self._resources.now()), brief)
+
+    @whole
+    async def record(self, chat_id: str, recorded: Recorded) -> str:
+        """Put on record what was said in a voice session; return the id of its message.
+
+        Raises ``Refused``: 422 for what is out of bounds, 409 for a whole message while an answer of ours is
+        under way; ``NotFound`` for an unknown message.
+        """
+        recorded = checked_recorded(recorded)
+        async with self.runs.lock(chat_id):
+            row = await self.runs.settled(chat_id, CHATS)
+            links = await self._store.read(reads.links, chat_id)
+            message_id = recorded.message_id or id_of(chat_id, recorded.client_key)
+            if recorded.role == "user":
+                self._presence.press()
+            if recorded.message_id:
+                if message_id not in links:
+                    raise NotFound(f"There is no message {message_id[:100]} in this conversation", status=404)
+                written = message_spoken(message_id, recorded.spoken)
+            elif message_id in links:
+                return message_id
+            elif row.status == "running":
+                raise answering()
+            else:
+                written = recorded_message(row, recorded, message_id, self._resources.now())
+            await self._resources.write(chat_id, written)
+            return message_id
+
+    @whole
+    async def stop_answer(self, message_id: str) -> bool:
+        """Ask this answer to stop; return whether it was under way."""
+        if chat_id := self.runs.saying(message_id, CHATS):
+            await self.runs.interrupt(chat_id, "stop", CHATS, message_id)
+        return bool(chat_id)
+
+    async def answered(self, chat_id: str) -> None:
+        """Wait for the end of the answer under way, if there is one."""
+        if (run := self.runs.of(chat_id)) is not None and run.row.kind in CHATS:
+            await run.ended()
+
+    async def first_event(self, chat_id: str, message_id: str) -> int | None:
+        """Return the seq with which this answer began, None where the chat has no such answer."""
+        return await self._store.read(reads.first_event, chat_id, message_id)
+
+    @contextmanager
+    def attend(self, chat_id: str) -> Iterator[None]:
+        """Somebody reads the chat who can answer what tools ask, as long as the context is open. MCP servers
+        start then, before the first question needs them.
+        """
+        self._resources.tools.begin()
+        with self._resources.asks.attend(chat_id):
+            yield
+
+    # --- one at a time for each chat -------------------------------------------------------------------
+
+    async def _to_continue(self, chat_id: str, message_id: str) -> str:
+        """Return the message that an answer goes on behind: this one, or the last before it that said
+        anything. Raises ``Refused`` (409) where there is nothing to continue, ``NotFound``.
+        """
+        chain, is_open = await self._store.read(reads.continuable, chat_id, message_id)
+        if not is_open:
+            raise Refused("The answer is whole", "There is nothing left to continue.", status=409)
+        if not chain:
+            raise Refused("Nothing was said yet", "Ask the question again.", status=409)
+        return chain[-1][0].message_id
+
+    async def _begin(self, begun: Begun, question: Question) -> Asked:
+        row, continued = begun.row, None
+        history = await self._store.read(reads.told, row, begun.follows)
+        if begun.said is not None:
+            history.append(user_message(row.id, begun.said, kind=row.kind))
+        elif question.continues:
+            history = joined(history)
+            continued = history.pop()
+        return await self._answer(begun, chat_brief(row, history, question, continued))
+
+    async def _answer(self, begun: Begun, brief: Brief) -> Asked:
+        row = begun.row
+
+        async def answer(run: Runner) -> int:
+            attempt = run.attempt(begun.turn, brief)
+            return await run.answer(attempt, answer_begun(row, begun.said, attempt.turn))
+
+        first = await self.runs.start(row, answer)
+        return Asked(begun.turn.message_id, first - 1)
+
+
+def _cannot_summarise(row: ConversationRow) -> Refused:
+    """Return the refusal for a model that speaks from a script, or keeps its own history."""
+    is_demo = row.agent.provider_id == DEMO_PROVIDER
+    title = "The demo model cannot summarise" if is_demo else "This agent cannot summarise"
+    detail = "Choose another model. What was said stays as it is."
+    return Refused(title, detail, status=409, code=CANNOT_SUMMARISE)

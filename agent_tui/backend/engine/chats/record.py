@@ -1,0 +1,131 @@
+"""What is put on record of a chat's answers besides their steps: events in the full form, and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent_tui.backend.engine.chats.fields import changed_row, changes_to, conversation_info
+from agent_tui.backend.engine.ending import Ending
+from agent_tui.backend.engine.record import last_words, person_said, turn_closed, whole_words
+from agent_tui.backend.engine.resources import ModelSource
+from agent_tui.backend.engine.written import Written
+from agent_tui.backend.store.messages import spoken_text
+from agent_tui.backend.store.rows import (
+    ConversationRow,
+    ConversationSet,
+    NewEvent,
+    SpokenSet,
+    TurnOpened,
+    TurnRow,
+    UserSaid,
+    Value,
+)
+from agent_tui.model import events as ev
+from agent_tui.model.events import Step
+from agent_tui.model.settings import Values
+from agent_tui.wire.rooms_encode import token_count
+
+# What ``error`` says of an answer that was cut, by the reason.
+CUTS = {
+    "stop": "Stopped",
+    "budget": "The budget of the conversation is used up",
+    "length": "The model ran out of tokens; the answer can be continued",
+}
+
+
+def answer_begun(row: ConversationRow, said: UserSaid | None, turn: TurnRow) -> Written:
+    """A question is asked (``said`` None: one from before), and its answer begins. ``row`` is the chat as it
+    is from now on.
+    """
+    written = Written()
+    if said is not None:
+        person_said(row, said, written)
+    started = ev.TurnStarted(
+        turn.message_id,
+        row.id,
+        "assistant",
+        turn.model,
+        "",
+        turn.round,
+        attempt=turn.attempt,
+        parent_id=turn.parent,
+        continues=turn.continues,
+    )
+    first = len(written.events)
+    written.events.append(NewEvent.of(started, turn.message_id))
+    if turn.trimmed:
+        written.events.append(
+            NewEvent.of(ev.TurnNoted(turn.message_id, "trimmed", turn.trimmed), turn.message_id)
+        )
+    running: dict[str, Value] = {
+        "status": "running",
+        "interrupted": "",
+        "round_open": turn.round,
+        "name": row.name,
+        "head": turn.message_id,
+    }
+    written.changes += [TurnOpened(turn, event=first), ConversationSet(running)]
+    written.events.append(conversation_changed(row, running=True))
+    return written
+
+
+def message_spoken(message_id: str, spoken: ev.Spoken) -> Written:
+    """A message on record was spoken so."""
+    event = NewEvent.of(ev.MessageSpoken(message_id, spoken), message_id)
+    return Written([event], [SpokenSet(message_id, spoken_text(spoken))])
+
+
+def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending, before: Sequence[Step] = ()) -> Written:
+    """The answer is over, whole or not; ``row`` is the chat as stored, ``before`` are the steps of the answer
+    that it continues.
+    """
+    used, usage = ending.used, ending.used.usage
+    said = 0 if usage is None else usage.completion_tokens
+    closed = replace(ending.of(turn), seconds=ending.seconds)
+    text, tokens = closed.text, used.tokens or token_count(closed.text)
+    words = whole_words(closed, ending.steps, before)
+    ended = ev.TurnEnded(
+        turn.message_id,
+        text,
+        said,
+        interrupted=closed.reason,
+        usage=usage,
+        error=closed.error,
+        seconds=ending.seconds,
+    )
+    row = replace(
+        row,
+        used_tokens=row.used_tokens + tokens,
+        used_cost=row.used_cost if used.cost is None else (row.used_cost or 0.0) + used.cost,
+        last_words=last_words(words) if text else row.last_words,
+        cut=closed.reason,
+        error=closed.error,
+    )
+    if closed.status == "completed":
+        last: ev.Event = ev.TurnDone(turn.message_id, turn.message_id, said, usage)
+    elif closed.status == "interrupted":
+        last = ev.RunFailed(CUTS.get(closed.reason, f"Interrupted: {closed.reason}"))
+    else:
+        last = ev.RunFailed(closed.error)
+    events = [
+        NewEvent.of(ended, turn.message_id),
+        conversation_changed(row, running=False),
+        NewEvent.of(last, turn.message_id),
+    ]
+    idle = ConversationSet({"status": "idle", "interrupted": "", "round_done": turn.round})
+    return Written(events, [*turn_closed(closed, tokens, words), idle])
+
+
+def changed_chat(row: ConversationRow, change: Values, models: ModelSource, now: str) -> Written:
+    """Return what ``change`` writes, nothing where all is so already; raises ``Refused`` (422)."""
+    news = changed_row(row, change, models)
+    if news == row:
+        return Written()
+    news = replace(news, updated_at=now)
+    return Written([conversation_changed(news, running=row.status == "running")], changes_to(news))
+
+
+def conversation_changed(row: ConversationRow, *, running: bool) -> NewEvent:
+    """Return the event that says what the chat is now."""
+    return NewEvent.of(ev.ConversationChanged(conversation_info(row, running=running)))

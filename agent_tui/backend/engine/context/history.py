@@ -1,0 +1,320 @@
+"""What models are told: in a room (protocols.md §1) the agent's prompt, the room, then what was said; in a
+chat its system prompt and the branch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agent_tui.backend.engine.agents import is_synthesis, room_told, synthesizer, without_own_mark
+from agent_tui.backend.engine.answer.steps import tool_calls
+from agent_tui.backend.engine.chats.fields import Question
+from agent_tui.backend.engine.context.compacting import Past, summary_in, summary_told
+from agent_tui.backend.models.model import ChatMessage, Image, Member, ModelRequest
+from agent_tui.backend.store.reads import Said
+from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
+from agent_tui.backend.tools.calling import failed
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.model.chains import joined, joined_steps
+from agent_tui.model.events import UNDONE, AgentInfo, Attachment, Message, Step
+from agent_tui.model.images import bytes_of, image_data, is_image
+
+ROOM_FAILED = "LLM stream failed"  # protocols.md §1
+CHAT_FAILED = "API Error"  # protocols.md §2
+
+# What an attempt continues: the attempts before it, oldest first, each with its steps, if it has any.
+Chain = Sequence[tuple[TurnRow, tuple[Step, ...]]]
+_FENCES = re.compile("`{3,}")
+UNDONE_SINCE = "\n[The user has undone this change since: the file is as it was before.]"
+NO_RESULT = failed("unknown: nothing is known of what became of this call; it was not run again").content
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What an attempt is made from. ``request`` holds the whole history, oldest first; its tools, and how
+    long the answer may be, are not said yet.
+
+    ``before`` are the steps of what it continues, as one message has them, ``continued`` the messages that
+    they are of. ``tools`` may be used; None: those that look only, and what could be allowed. Without
+    ``keeps_steps`` an agent says words only: it calls nothing, and no step is stored. With ``is_alone``
+    nobody is asked what a tool may do. What fails is said after the words ``failed``.
+
+    The ``past`` may be summarised first; with ``compacts`` nothing else is done.
+    """
+
+    request: ModelRequest
+    failed: str
+    before: tuple[Step, ...] = ()
+    continued: Collection[str] = ()
+    tools: tuple[str, ...] | None = ()
+    keeps_steps: bool = True
+    is_alone: bool = False
+    past: Past | None = None
+    compacts: bool = False
+
+
+# --- of rooms -----------------------------------------------------------------------------------------
+
+
+def room_brief(room: ConversationRow, turn: TurnRow, said: Sequence[Said], chain: Chain) -> Brief:
+    """Return what the ``turn`` of an agent is spoken from; ``said`` is that of ``model_messages``."""
+    agent = next(agent for agent in room.agents if agent.id == turn.agent_id)
+    before: tuple[Step, ...] = ()
+    for row, steps in chain:
+        before = joined_steps(before, steps or (Step("step-0", content=row.text),))
+    request = ModelRequest(
+        messages=model_messages(room, agent, turn, said, chain[0][0].first_seq if chain else None),
+        model=agent.model,
+        speaker=agent.name,
+        task=room.task,
+        round=turn.round,
+        max_rounds=room.max_rounds,
+        member=Member(room.id, agent.id, room.workspace),
+        agents=room.agents,
+        synthesizer=synthesizer(room),
+    )
+    continued = frozenset(row.message_id for row, _ in chain)
+    return Brief(request, ROOM_FAILED, before, continued, room.tools, keeps_steps=bool(room.tools))
+
+
+def model_messages(
+    room: ConversationRow, agent: AgentInfo, turn: TurnRow, said: Sequence[Said], until: int | None = None
+) -> tuple[ChatMessage, ...]:
+    """Return the messages for the ``turn`` of ``agent``.
+
+    ``said`` is what was said for good, in the order it was begun; cut and failed attempts are not part of
+    it, nor is what the agent said in this very turn. ``until`` is where a turn began that is continued: what
+    other agents said since then is left out, what people said since then is not.
+
+    The agent's own words are the assistant's, those of other agents a user's with ``[name]: `` in front (who
+    spoke is told by the id, not the name: two agents may share one), a person's stand as they are. A mark
+    that a model wrote itself in front of its words is left out: who spoke is said once. In a parallel room
+    it is told what agents said before the round began, otherwise all; who sums up is told all. What was
+    whispered to another agent it is not told.
+    """
+    prompt = _prompt(room, agent, turn)
+    messages = [ChatMessage("system", prompt)] if prompt else []
+    sums_up = is_synthesis(room, turn.round, agent.id)
+    for words in _in_order(room, said):
+        if not words.text or words.to not in ("", agent.id):
+            continue
+        if words.agent_id == agent.id and words.round == turn.round:
+            continue
+        if until is not None and words.agent_id and words.seq >= until:
+            continue
+        if room.parallel and words.agent_id and words.round >= turn.round + sums_up:
+            continue
+        if not words.agent_id:
+            messages.append(ChatMessage("user", words.text))
+            continue
+        text = without_own_mark(words.text, words.name)
+        if words.agent_id == agent.id:
+            messages.append(ChatMessage("assistant", text))
+        else:
+            messages.append(ChatMessage("user", f"[{words.name}]: {text}"))
+    return tuple(messages)
+
+
+def _prompt(room: ConversationRow, agent: AgentInfo, turn: TurnRow) -> str:
+    """Return the agent's own prompt and what it is told of the room; of that the demo model needs nothing."""
+    if agent.provider_id == DEMO_PROVIDER:
+        return agent.system_prompt
+    told = room_told(room, agent, turn.round)
+    return f"{agent.system_prompt}\n\n{told}" if agent.system_prompt else told
+
+
+def _in_order(room: ConversationRow, said: Sequence[Said]) -> Sequence[Said]:
+    if not room.parallel:
+        return said
+    # Not by time: what models are told does not hang on who was faster. People's words open a round.
+    return sorted(said, key=lambda words: (words.round, words.agent_id != "", words.place))
+
+
+# --- of chats ---------------------------------------------------------------------------------------
+
+
+def chat_brief(
+    row: ConversationRow, history: Sequence[Message], question: Question, continued: Message | None = None
+) -> Brief:
+    """Return what an answer is spoken from: ``history`` is the branch with the question at its end,
+    ``continued`` the answer that it continues.
+    """
+    prompt = row.agent.system_prompt if question.system_prompt is None else question.system_prompt
+    told = branch_told(prompt, history, continued)
+    thinking = row.thinking if question.thinking is None else question.thinking
+    tools = row.tools if question.tools is None else question.tools
+    return Brief(
+        replace(_chat_request(row, told, history[-1].text), thinking=thinking),
+        CHAT_FAILED,
+        continued.steps if continued is not None else (),
+        tools=tools,
+        is_alone=question.is_alone,
+        past=Past(tuple(told[bool(prompt) : -1]), _number(history[:-1])),
+    )
+
+
+def compacting_brief(row: ConversationRow, history: Sequence[Message]) -> Brief:
+    """Return what a summary of the branch ``history`` is made from."""
+    told, prompt = branch_told(row.agent.system_prompt, history), row.agent.system_prompt
+    past = Past(tuple(told[bool(prompt) :]), _number(history))
+    return Brief(_chat_request(row, told, ""), CHAT_FAILED, past=past, compacts=True)
+
+
+def _chat_request(row: ConversationRow, told: Sequence[ChatMessage], task: str) -> ModelRequest:
+    return ModelRequest(
+        messages=tuple(told),
+        model=row.agent.model,
+        speaker="",
+        task=task,
+        round=1,
+        max_rounds=1,
+        temperature=row.temperature,
+        member=Member(row.id, row.id, row.workspace),
+        is_spoken=row.kind == VOICE,
+    )
+
+
+def branch_told(
+    system_prompt: str, messages: Sequence[Message], continued: Message | None = None
+) -> list[ChatMessage]:
+    """Return what the messages of a branch are to a model that goes on behind them, or with ``continued``.
+
+    Answers that were cut or failed are told as far as they went, with a mark. One that failed before it said
+    or called anything is left out with its question: nobody answered that, and the next one stands alone. The
+    newest summary stands for all that lies before the question that it was made for.
+    """
+    told = [ChatMessage("system", system_prompt)] if system_prompt else []
+    branch = joined(messages)
+    begin, summary = _summarised(branch, continued)
+    told += [summary_told(*summary)] if summary is not None else []
+    for place, message in enumerate(branch[begin:], begin):
+        if message.role == "user":
+            words, images = question_told(message.text, message.attachments), _shown(message.attachments)
+            told.append(ChatMessage("user", words, images=images))
+        elif _only_compacts(branch, place):
+            continue
+        elif answer := _answer_told(message):
+            told += answer
+        elif message.error and told and told[-1].role == "user":
+            told.pop()
+    return told
+
+
+def _summarised(branch: Sequence[Message], continued: Message | None) -> tuple[int, tuple[str, int] | None]:
+    """Return where what is told of a branch begins, and the summary of what lies before that."""
+    if summary := summary_in(continued):
+        return len(branch) - 1, summary  # it was made for the question at the end
+    for place in range(len(branch) - 1, -1, -1):
+        if summary := summary_in(branch[place]):
+            return place - (not _only_compacts(branch, place)), summary
+    return 0, None
+
+
+def _only_compacts(branch: Sequence[Message], place: int) -> bool:
+    """Return whether the message is a turn for a summary alone: it answers nobody, and says nothing."""
+    answers = place > 0 and branch[place - 1].role == "user"
+    return branch[place].role != "user" and not answers and not steps_told(branch[place].steps)
+
+
+def _number(messages: Sequence[Message]) -> int:
+    """Return how many messages these are to a person."""
+    branch = joined(messages)
+    return sum(not _only_compacts(branch, place) for place in range(len(branch)))
+
+
+def question_told(text: str, attachments: Sequence[Attachment]) -> str:
+    """Return a person's words with the files that came with them, each in a fence under its name; of images
+    only what they are called.
+    """
+    return "\n\n".join([*([text] if text else []), *map(_fenced, attachments)])
+
+
+def steps_told(
+    steps: Sequence[Step], images: Mapping[str, tuple[Image, ...]] | None = None
+) -> list[ChatMessage]:
+    """Return the steps of one answer, in their order, as messages: a model is told of each of its calls what
+    came of it. What it thought it is not told. ``images`` came with results, by the ids of their calls.
+    """
+    pictures = images or {}
+    told: list[ChatMessage] = []
+    words: list[str] = []
+    calls: list[Step] = []
+    results = {step.id_ref: step for step in steps if step.type == "tool_result"}
+    answered = False
+    for step in steps:
+        if answered and step.type != "tool_result":
+            told += _round_told(words, calls, results, pictures)
+            words, calls, answered = [], [], False
+        if step.type == "text" and step.content:
+            words.append(step.content)
+        elif step.type == "tool_call":
+            calls.append(step)
+        elif step.type == "tool_result":
+            answered = True
+    return told + _round_told(words, calls, results, pictures)
+
+
+def without_unrun(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps of a cut answer without the newest round of calls, if none of them ever ran: a model
+    that goes on makes them anew, whole.
+    """
+    end = len(steps)
+    for type_ in ("tool_result", "tool_call"):
+        while end and steps[end - 1].type == type_:
+            end -= 1
+    calls = [step for step in steps[end:] if step.type == "tool_call"]
+    has_run = any(call.status != "cut" or call.seconds is not None for call in calls)
+    return tuple(steps if has_run else steps[:end])
+
+
+def cut_off(told: Sequence[ChatMessage]) -> str:
+    """Return the words that an answer was cut off in: those of the last message, if it says and calls no
+    more.
+    """
+    last = told[-1] if told else None
+    return last.content if last is not None and last.role == "assistant" and not last.calls else ""
+
+
+def _round_told(
+    words: Sequence[str],
+    calls: Sequence[Step],
+    results: Mapping[str, Step],
+    images: Mapping[str, tuple[Image, ...]],
+) -> list[ChatMessage]:
+    if not (words or calls):
+        return []
+    told = [ChatMessage("assistant", "\n\n".join(words), calls=tool_calls(calls))]
+    for call in calls:
+        result = results.get(call.id)
+        content = NO_RESULT if result is None else result.content
+        if call.status == UNDONE:
+            content += UNDONE_SINCE
+        shown = images.get(call.id, ())
+        told.append(ChatMessage("tool", content, call_id=call.id_ref, name=call.name, images=shown))
+    return told
+
+
+def _answer_told(message: Message) -> list[ChatMessage]:
+    told = steps_told(message.steps)
+    if not (message.error or message.interrupted) or (message.error and not told):
+        return told
+    mark = ChatMessage("assistant", f"[cut off here: {message.error or message.interrupted}]")
+    if words := cut_off(told):
+        return [*told[:-1], ChatMessage("assistant", f"{words}\n\n{mark.content}")]
+    return [*told, mark]
+
+
+def _shown(attachments: Sequence[Attachment]) -> tuple[Image, ...]:
+    """Return the images among the files of a question."""
+    return tuple(Image(file.type, image_data(file)) for file in attachments if is_image(file))
+
+
+def _fenced(attachment: Attachment) -> str:
+    if is_image(attachment):
+        return f"[image {attachment.name}, {attachment.type}, {bytes_of(attachment):,} bytes]"
+    longest = max((len(fence) for fence in _FENCES.findall(attachment.content)), default=2)
+    fence = "`" * (longest + 1)
+    end = "" if attachment.content.endswith("\n") else "\n"
+    return f"{attachment.name}:\n{fence}\n{attachment.content}{end}{fence}"

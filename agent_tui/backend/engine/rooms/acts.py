@@ -1,0 +1,262 @@
+"""What people do with a room: run it, speak into it, stop, skip, retry, continue agents.
+
+Whatever is acknowledged is on record before: a process that dies right after it goes on with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from uuid import uuid4
+
+from agent_tui.backend.engine.changes import Changes
+from agent_tui.backend.engine.resources import Resources
+from agent_tui.backend.engine.retry import turn_to_continue, turn_to_retry
+from agent_tui.backend.engine.rooms import inbox
+from agent_tui.backend.engine.rooms.inbox import Queue
+from agent_tui.backend.engine.runner import Runner
+from agent_tui.backend.engine.runs import Runs, whole
+from agent_tui.backend.engine.words import checked_key
+from agent_tui.backend.store import reads
+from agent_tui.backend.store.rows import (
+    ROOM,
+    AgentSkips,
+    Change,
+    ConversationRow,
+    ConversationSet,
+    TurnAgain,
+    TurnRow,
+)
+from agent_tui.model.errors import NotFound, Refused
+from agent_tui.model.events import AgentInfo, RoomInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A room between two steps: its rows, and its run if it has one."""
+
+    room: ConversationRow
+    turns: list[TurnRow]
+    runner: Runner | None
+
+    def agent(self, agent_id: str) -> AgentInfo:
+        """Return the agent; raises ``NotFound``."""
+        for agent in self.room.agents:
+            if agent.id == agent_id:
+                return agent
+        raise NotFound(f"There is no agent {agent_id[:100]} in this room", status=404)
+
+    def speaks(self, agent_id: str) -> bool:
+        """Return whether the agent's turn is under way."""
+        return self.runner is not None and self.runner.speaks(agent_id)
+
+    async def cut(self, agent_id: str, reason: str) -> None:
+        """End the agent's turn, and wait until that is on record."""
+        if self.runner is not None:
+            self.runner.cut_agent(agent_id, reason)
+            await self.runner.quiet(agent_id)
+
+
+class RoomActs:
+    """The part of the engine that only rooms have. Raises ``NotFound`` and ``StoreError`` as it does."""
+
+    def __init__(
+        self,
+        resources: Resources,
+        runs: Runs,
+        changes: Changes,
+        show: Callable[[str], Awaitable[RoomInfo]],
+    ) -> None:
+        self._resources = resources
+        self._store = resources.store
+        self.runs = runs
+        self._changes = changes
+        self._show = show
+
+    # --- runs ------------------------------------------------------------------------------------------
+
+    @whole
+    async def run(self, room_id: str) -> int:
+        """Start or resume the room, or attach to it while it runs; return the seq of its ``room_started``.
+
+        Of a room that is completed, the seq of its ``room_completed``: nothing is stored then.
+        """
+        async with self.runs.lock(room_id):
+            scene = await self._wanted(room_id)
+            if scene.runner is not None:
+                return scene.runner.run_seq
+            if scene.room.status == "completed":
+                return scene.room.last_seq
+            return await self._start(scene.room)
+
+    @whole
+    async def resume(self, room_id: str) -> RoomInfo:
+        """Let a room go on; raises ``Refused`` (409) for one that is completed or was never started."""
+        async with self.runs.lock(room_id):
+            scene = await self._wanted(room_id)
+            if scene.room.status == "completed":
+                raise Refused("The room is completed", "There is nothing left to say.", status=409)
+            if not scene.room.run_seq:
+                raise Refused("The room was never started", "Run it first.", status=409)
+            if scene.runner is None:
+                await self._start(scene.room)
+            return await self._show(room_id)
+
+    # --- words -----------------------------------------------------------------------------------------
+
+    @whole
+    async def say(
+        self, room_id: str, content: str, *, when: str = "next", to: str = "", client_key: str = ""
+    ) -> tuple[str, str, Queue]:
+        """Put words into the room; return (id of the message, "queued" or "said", what waits now).
+
+        ``when`` "next": before the next turn; "now": those who speak are cut and speak again knowing it.
+        ``to``: the agent that alone is told. The same ``client_key`` again is the same message. Raises
+        ``Refused``: 409 in a completed or archived room, 422 for an unknown agent or bad words.
+        """
+        words = inbox.Words(content, when, to, checked_key(client_key))
+        async with self.runs.lock(room_id):
+            message_id = await self._known(room_id, client_key)
+            if not message_id:
+                async with self._scene(room_id) as scene:
+                    put = inbox.put(scene.room, words, uuid4().hex, self._resources.now())
+                    message_id = put.id
+                    await self._write(room_id, put)
+                    if when == "now" and scene.runner is not None:
+                        scene.runner.cut_turns("interject", [to] if to else None)
+                if when == "now" and scene.runner is not None:
+                    await scene.runner.heard()
+            waiting = await self.queue(room_id)
+            return message_id, "queued" if any(one.id == message_id for one in waiting) else "said", waiting
+
+    async def queue(self, room_id: str) -> Queue:
+        """Return what waits to be said, in its order."""
+        return (await self._store.read(reads.conversation, room_id, ROOM)).queue
+
+    @whole
+    async def change_queued(
+        self, room_id: str, message_id: str, content: str | None, to: str | None
+    ) -> Queue:
+        """Change words that wait; return what waits. ``Refused`` (409) when they are said already."""
+        async with self._acting(room_id) as scene:
+            await self._check_queued(room_id, message_id)
+            await self._write(room_id, inbox.change(scene.room, message_id, content, to))
+        return await self.queue(room_id)
+
+    @whole
+    async def drop_queued(self, room_id: str, message_id: str) -> Queue:
+        """Take back words that wait; return what waits. ``Refused`` (409) when they are said already."""
+        async with self._acting(room_id):
+            await self._check_queued(room_id, message_id)
+            await self._write(room_id, inbox.drop(message_id))
+        return await self.queue(room_id)
+
+    # --- agents ----------------------------------------------------------------------------------------
+
+    @whole
+    async def stop_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """End the agent's turn under way, if any; what it said stands and the round goes on."""
+        async with self._acting(room_id) as scene:
+            scene.agent(agent_id)
+            await scene.cut(agent_id, "stop")
+        return await self._show(room_id)
+
+    @whole
+    async def skip_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """End the agent's turn under way; if there is none, pass over its next one (again: do not)."""
+        async with self._acting(room_id) as scene:
+            agent = scene.agent(agent_id)
+            if scene.speaks(agent_id):
+                await scene.cut(agent_id, "skip")
+            else:
+                await self._write(room_id, AgentSkips(agent_id, not agent.skip_next))
+        return await self._show(room_id)
+
+    @whole
+    async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """Have the agent's newest turn said again; a room that stands still goes on with that.
+
+        Raises ``Refused`` (409) when it has none or somebody spoke after it.
+        """
+        async with self._acting(room_id, run=True) as scene:
+            turn = turn_to_retry(scene.room, scene.turns, scene.agent(agent_id))
+            self._check_run(scene)
+            await self._write(room_id, TurnAgain(turn.message_id))
+            await scene.cut(agent_id, "stop")
+        return await self._show(room_id)
+
+    @whole
+    async def continue_agent(self, room_id: str, agent_id: str) -> RoomInfo:
+        """Have the agent finish its newest turn, which was cut off; a room that stands still goes on with
+        that. What was said stays, and whatever others said since.
+
+        Raises ``Refused`` (409) when it is whole, said nothing, or is older than the round before the newest.
+        """
+        async with self._acting(room_id, run=True) as scene:
+            agent = scene.agent(agent_id)
+            turn = turn_to_continue(scene.room, scene.turns, agent)
+            if not await self._store.read(reads.chain, room_id, turn.message_id):
+                raise Refused(f"{agent.name} said nothing yet", "Retry the turn.", status=409)
+            self._check_run(scene)
+            await self._write(room_id, TurnAgain(turn.message_id, rest=True))
+        return await self._show(room_id)
+
+    # --- how it is done --------------------------------------------------------------------------------
+
+    async def _wanted(self, room_id: str) -> Scene:
+        """Return the room as it stands; if it runs, it goes on even where it was to wait for somebody."""
+        async with self._scene(room_id) as scene:
+            if scene.runner is not None and scene.room.desired == "paused":
+                await self._write(room_id, ConversationSet({"desired": "running"}))
+        return scene
+
+    async def _start(self, room: ConversationRow) -> int:
+        self.runs.check_start(room)
+        return await self.runs.start(room, Runner.begin)
+
+    def _check_run(self, scene: Scene) -> None:
+        """Raise ``Refused`` for a room that stands still and may not go on."""
+        if scene.runner is None:
+            self.runs.check_start(scene.room)
+
+    @asynccontextmanager
+    async def _acting(self, room_id: str, *, run: bool = False) -> AsyncIterator[Scene]:
+        """Hold the room's lock, and the room between two steps; with ``run`` it goes on afterwards."""
+        async with self.runs.lock(room_id):
+            async with self._scene(room_id) as scene:
+                yield scene
+            if run and scene.runner is None:
+                await self._start(scene.room)
+
+    @asynccontextmanager
+    async def _scene(self, room_id: str) -> AsyncIterator[Scene]:
+        """Hold the room between two steps; whoever does has its lock. Its run looks again afterwards."""
+        await self.runs.settled(room_id, ROOM)
+        runner = self.runs.of(room_id)
+        async with runner.still() if runner is not None else nullcontext():
+            room, turns = await self._store.read(reads.state, room_id)
+            # A run whose last step is done is over, though its task may not be.
+            alive = runner if room.status == "running" else None
+            yield Scene(room, turns, alive)
+        if runner is not None:
+            if alive is None:
+                await runner.ended()
+            runner.look()
+
+    async def _write(self, room_id: str, change: Change) -> None:
+        await self._store.append(room_id, (), [change])
+        self._changes.note(room_id)
+
+    async def _check_queued(self, room_id: str, message_id: str) -> None:
+        _, state = await self._store.read(reads.inbox, room_id, message_id)
+        inbox.check_waits(message_id, state)
+
+    async def _known(self, room_id: str, client_key: str) -> str:
+        """Return the id of words that came before under this key; empty if there are none."""
+        if not client_key:
+            return ""
+        try:
+            return (await self._store.read(reads.inbox, room_id, client_key=client_key))[0]
+        except NotFound:
+            return ""

@@ -1,0 +1,134 @@
+"""The way to an MCP server that is a program: one JSON-RPC message a line, over its input and output.
+
+Not the transport of the ``mcp`` package, for three things that one lacks: a line has a largest size, the
+program ends with all it has started (``child``), and its last words on stderr explain why it ended.
+Imported with ``mcp`` itself, only when a server of tools is first needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import mcp_types
+from mcp.shared.message import SessionMessage
+
+from agent_tui.backend.tools.programs.child import GRACE_SECONDS, PIPE_BYTES, Child
+from agent_tui.backend.tools.programs.environment import passed_environment
+from agent_tui.backend.tools.texts import Spool
+from agent_tui.config.tools import McpConfig
+from agent_tui.model.inert import inert_line
+
+if TYPE_CHECKING:  # a name for checkers only: the package keeps it to itself
+    from mcp.client._transport import TransportStreams
+
+MAX_LINE_BYTES = 8 * 1024 * 1024
+LAST_WORDS_BYTES = 2_000
+LEAVE_SECONDS = 0.5  # for a server to end when its input does, before it is ended
+
+
+@asynccontextmanager
+async def stdio_transport(
+    config: McpConfig, environ: Mapping[str, str], ended: Callable[[str], None]
+) -> AsyncGenerator[TransportStreams]:
+    """Start the server and connect to it; ``ended(why)`` is called once when it ends by itself."""
+    program = (_with_home(config.command), *config.args)
+    variables = {**passed_environment(), **environ}
+    child = await Child.start(program, Path.home(), variables, is_fed=True, errors=asyncio.subprocess.PIPE)
+    words = Spool(LAST_WORDS_BYTES)
+    async with child:
+        to_us, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        write, from_us = anyio.create_memory_object_stream[SessionMessage](0)
+        async with to_us, read, write, from_us, anyio.create_task_group() as tasks:
+            leaving = False
+
+            async def receive() -> None:
+                why = await _receive(child, to_us) or await _last_words(child, words)
+                if not leaving:
+                    ended(why)
+                await to_us.aclose()  # whoever waits for an answer learns that there is none
+
+            async def send() -> None:
+                async for message in from_us:
+                    line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    child.stdin.write(line.encode("utf-8", "replace") + b"\n")
+                    with suppress(ConnectionError):  # it ended; what is received says so too
+                        await child.stdin.drain()
+
+            async def listen() -> None:
+                while data := await child.stderr.read(PIPE_BYTES):
+                    words.add(data)
+
+            for work in (receive, send, listen):
+                tasks.start_soon(work)
+            try:
+                yield read, write
+            finally:
+                leaving = True
+                with anyio.CancelScope(shield=True):
+                    await _leave(child)
+                tasks.cancel_scope.cancel()
+
+
+def _with_home(command: str) -> str:
+    return str(Path(command).expanduser()) if command.startswith("~") else command
+
+
+async def _receive(child: Child, to_us: anyio.abc.ObjectSendStream[SessionMessage | Exception]) -> str:
+    """Hand on message after message until the output ends; return what was wrong with it, if anything."""
+    pending = bytearray()
+    while data := await child.stdout.read(PIPE_BYTES):
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            pending += line
+            if len(pending) > MAX_LINE_BYTES:
+                break
+            text = bytes(pending)
+            pending.clear()
+            if text.strip():
+                try:
+                    await to_us.send(_message(text))
+                except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                    return ""
+        else:
+            pending += rest
+        if len(pending) > MAX_LINE_BYTES:
+            child.let_go()
+            return f"it sent a message of more than {MAX_LINE_BYTES:,} bytes"
+    return ""
+
+
+def _message(line: bytes) -> SessionMessage | Exception:
+    """Return a line as a message, or as the error for the session to count: some servers print what they
+    should log.
+    """
+    try:
+        return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except (ValueError, RecursionError):
+        return ValueError("a line that is no message")
+
+
+async def _last_words(child: Child, words: Spool) -> str:
+    """Return how the program ended, with the last line of its stderr; end one that only fell silent."""
+    try:
+        async with asyncio.timeout(GRACE_SECONDS):
+            code = await child.wait()
+    except TimeoutError:
+        child.let_go()
+        return "it closed its output"
+    said = [line for line in words.text().splitlines() if line.strip()]
+    about = f": {inert_line(said[-1], 300)}" if said else ""
+    return f"it ended with exit code {code}{about}"
+
+
+async def _leave(child: Child) -> None:
+    """End the server as the protocol asks: close its input, give it a moment, then end it."""
+    child.stdin.close()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LEAVE_SECONDS):
+            await child.wait()
+    child.let_go()

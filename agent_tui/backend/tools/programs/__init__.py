@@ -1,0 +1,1 @@
+"""Programs that tools start: what they may know, and that they end."""

@@ -1,0 +1,381 @@
+"""Agents that others run (protocols.md §3 and §4), asked as the chats of a server are.
+
+Such a server keeps no list, no history, no versions and no settings: every call but those about one answer
+says so, in the words that other chat servers are told with.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
+from math import inf
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, NoReturn, cast
+from uuid import uuid4
+
+from platformdirs import user_downloads_path
+
+from agent_tui.clients.agents.files import AgentFiles
+from agent_tui.clients.agents.link import SocketHooks, SocketTimes
+from agent_tui.clients.agents.socket import (
+    CHAT_PATH,
+    DEFAULT_CHAT,
+    FILE_REFUSED,
+    NO_WORKSPACE,
+    AgentSocketClient,
+)
+from agent_tui.clients.agents.tasks import AgentTasksClient
+from agent_tui.clients.agents.tools import ClientTools
+from agent_tui.clients.announced import AnswerLeft, Told, announced
+from agent_tui.clients.backend import BackendClient
+from agent_tui.clients.chat import ChatClient, Question
+from agent_tui.clients.http import Net, checked_token
+from agent_tui.config.file import TASKS, BackendConfig
+from agent_tui.model.errors import AgentTuiError, NotOffered, Refused, StreamLost, TimedOut
+from agent_tui.model.events import (
+    LOCAL_ID,
+    Attachment,
+    ConversationChanged,
+    ConversationInfo,
+    ConversationLoaded,
+    Event,
+    LinkChanged,
+    RunFailed,
+    ToolStatusChanged,
+    TurnNoted,
+)
+from agent_tui.model.images import image_data, is_image
+from agent_tui.model.inert import inert_line
+from agent_tui.wire.agent_socket import SEND_FILE, TEXT_CHUNK, SocketFrame
+from agent_tui.wire.agent_tasks import AgentTask
+
+ORPHAN: Final = "orphan"  # ``TurnNoted`` of no turn, about what came unasked
+AGENT_LEFT: Final = "agent_left"  # ``TurnNoted`` of no turn, about why the connection ended
+NOT_CANCELLED: Final = "not_cancelled"  # ``TurnNoted`` of no turn, about why a task goes on
+STOPPED: Final = "Stopped"  # the failure of an answer that a person stopped
+MAX_NOTE_CHARACTERS: Final = 300
+MAX_NOTES: Final = 100  # that wait to be shown
+
+Note = Callable[[TurnNoted], None]
+Reach = Callable[[], Awaitable[BackendClient]]  # the way to our own backend
+
+
+def authorization_of(token: str) -> str:
+    """Return the whole header for a token; one of two words, like "Basic c2VjcmV0", is the whole header.
+
+    Raises ``ConfigError`` for what cannot be sent.
+    """
+    words = [checked_token(word) for word in token.split()]
+    return f"Bearer {words[0]}" if len(words) == 1 else " ".join(words)
+
+
+class _Session:
+    """A session of an agent service; ``id`` and ``task_id`` (of the task under way) are empty before the
+    service named them.
+    """
+
+    def __init__(
+        self,
+        backend: BackendConfig,
+        session_id: str,
+        note: Note,
+        give_up_seconds: float,
+        system_prompt: str,
+    ) -> None:
+        self._engine_type = backend.engine_type
+        self._system_prompt = system_prompt
+        self._client = AgentTasksClient(
+            backend.url,
+            authorization_of(backend.token),
+            session_id=session_id,
+            answer_seconds=backend.timeout,
+            total_seconds=backend.total_timeout,
+            give_up_seconds=give_up_seconds,
+            on_not_cancelled=lambda error: note(TurnNoted("", NOT_CANCELLED, about=str(error))),
+        )
+        self.connect, self.leave = self._client.connect, self._client.leave
+        self.cancel, self.aclose = self._client.cancel, self._client.aclose
+
+    @property
+    def id(self) -> str:
+        return self._client.session_id
+
+    @property
+    def task_id(self) -> str:
+        return self._client.task_id
+
+    @property
+    def title(self) -> str:
+        return f"session {self.id}" if self.id else "new session"
+
+    def answer(
+        self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
+    ) -> AsyncGenerator[Told, None]:
+        task = AgentTask(text, self._engine_type, system_prompt=self._system_prompt, attachments=attachments)
+        return self._client.answer(task, turn_id=turn_id)
+
+    async def linger(self) -> None:
+        pass  # a task's socket is its own
+
+    async def give_word(self, step_id: str, *word: Any, **named: Any) -> None:
+        raise NotOffered("an agent service asks for no tools of this machine")
+
+
+class _SocketChat:
+    """A chat of an agent socket."""
+
+    task_id = ""
+
+    def __init__(
+        self, backend: BackendConfig, chat_id: str, note: Note, downloads: Path, reach: Reach | None
+    ) -> None:
+        workspace = Path(backend.workspace).expanduser() if backend.workspace else None
+        self._calls: dict[str, str] = {}  # step id → the call that asked
+        self._tools: ClientTools | None = None
+        if workspace is not None and reach is not None:
+            folder = str(workspace.absolute())
+            self._tools = ClientTools(reach, f"{backend.name}/{chat_id}", folder)
+        hooks = SocketHooks(
+            on_orphan=lambda frame: note(TurnNoted("", ORPHAN, about=_orphan_line(frame))),
+            on_error=self._failed,
+            on_disconnect=self._disconnected,
+            client_tools=self._tools.run if self._tools is not None else None,
+        )
+        self.id = chat_id
+        self.title = f"chat {chat_id}"
+        self._note = note
+        self._is_answering = False
+        self._client = AgentSocketClient(
+            backend.url,
+            chat_id,
+            chat_path=CHAT_PATH if backend.chat_path is None else backend.chat_path,
+            authorization=authorization_of(backend.token),
+            files=AgentFiles(workspace, downloads) if workspace is not None else None,
+            hooks=hooks,
+            times=SocketTimes(silence=backend.timeout),
+        )
+        self.connect, self.leave = self._client.connect, self._client.leave
+        self.linger, self.aclose = self._client.linger, self._client.aclose
+
+    async def answer(
+        self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
+    ) -> AsyncGenerator[Told, None]:
+        """Ask; what is attached goes through files, for the agent reads no other."""
+        self._is_answering = True
+        try:
+            with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
+                paths = [*files, *await asyncio.to_thread(_written, attachments, Path(folder))]
+                async with aclosing(self._client.answer(text, paths, turn_id=turn_id)) as answer:
+                    async for told in answer:
+                        for event in told.events if told.call_id else ():
+                            if isinstance(event, ToolStatusChanged):
+                                self._calls[event.step_id] = told.call_id
+                        yield told
+        finally:
+            self._is_answering = False
+            self._calls.clear()
+
+    async def give_word(self, step_id: str, *word: Any, **named: Any) -> None:
+        if self._tools is None or step_id not in self._calls:
+            raise Refused("The call does not ask any more", status=409)
+        await self._tools.answer(self._calls[step_id], *word, **named)
+
+    async def cancel(self, task_id: str) -> None:
+        pass  # a socket knows no tasks: who closes it gives its answer up
+
+    def _failed(self, code: str, details: str) -> None:
+        if not self._is_answering:
+            self._note(TurnNoted("", ORPHAN, about=inert_line(f"{code}: {details}", MAX_NOTE_CHARACTERS)))
+
+    def _disconnected(self, reason: AgentTuiError | None) -> None:
+        if reason is not None and not self._is_answering:
+            self._note(TurnNoted("", AGENT_LEFT, about=str(reason)))
+
+
+class AgentChats:
+    """One conversation with the agent that ``backend`` names; its ``token`` is the one to use.
+
+    Has what ``ChatClient`` has: what an agent does not offer raises ``NotOffered``. ``note`` is told what
+    belongs to no answer; without it ``follow`` yields that. ``wanted`` is the id of a session or chat, "" for
+    a new session or chat 0. What was not taken after ``give_up_seconds`` is not tried again. Files that are
+    offered are saved in ``downloads``, by default the person's own folder of that name. Every task has the
+    ``system_prompt``; a socket has no field for it. With ``reach``, the way to our own backend, a socket is
+    offered the tools of this machine, where its ``workspace`` is known.
+    """
+
+    def __init__(
+        self,
+        backend: BackendConfig,
+        wanted: str = "",
+        note: Note | None = None,
+        *,
+        give_up_seconds: float = inf,
+        downloads: Path | None = None,
+        system_prompt: str = "",
+        reach: Reach | None = None,
+    ) -> None:
+        self._backend = backend
+        self._reach = reach
+        self._give_up_seconds = give_up_seconds
+        self._downloads = downloads or user_downloads_path()
+        self._system_prompt = system_prompt
+        self._notes: asyncio.Queue[Event] = asyncio.Queue(MAX_NOTES)
+        self._note = note or self._keep
+        self._agent = self._made(wanted)
+        self._refusing = ChatClient(cast("Net", _Nothing()))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._refusing, name)
+
+    def _made(self, wanted: str) -> _Session | _SocketChat:
+        if self._backend.kind == TASKS:
+            return _Session(self._backend, wanted, self._note, self._give_up_seconds, self._system_prompt)
+        return _SocketChat(self._backend, wanted or DEFAULT_CHAT, self._note, self._downloads, self._reach)
+
+    def _keep(self, noted: TurnNoted) -> None:
+        with suppress(asyncio.QueueFull):
+            self._notes.put_nowait(noted)
+
+    @property
+    def agent_id(self) -> str:
+        """The id of the session or chat at its server, "" where it has none yet."""
+        return self._agent.id
+
+    @property
+    def task_id(self) -> str:
+        """The id of the task under way, "" where there is none or the server names none."""
+        return self._agent.task_id
+
+    async def cancel(self, task_id: str) -> None:
+        """End a task that an earlier program left behind, if it still goes on. Never raises."""
+        await self._agent.cancel(task_id)
+
+    @property
+    def info(self) -> ConversationInfo:
+        """What a screen shows of the conversation; its id names the server, too."""
+        id_ = f"{self._backend.name}/{self._agent.id or f'{LOCAL_ID}session'}"
+        return ConversationInfo(id_, title=self._agent.title, model=self._backend.name)
+
+    async def opened(self, wanted: str) -> ConversationInfo:
+        """Choose the session or chat, "" for a new session or chat 0, and connect to its server.
+
+        Raises what the client's ``connect`` raises.
+        """
+        if wanted and wanted != self._agent.id:
+            await self._agent.aclose()
+            self._agent = self._made(wanted)
+        await self._agent.connect()
+        return self.info
+
+    async def answering(
+        self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
+    ) -> AsyncGenerator[Told, None]:
+        """Ask, and yield the answer frame by frame; ``files`` are for sockets. A file that is offered and
+        cannot be saved is noted. Raises as the clients of the two protocols.
+        """
+        async with aclosing(self._agent.answer(text, attachments, files, turn_id)) as answer:
+            async for told in answer:
+                yield told
+                is_kept = len(told.events) > 1  # the client saved it, or says why not
+                if told.name == SEND_FILE and self._backend.kind != TASKS and not is_kept:
+                    path = inert_line(str(told.data.get("path", "")), MAX_NOTE_CHARACTERS)
+                    why = f"{path} was not saved: {NO_WORKSPACE}"
+                    yield Told(told.name, {}, [TurnNoted(turn_id, FILE_REFUSED, about=why)])
+
+    async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
+        """Yield the question, the answer, and how it ended. Raises as ``ChatClient.ask``; what fails once the
+        answer began ends it.
+        """
+        turn_id = f"{LOCAL_ID}answer-{uuid4().hex}"
+        events = announced(
+            self._events(question.content, question.attachments, turn_id),
+            turn_id,
+            question.content,
+            question.attachments,
+            conversation_id=conversation_id,
+            agent_name=self._backend.name,
+        )
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+    async def _events(
+        self, content: str, attachments: Sequence[Attachment], turn_id: str
+    ) -> AsyncGenerator[Event, None]:
+        is_taken = False
+        try:
+            async with aclosing(self.answering(content, attachments, (), turn_id)) as answer:
+                async for told in answer:
+                    if not told.name:
+                        is_taken = True
+                        yield LinkChanged("live")
+                        yield ConversationChanged(self.info)
+                    for event in told.events:
+                        yield event
+        except AnswerLeft:
+            yield RunFailed(STOPPED)
+        except (StreamLost, TimedOut) as error:
+            if is_taken:
+                self._note(TurnNoted("", AGENT_LEFT, about=str(error)))
+            raise
+        except AgentTuiError as error:
+            if not is_taken:
+                raise
+            yield RunFailed(str(error))
+
+    async def answer(self, _: str, __: str, step_id: str, decision: str, *word: Any, **named: Any) -> None:
+        """Say whether a tool may run on this machine: see ``ChatClient.answer``."""
+        await self._agent.give_word(step_id, decision, *word, **named)
+
+    async def stop(self, _: str) -> ConversationInfo:
+        """End the answer under way, its words kept: a task is cancelled, a socket's answer is left."""
+        await self._agent.leave()
+        return self.info
+
+    async def follow(self, conversation_id: str, **_: object) -> AsyncGenerator[Event, None]:
+        """Yield an empty conversation, then what is noted besides answers."""
+        yield ConversationLoaded(self.info, ())
+        yield LinkChanged("ended")
+        while True:
+            yield await self._notes.get()
+
+    async def linger(self) -> None:
+        """Listen a moment for what comes behind the end of an answer."""
+        await self._agent.linger()
+
+    async def aclose(self) -> None:
+        """Cancel what was given up, and close the connection."""
+        await self._agent.aclose()
+
+
+class _Nothing:
+    """Stands for the HTTP face that such a server does not have."""
+
+    async def call(self, *_: object, **__: object) -> NoReturn:
+        raise NotOffered("an agent offers nothing but answers")
+
+    async def methods(self, _: str) -> frozenset[str]:
+        return frozenset()
+
+    async def aclose(self) -> None:
+        pass
+
+
+def _orphan_line(frame: SocketFrame) -> str:
+    said = frame.text("text") if frame.type == TEXT_CHUNK else ""
+    return inert_line(said or frame.json(), MAX_NOTE_CHARACTERS)
+
+
+def _written(attachments: Sequence[Attachment], folder: Path) -> list[Path]:
+    """Write each attachment into a folder of its own, under its own name."""
+    paths = []
+    for number, file in enumerate(attachments):
+        place = folder / str(number)
+        place.mkdir()
+        path = place / (PurePosixPath(file.name.replace("\0", "")).name or "file")
+        data = image_data(file) if is_image(file) else file.content.encode("utf-8", "replace")
+        path.write_bytes(data)
+        paths.append(path)
+    return paths

@@ -1,0 +1,86 @@
+"""Tools that an agent socket has run on this machine: our own backend runs them, and asks a person before."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
+from typing import Any, Final
+
+from agent_tui.clients.agents.link import Tell
+from agent_tui.clients.backend import BackendClient
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError, Refused
+from agent_tui.wire.agent_socket import ClientToolCall, ClientToolResult
+from agent_tui.wire.content import json_object
+
+GONE: Final = 409  # HTTP
+
+
+class ClientTools:
+    """The tools of the backend that ``reach`` returns, confined to ``workspace``. What is allowed "in this
+    conversation" holds in the one that ``conversation`` names.
+    """
+
+    def __init__(
+        self, reach: Callable[[], Awaitable[BackendClient]], conversation: str, workspace: str
+    ) -> None:
+        self._reach = reach
+        self._conversation = conversation
+        self._workspace = workspace
+        self._asking: dict[str, str] = {}  # call id → its run, which may ask
+
+    async def run(self, call: ClientToolCall, tell: Tell) -> ClientToolResult:
+        """Return the result of a call, an error for everything that went wrong. Cancelling ends it."""
+        try:
+            return await self._ran(call, tell)
+        except AgentTuiError as error:
+            began = call.call_id in self._asking
+            why = f"broke off, it may have run: {error}" if began else f"not run: {error}"
+            return ClientToolResult(call.call_id, error=why)
+        finally:
+            self._asking.pop(call.call_id, None)
+
+    async def _ran(self, call: ClientToolCall, tell: Tell) -> ClientToolResult:
+        fields = {
+            "conversation": self._conversation,
+            "workspace": self._workspace,
+            "name": call.tool_name,
+            "arguments": call.arguments,
+        }
+        backend = await self._reach()
+        async with aclosing(backend.run_tool(fields)) as events:
+            async for event in events:
+                match event:
+                    case ev.ToolStatusChanged(run_id):
+                        self._asking[call.call_id] = run_id
+                        if event.status not in ("done", "failed"):
+                            tell(event)
+                    case ev.StepSet(_, ev.Step(type="tool_result") as step):
+                        if step.success:
+                            return ClientToolResult(call.call_id, step.content)
+                        return ClientToolResult(call.call_id, error=_failure(step.content))
+                    case _:
+                        pass
+        return ClientToolResult(call.call_id, error="the tool broke off")
+
+    async def answer(
+        self,
+        call_id: str,
+        decision: str,
+        pattern: str = "",
+        reason: str = "",
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Give a person's word on a call that asks. Raises ``Refused`` (409) where it does not ask any more,
+        and what reaching the backend raises.
+        """
+        run_id = self._asking.get(call_id)
+        if run_id is None:
+            raise Refused("The call does not ask any more", status=GONE)
+        await (await self._reach()).answer_tool(run_id, decision, pattern, reason, values)
+
+
+def _failure(content: str) -> str:
+    """Return why a tool failed, without the JSON around it."""
+    why = json_object(content).get("error")
+    return why if isinstance(why, str) and why else content or "failed"
