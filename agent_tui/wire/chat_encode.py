@@ -17,7 +17,7 @@ from agent_tui.wire.steps_encode import step_fields as step_fields
 
 # The events after which an answer's stream ends. (Here, because the backend starts without pydantic.)
 TERMINAL = frozenset({"done", "error"})
-# Settings that older logs do not have: at their default they are left out, so that such logs replay as they were.
+# Settings that older logs lack: at their default they are left out, so that such logs replay as they were.
 LEFT_OUT = {"on_resume": "continue", "guide": "tell", "on_full": "summarise"}
 
 
