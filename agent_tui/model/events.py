@@ -32,7 +32,7 @@ LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"
 UNDONE = "undone"  # the status of a call whose change of a file a person has undone since
 GUIDE_NOTES = frozenset({"guide", "guide_cut", "guide_unread"})
 COUNTED_NOTES = GUIDE_NOTES | {"summary"}  # those that keep their number
-LASTING_NOTES = frozenset({"no_tools", "no_images", "server_missing", "form_declined"}) | COUNTED_NOTES
+LASTING_NOTES = COUNTED_NOTES | {"no_tools", "no_images", "server_missing", "form_declined", "synthesis"}
 LOCAL_ID = "local-"  # begins the ids that our clients make up, for messages that a server does not name
 
 
@@ -150,7 +150,8 @@ class TurnNoted:
     person, ``about`` says whose and why; "guide", it was told ``count`` bytes of a file of its working
     folder, which ``about`` names, "guide_cut", only so much of its beginning, "guide_unread", it was not told
     it, ``about`` says why; "summarising", ``count`` older messages are summarised first; "summary", its step
-    ``about``, a thought, is the summary of so many, and is told in their place from then on.
+    ``about``, a thought, is the summary of so many, and is told in their place from then on; "synthesis", it
+    is the turn that sums up its room.
     """
 
     turn_id: str

@@ -59,6 +59,7 @@ class Turn:
     spoken: Spoken | None = None  # in a voice session
     trimmed: int = 0  # how many older messages its model was not told
     is_loading: bool = False  # its model is being loaded, and has said nothing yet
+    is_synthesis: bool = False  # it sums up its room
     has_no_tools: bool = False  # its model takes none, and was asked without
     has_no_images: bool = False  # its model sees none, and was told of them in words
     waits_for: str = ""  # the MCP servers that are waited for
@@ -213,6 +214,8 @@ class Turn:
         match event.note:
             case "loading":
                 self.is_loading = not self.steps.all
+            case "synthesis":
+                self.is_synthesis = True
             case "no_tools":
                 self.has_no_tools = True
             case "no_images":

@@ -397,4 +397,5 @@ def person_title(turn: Turn) -> str:
 def turn_title(turn: Turn) -> str:
     """Return what stands over a turn in its agent's pane: its round, and what its model was not told."""
     parts = [say("agent.round", round=turn.round_number)] if turn.round_number else []
+    parts += [say("turn.synthesis")] if turn.is_synthesis else []
     return " · ".join([*parts, *told_apart(turn)])

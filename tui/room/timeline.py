@@ -45,8 +45,8 @@ class TimelineFeed:
         self._round = 0  # the last that was announced
         self._places: list[int] = []  # which message each turn begins with, counted from 1
         self._last: dict[
-            str, tuple[str, TurnFeed]
-        ] = {}  # by turn: its agent and its feed, while it may change
+            str, tuple[tuple[str, bool], TurnFeed]
+        ] = {}  # by turn: what its title depends on, and its feed, while it may change
 
     @property
     def turn_count(self) -> int:
@@ -72,12 +72,12 @@ class TimelineFeed:
                     self._open(turn)
 
     def _catch_up(self, turn: Turn) -> None:
-        agent_id, feed = self._last.get(turn.id, ("", None))
+        titled, feed = self._last.get(turn.id, (_titled(turn), None))
         if feed is None:
             return
-        if agent_id != turn.agent_id:  # its speaker was unknown when it began
+        if titled != _titled(turn):  # who speaks, or that it sums up, was unknown when it began
             self._announce(turn)
-            self._last[turn.id] = turn.agent_id, feed
+            self._last[turn.id] = _titled(turn), feed
         feed.take()
 
     def _open(self, turn: Turn) -> None:
@@ -94,7 +94,7 @@ class TimelineFeed:
             return
         feed = TurnFeed(self._transcript, turn_key(turn.id), turn, self._place_of_rows(turn))
         feed.take()
-        self._last[turn.id] = turn.agent_id, feed
+        self._last[turn.id] = _titled(turn), feed
         for former in agent.turns[-3:-2]:  # long over: nothing of it changes any more
             self._last.pop(former.id, None)
 
@@ -104,6 +104,8 @@ class TimelineFeed:
         title = inert_line(name, 60) if turn.role != "user" else person_title(turn)
         if turn.role != "user" and turn.round_number:
             title = say("timeline.title", name=title, round=turn.round_number)
+        if turn.is_synthesis:
+            title = f"{title} · {say('turn.synthesis')}"
         # People share one colour; an agent without one gets that of its name.
         color = PEOPLE if agent is None else agent.color or turn.sender_color or NO_COLOR
         self._transcript.turn_opened(key or turn_key(turn.id), title, color=color, who=name)
@@ -120,3 +122,8 @@ class TimelineFeed:
         self._transcript.turn_opened(key)
         self._transcript.text_added(key, RULE)
         self._transcript.turn_closed(key)
+
+
+def _titled(turn: Turn) -> tuple[str, bool]:
+    """Return what the title of a turn depends on that may become known later."""
+    return turn.agent_id, turn.is_synthesis

@@ -66,6 +66,7 @@ ENGLISH: Final[dict[str, str]] = {
     "room.zoomed": "zoomed",
     "room.timeline": "timeline",
     "timeline.title": "{name} · round {round}",
+    "turn.synthesis": "synthesis",
     "strip.more": "{count} more",
     # an agent
     "agent.waiting": "waiting",

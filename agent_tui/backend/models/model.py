@@ -186,6 +186,7 @@ class NotePiece:
         "guide_unread",
         "summarising",
         "summary",
+        "synthesis",
         "progress",
     ]
     count: int = 0

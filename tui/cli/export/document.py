@@ -212,6 +212,7 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
     if message.trimmed:
         untold = counted(message.trimmed, "oldest message", "oldest messages")
         found.append(f"its model was not told the {untold}")
+    found += ["synthesis"] if any(note.note == "synthesis" for note in message.notes) else []
     noted = (note_line(TurnNoted(message.id, note.note, about=note.about)) for note in message.notes)
     found += [line for line in noted if line]
     return found

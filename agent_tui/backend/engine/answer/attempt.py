@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agent_tui.backend.engine.agents import is_synthesis
 from agent_tui.backend.engine.answer.call import Call
 from agent_tui.backend.engine.answer.steps import Encode, Steps
 from agent_tui.backend.engine.answer.tools import Calls, Workshop, offered
@@ -46,7 +47,7 @@ from agent_tui.backend.models.model import (
 from agent_tui.backend.models.model import context_of as told_context
 from agent_tui.backend.models.prices import UNLIMITED_TOKENS, Cost, context_of, cost_of, unknown_cost
 from agent_tui.backend.store import steps as stored_steps
-from agent_tui.backend.store.messages import with_notes
+from agent_tui.backend.store.messages import notes_of, with_notes
 from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
 from agent_tui.backend.tools.calling import failed
 from agent_tui.backend.tools.rooms import ROOM_TOOLS
@@ -190,6 +191,8 @@ class Attempt:
         brief, row, specs = self.brief, self.row, tuple[ToolSpec, ...]()
         if brief.compacts:
             return
+        if is_synthesis(row, self.turn.round, self._agent.id) and not self._is_noted("synthesis"):
+            await self._tell(NotePiece("synthesis"))
         await self._tell_guide()
         if (self._is_demo or self._terms.acts) and any(one.images for one in self._request.messages):
             await self._tell(NotePiece("no_images"))
@@ -202,6 +205,10 @@ class Attempt:
             enabled = frozenset(spec.name for spec in specs)
             workshop = Workshop(self._resources.tools, self._gate, place, enabled)
             self._calls = Calls(workshop, self._steps, self._write, self._resources.timing)
+
+    def _is_noted(self, name: str) -> bool:
+        """Return whether a lasting note is stored with the turn, as where this goes on with what was said."""
+        return any(note.note == name for note in notes_of(self.turn.notes))
 
     async def _tell_guide(self) -> None:
         """Have the model told what the working folder says, and people that it was."""
