@@ -49,6 +49,7 @@ def _no_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"interrupted": "crash"}, "┄ cut when the backend cra…"),
         ({"interrupted": "gremlins"}, "┄ cut: gremlins"),
         ({"last_words": "Call it Ledger."}, '✓ "Call it Ledger."'),
+        ({"last_words": "## So: **Call it** `Led`, 2*3*4"}, '✓ "So: Call it Led, 2*3*4"'),
         ({}, "◌ no messages yet"),
         ({"archived": True, "error": "x"}, "✗ archived"),
     ],

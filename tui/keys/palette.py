@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from rich.cells import cell_len
 from textual.app import SystemCommand
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -33,6 +34,8 @@ USED: Final = "palette.json"  # in the data folder: how often each action was ch
 MOST_USED: Final = 200  # actions that are counted
 MOST_COUNTED: Final = 1_000  # then all counts are halved, so that habits may change
 WIDEST: Final = 4  # times as many letters as were typed may be what those stand among
+CELLS: Final = 76  # of the dialog (app.tcss), as far as the terminal has them
+EDGES: Final = 6  # cells of a row that are not for words: padding and the scroll bar
 HIT: Final = "bold underline"
 MUTED: Final = "$text-muted"
 _LATER: Final = {"program": 1, "composer": 2, "find": 2, "panes": 2, "reading": 2}  # groups of the help
@@ -140,23 +143,34 @@ class Actions(Provider):
     def _rows(self) -> list[Entry]:
         return cast("AgentTuiApp", self.app).places.palette.entries(self.screen)
 
+    def _row(self, entry: Entry, places: Sequence[int] = ()) -> tuple[Content, str]:
+        """Return an entry as it is shown, with its keys at the right where they fit, else as help below it.
+
+        ``places`` are the letters of its title that were meant.
+        """
+        title = Content(entry.title)
+        for at in places:
+            title = title.stylize(HIT, at, at + 1)
+        free = min(CELLS, self.app.size.width) - EDGES - cell_len(entry.title) - cell_len(entry.help)
+        if free < 2:
+            return title.stylize(MUTED) if entry.is_greyed else title, escape(entry.help)
+        keys = Content(" " * free + entry.help).stylize(MUTED)
+        row = title.append(keys)
+        return row.stylize(MUTED) if entry.is_greyed else row, ""
+
     async def discover(self) -> Hits:
         """Yield all rows in their order."""
         for entry in self._rows():
-            shown = Content(entry.title).stylize(MUTED) if entry.is_greyed else Content(entry.title)
-            yield DiscoveryHit(shown, entry.do, entry.title, escape(entry.help))
+            shown, below = self._row(entry)
+            yield DiscoveryHit(shown, entry.do, entry.title, below or None)
 
     async def search(self, query: str) -> Hits:
         """Yield the rows that fit what was typed; Textual sorts them by how well they do."""
         for entry in self._rows():
             score, places = fit(query.split(), entry)
             if score:
-                shown = Content(entry.title)
-                for at in places:
-                    shown = shown.stylize(HIT, at, at + 1)
-                if entry.is_greyed:
-                    shown = shown.stylize(MUTED)
-                yield Hit(score, shown, entry.do, entry.title, escape(entry.help))
+                shown, below = self._row(entry, places)
+                yield Hit(score, shown, entry.do, entry.title, below or None)
 
 
 def fit(words: Sequence[str], entry: Entry) -> tuple[float, tuple[int, ...]]:

@@ -17,6 +17,7 @@ from tui.lists.texts import (
     Mark,
     Piece,
     Use,
+    last_words,
     put_away,
     row_of,
 )
@@ -81,7 +82,7 @@ def state(chat: ConversationInfo, mark: Mark) -> Piece:
         return Piece(inert_line(chat.error, MAX_WORDS_CHARACTERS), "failed")
     if chat.interrupted:
         return Piece(why_cut(chat.interrupted))
-    words = inert_line(chat.last_words, MAX_WORDS_CHARACTERS)
+    words = last_words(chat.last_words)
     return Piece(say("list.words", words=words) if words else say("chats.idle"), "dim")
 
 

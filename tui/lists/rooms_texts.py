@@ -19,6 +19,7 @@ from tui.lists.texts import (
     Mark,
     Piece,
     Use,
+    last_words,
     put_away,
     row_of,
 )
@@ -124,7 +125,7 @@ def _failure(room: RoomInfo) -> str:
 
 
 def _last_words(room: RoomInfo) -> list[Piece]:
-    words = inert_line(room.last_words, MAX_WORDS_CHARACTERS)
+    words = last_words(room.last_words)
     if not words:
         return [Piece(say("list.idle"), "dim")] if room.status == "idle" else []
     return [Piece(say("list.words", words=words), "dim")]

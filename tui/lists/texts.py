@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
@@ -9,6 +10,7 @@ from typing import Final, Literal
 from rich.cells import cell_len, set_cell_size
 
 from agent_tui.model.events import AgentInfo
+from agent_tui.model.inert import inert_line
 from tui.screens.words import say
 from widgets.painter import cropped
 
@@ -40,6 +42,14 @@ class Mark:
     is_deleted: bool = False
     undo: str = ""
     short: str = ""
+
+
+_MARKUP: Final = re.compile(r"\*\*|`|(?<!\S)#{1,6} ")  # bold, code, headings; one star may be a product
+
+
+def last_words(text: str) -> str:
+    """Return the last words of somebody in one line, as they are read: without the signs of Markdown."""
+    return _MARKUP.sub("", inert_line(text, MAX_WORDS_CHARACTERS)).strip()
 
 
 LEAST_NAME_CELLS: Final = 16  # of a name that is told from others of its kind
