@@ -95,11 +95,33 @@ _NEWEST = (
 )
 _THEIR_NEWEST = _NEWEST.where(_ROW.id.in_(_SOME))
 _TURNS = select(*(column for column in _TURN if column.name != "conversation_id"))
+_ONE_TURN = _TURNS.where(_TURN.conversation_id == _ID, _TURN.message_id == bindparam("message"))
 # Where the turns of a round stand: closed texts may be long and do not matter for that.
 _NEWEST_TURNS = (
     select(*(column for column in _TURN if column.name not in ("conversation_id", "text")))
     .where(_TURN.conversation_id == _ID, _TURN.round >= bindparam("round"))
     .order_by(_TURN.first_seq)
+)
+_SAID_BY_PEOPLE = select(
+    _USER.id, _USER.round, _USER.first_seq, _USER.sender_name, _USER.text, _USER.to_agent
+).where(_USER.conversation_id == _ID, _USER.round >= bindparam("round"))
+_LATER = schema.turn.alias()
+_STANDS = (_TURN.status == "completed") | ((_TURN.status == "interrupted") & _TURN.reason.in_(FINAL_REASONS))
+_IS_CONTINUED = (
+    select(_LATER.c.message_id)
+    .where(_LATER.c.conversation_id == _TURN.conversation_id, _LATER.c.continues == _TURN.message_id)
+    .exists()
+)
+_SAID_BY_AGENTS = (
+    select(_TURN.continues, _STANDS, _TURN.message_id, _TURN.round, _TURN.first_seq, _TURN.agent_id)
+    .add_columns(schema.agent.c.turn_order, _TURN.sender_name, _TURN.text)
+    .join(
+        schema.agent,
+        (schema.agent.c.conversation_id == _TURN.conversation_id) & (schema.agent.c.id == _TURN.agent_id),
+    )
+    .where(_TURN.conversation_id == _ID, _TURN.round >= bindparam("round"), _TURN.status != "superseded")
+    .where(_STANDS | _IS_CONTINUED)
+    .order_by(_TURN.first_seq.desc())
 )
 _SAID = select(*(_USER[field.name] for field in fields(UserSaid) if field.name != "event"))
 _FRAMES = select(*(_EVENT[name] for name in ("conversation_id", "seq", "name", "data", "message_id")))
@@ -262,35 +284,18 @@ def said(connection: Connection, id_: str, from_round: int = 0) -> list[Said]:
 
     In the order it was begun in.
     """
-    people = select(_USER.id, _USER.round, _USER.first_seq, _USER.sender_name, _USER.text, _USER.to_agent)
-    found = connection.execute(people.where(_USER.conversation_id == id_, _USER.round >= from_round))
+    found = connection.execute(_SAID_BY_PEOPLE, {"id": id_, "round": from_round})
     words = [Said(one, round_, seq, "", -1, name, text, to) for one, round_, seq, name, text, to in found]
     words += _said_by_agents(connection, id_, from_round)
     return sorted(words, key=lambda word: word.seq)
 
 
 def _said_by_agents(connection: Connection, id_: str, from_round: int) -> list[Said]:
-    agent, later = schema.agent.c, schema.turn.alias()
-    stands = (_TURN.status == "completed") | (
-        (_TURN.status == "interrupted") & _TURN.reason.in_(FINAL_REASONS)
-    )
-    is_continued = (
-        select(later.c.message_id)
-        .where(later.c.conversation_id == _TURN.conversation_id, later.c.continues == _TURN.message_id)
-        .exists()
-    )
-    whose = (_TURN.agent_id, agent.turn_order, _TURN.sender_name)
-    query = (
-        select(_TURN.continues, stands, _TURN.message_id, _TURN.round, _TURN.first_seq, *whose, _TURN.text)
-        .join(schema.agent, (agent.conversation_id == _TURN.conversation_id) & (agent.id == _TURN.agent_id))
-        .where(_TURN.conversation_id == id_, _TURN.round >= from_round, _TURN.status != "superseded")
-        .where(stands | is_continued)
-        .order_by(_TURN.first_seq.desc())
-    )
     found: dict[str, Said] = {}
     rests: dict[str, str] = {}  # id → the words that stand behind that message's own
-    for continues, is_final, *values in connection.execute(query):
-        said = Said(*values)
+    values = {"id": id_, "round": from_round}
+    for continues, is_final, *of_turn in connection.execute(_SAID_BY_AGENTS, values):
+        said = Said(*of_turn)
         if not (is_final or said.id in rests):
             continue
         whole = said.text + rests.get(said.id, "")
@@ -307,7 +312,7 @@ def chain(connection: Connection, id_: str, message_id: str) -> list[tuple[TurnR
     """
     rows: list[TurnRow] = []
     while message_id:
-        row = connection.execute(_TURNS.where(_is_turn(id_, message_id))).mappings().first()
+        row = connection.execute(_ONE_TURN, {"id": id_, "message": message_id}).mappings().first()
         if row is None:
             break
         rows.insert(0, TurnRow(**row))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, exists, select
+from sqlalchemy import Connection, Row, bindparam, exists, select
 
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.rows import TurnRow
@@ -24,7 +24,13 @@ has_called = exists().where(
 )
 """Whether a turn called a tool: a condition on the table of turns."""
 
-_STEPS = select(schema.step).order_by(schema.step.c.message_id, schema.step.c.place)
+_MINE = schema.step.c.conversation_id == bindparam("of")
+_ANY_STEP = select(schema.step.c.place).where(_MINE).limit(1)
+_STEPS = (
+    select(schema.step)
+    .where(_MINE, schema.step.c.message_id.in_(bindparam("ids", expanding=True)))
+    .order_by(schema.step.c.message_id, schema.step.c.place)
+)
 _ATTEMPTS = select(schema.turn.c.message_id).order_by(schema.turn.c.attempt)
 _OF_STEPS = tuple(map(log.event_name, (StepSet, StepAdded, TextAdded)))
 
@@ -62,12 +68,10 @@ def calls(connection: Connection, id_: str, message_id: str) -> set[str]:
 
 def _on_record(connection: Connection, id_: str, ids: Sequence[str]) -> dict[str, dict[str, Step]]:
     taken: dict[str, dict[str, Step]] = {}
-    mine = schema.step.c.conversation_id == id_
-    if not ids or connection.scalar(select(schema.step.c.place).where(mine).limit(1)) is None:
+    if not ids or connection.scalar(_ANY_STEP, {"of": id_}) is None:
         return taken  # most rooms
     for at in range(0, len(ids), IDS_PER_QUERY):
-        some = schema.step.c.message_id.in_(ids[at : at + IDS_PER_QUERY])
-        for row in connection.execute(_STEPS.where(mine & some)):
+        for row in connection.execute(_STEPS, {"of": id_, "ids": ids[at : at + IDS_PER_QUERY]}):
             taken.setdefault(row.message_id, {})[row.id] = _step(row)
     return taken
 

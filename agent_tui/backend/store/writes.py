@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import BindParameter, Connection, bindparam, delete, func, insert, select, update
 
 from agent_tui.backend.store import sqlite
 from agent_tui.backend.store.messages import with_notes
@@ -66,20 +66,45 @@ from agent_tui.model.events import AgentInfo
 from agent_tui.wire.content import dump
 from agent_tui.wire.steps_encode import ask_fields
 
-# Put together once: that takes longer than to carry them out.
+# All that a turn needs is put together once: that takes longer than to carry it out. Of an update, parameters
+# that are columns are set; these are none: the conversation's id, and whose and which of it is meant.
+_OF: BindParameter[Any] = bindparam("of")
+_WHOSE: BindParameter[Any] = bindparam("whose")
+_ONE: BindParameter[Any] = bindparam("one")
 _LAST_SEQS = select(conversation.c.id, conversation.c.last_seq).where(
     conversation.c.id.in_(bindparam("ids", expanding=True))
 )
 _APPEND = insert(event)
-_SET_LAST_SEQ = (
-    update(conversation)
-    .where(conversation.c.id == bindparam("of"))
-    .values(last_seq=bindparam("seq"), updated_at=bindparam("at"))
+_SET = update(conversation).where(conversation.c.id == _OF)
+_SET_WHILE_RUNNING = _SET.where(conversation.c.status == "running")
+_SET_LAST_SEQ = _SET.values(last_seq=bindparam("seq"), updated_at=bindparam("at"))
+_USE = _SET.values(used_tokens=conversation.c.used_tokens + bindparam("more"))
+_PAY = _USE.values(used_cost=func.coalesce(conversation.c.used_cost, 0.0) + bindparam("paid"))
+_USE_OF_AGENT = (
+    update(agent)
+    .where((agent.c.conversation_id == _OF) & (agent.c.id == _WHOSE))
+    .values(tokens=agent.c.tokens + bindparam("more"))
 )
 _NEXT_NUMBER = select(func.coalesce(func.max(conversation.c.number), 0) + 1).scalar_subquery()
+_CREATE, _ADD_AGENT = insert(conversation).values(number=_NEXT_NUMBER), insert(agent)
+_SAY = insert(user_message)
 _PUT_STEP = sqlite.put(step)
+_SET_STEP = update(step).where(
+    step.c.conversation_id == _OF, step.c.message_id == _WHOSE, step.c.place == _ONE
+)
+_CHANGE_FILE = insert(file_change)
 _PUT_SESSION = sqlite.put(agent_session)
 _NOTE_SEARCHED = insert(searched).returning(searched.c.number)
+_OPEN = insert(turn)
+_IN_PLACE = (turn.c.conversation_id == _OF, turn.c.round == bindparam("in_round"), turn.c.agent_id == _WHOSE)
+_FORGET_WISHES = (
+    update(turn).where(*_IN_PLACE, turn.c.again | turn.c.to_continue).values(again=False, to_continue=False)
+)
+_SUPERSEDE = update(turn).where(*_IN_PLACE, turn.c.message_id == _ONE).values(status="superseded")
+_CLOSE = update(turn).where(turn.c.message_id == _ONE, turn.c.status == "streaming")
+_SET_TURN = update(turn).where(turn.c.conversation_id == _OF, turn.c.message_id == _ONE)
+_CONTINUED = select(turn.c.continues).where(turn.c.conversation_id == _OF, turn.c.message_id == _ONE)
+_NOTES = select(turn.c.notes).where(turn.c.conversation_id == _OF, turn.c.message_id == _ONE)
 # What a turn becomes when it is closed.
 _CLOSING = (
     "status", "reason", "text", "error", "prompt_tokens", "completion_tokens", "first_token_seconds",
@@ -162,7 +187,7 @@ def _change(connection: Connection, id_: str, change: Change, seqs: Sequence[int
         case UserSaid():
             said = {**asdict(change), "conversation_id": id_, "first_seq": seqs[change.event]}
             del said["event"]
-            connection.execute(insert(user_message).values(said))
+            connection.execute(_SAY, said)
         case EventsDropped(up_to):
             connection.execute(delete(event).where(event.c.conversation_id == id_, event.c.seq <= up_to))
         case RulePut() | RuleConfirmed() | RuleDropped():
@@ -178,10 +203,10 @@ def _change(connection: Connection, id_: str, change: Change, seqs: Sequence[int
 
 def _create(connection: Connection, row: ConversationRow) -> None:
     values = {name: value for name, value in asdict(row).items() if name not in NOT_STORED}
-    connection.execute(insert(conversation).values({**_stored(values), "number": _NEXT_NUMBER}))
+    connection.execute(_CREATE, _stored(values))
     if row.agents:
         agents = [_agent_columns(row.id, place, one) for place, one in enumerate(row.agents)]
-        connection.execute(insert(agent), [{**one, "tokens": 0} for one in agents])
+        connection.execute(_ADD_AGENT, [{**one, "tokens": 0} for one in agents])
 
 
 def _stored(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,21 +219,20 @@ def _stored(values: Mapping[str, Any]) -> dict[str, Any]:
 def _set(
     connection: Connection, id_: str, values: Mapping[str, Any], now: datetime, *, while_running: bool = False
 ) -> None:
-    condition = conversation.c.id == id_
-    if while_running:
-        condition &= conversation.c.status == "running"
     news = {**_stored(values), "updated_at": now.isoformat()}
-    connection.execute(update(conversation).where(condition).values(news))
+    if unknown := news.keys() - conversation.c.keys():
+        raise StoreError(f"Nothing is stored as {', '.join(sorted(unknown))}")
+    connection.execute(_SET_WHILE_RUNNING if while_running else _SET, {"of": id_, **news})
 
 
 def _use(connection: Connection, id_: str, used: ConversationUsed) -> None:
-    values: dict[str, object] = {"used_tokens": conversation.c.used_tokens + used.tokens}
-    if used.cost is not None:
-        values["used_cost"] = func.coalesce(conversation.c.used_cost, 0.0) + used.cost
-    connection.execute(update(conversation).where(conversation.c.id == id_).values(values))
+    more = {"of": id_, "more": used.tokens}
+    if used.cost is None:
+        connection.execute(_USE, more)
+    else:
+        connection.execute(_PAY, {**more, "paid": used.cost})
     if used.agent_id:
-        mine = (agent.c.conversation_id == id_) & (agent.c.id == used.agent_id)
-        connection.execute(update(agent).where(mine).values(tokens=agent.c.tokens + used.tokens))
+        connection.execute(_USE_OF_AGENT, {**more, "whose": used.agent_id})
 
 
 def _change_agents(connection: Connection, id_: str, change: AgentsSet | AgentSkips) -> None:
@@ -224,7 +248,7 @@ def _change_agents(connection: Connection, id_: str, change: AgentsSet | AgentSk
         if one.id in known:
             connection.execute(update(agent).where(mine & (agent.c.id == one.id)).values(values))
         else:
-            connection.execute(insert(agent).values({**values, "tokens": 0}))
+            connection.execute(_ADD_AGENT, {**values, "tokens": 0})
 
 
 def _agent_columns(id_: str, place: int, one: AgentInfo) -> dict[str, object]:
@@ -252,47 +276,38 @@ def _change_turn(
         case TurnOpened(opened, place):
             _open(connection, id_, opened, seqs[place])
         case TurnClosed(closed):
-            is_open = (turn.c.message_id == closed.message_id) & (turn.c.status == "streaming")
             values = {name: getattr(closed, name) for name in _CLOSING}
-            if connection.execute(update(turn).where(is_open).values(values)).rowcount != 1:
+            if connection.execute(_CLOSE, {"one": closed.message_id, **values}).rowcount != 1:
                 raise StoreError(f"The turn {closed.message_id} is not open", "It was closed before.")
         case TurnAgain(message_id, rest):
-            wanted = {"to_continue": True} if rest else {"again": True}
-            connection.execute(update(turn).where(_is_turn(id_, message_id)).values(wanted))
+            wanted = "to_continue" if rest else "again"
+            connection.execute(_SET_TURN, {"of": id_, "one": message_id, wanted: True})
         case TurnNotePut(message_id, note):
-            mine = _is_turn(id_, message_id)
-            stored = connection.execute(select(turn.c.notes).where(mine)).scalar() or ""
-            connection.execute(update(turn).where(mine).values(notes=with_notes(stored, [note])))
+            mine = {"of": id_, "one": message_id}
+            stored = connection.execute(_NOTES, mine).scalar() or ""
+            connection.execute(_SET_TURN, {**mine, "notes": with_notes(stored, [note])})
         case SpokenSet(message_id, spoken):
             ours = (user_message.c.conversation_id == id_) & (user_message.c.id == message_id)
-            answers = connection.execute(update(turn).where(_is_turn(id_, message_id)).values(spoken=spoken))
+            answers = connection.execute(_SET_TURN, {"of": id_, "one": message_id, "spoken": spoken})
             people = connection.execute(update(user_message).where(ours).values(spoken=spoken))
             if answers.rowcount + people.rowcount != 1:
                 raise StoreError(f"The message {message_id} is not on record", "It cannot have been spoken.")
 
 
-def _is_turn(id_: str, message_id: str) -> ColumnElement[bool]:
-    return (turn.c.conversation_id == id_) & (turn.c.message_id == message_id)
-
-
 def _open(connection: Connection, id_: str, opened: TurnRow, first_seq: int) -> None:
-    whose = (turn.c.conversation_id == id_) & (turn.c.round == opened.round)
-    whose &= turn.c.agent_id == opened.agent_id
-    asked = whose & (turn.c.again | turn.c.to_continue)
-    connection.execute(update(turn).where(asked).values(again=False, to_continue=False))
+    place = {"of": id_, "in_round": opened.round, "whose": opened.agent_id}
+    connection.execute(_FORGET_WISHES, place)
     superseded = opened.supersedes
     while superseded:
-        old = whose & (turn.c.message_id == superseded)
-        connection.execute(update(turn).where(old).values(status="superseded"))
-        superseded = connection.execute(select(turn.c.continues).where(old)).scalar() or ""
-    values = {**asdict(opened), "conversation_id": id_, "first_seq": first_seq}
-    connection.execute(insert(turn).values(values))
+        connection.execute(_SUPERSEDE, {**place, "one": superseded})
+        superseded = connection.execute(_CONTINUED, {"of": id_, "one": superseded}).scalar() or ""
+    connection.execute(_OPEN, {**asdict(opened), "conversation_id": id_, "first_seq": first_seq})
 
 
 def _change_step(connection: Connection, id_: str, change: StepPut | StepStands | FileChanged) -> None:
     match change:
         case FileChanged():
-            connection.execute(insert(file_change).values({**asdict(change), "conversation_id": id_}))
+            connection.execute(_CHANGE_FILE, {**asdict(change), "conversation_id": id_})
         case StepPut(message_id, one, started_at):
             values = {name: getattr(one, name) for name in ("id", "type", "name", "id_ref", "arguments")}
             values |= {name: getattr(one, name) for name in ("content", "success", "status", "seconds")}
@@ -300,10 +315,9 @@ def _change_step(connection: Connection, id_: str, change: StepPut | StepStands 
             values |= {"started_at": started_at, "ask": dump(ask_fields(one.ask)) if one.ask else ""}
             connection.execute(_PUT_STEP, values)
         case StepStands(message_id, place, status, seconds, success, ask):
-            mine = (step.c.conversation_id == id_) & (step.c.message_id == message_id)
             news: dict[str, object] = {"status": status, "seconds": seconds, "success": success}
             news |= {"ask": dump(ask_fields(ask))} if ask is not None else {}
-            changed = connection.execute(update(step).where(mine & (step.c.place == place)).values(news))
+            changed = connection.execute(_SET_STEP, {"of": id_, "whose": message_id, "one": place, **news})
             if changed.rowcount != 1:
                 raise StoreError(f"Step {place} of {message_id} is not on record", "It cannot stand anyhow.")
 
