@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import certifi  # the authorities httpx itself brings along
@@ -19,7 +20,8 @@ _WRONG_HOST = (62, 64)
 
 
 def tls_context(ca_bundle: str | Path | None, environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Return a context for clients. Costs tens of ms: build it once, and only for https and wss.
+    """Return a context for clients, which all that trust the same share: leave it as it is. The first of
+    them costs tens of ms: ask for it only where TLS may be spoken.
 
     Trusted are: ``ca_bundle`` (a PEM file or a folder) alone, else ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``
     alone, else the machine's authorities and the bundled ones. Raises ``ConfigError`` for a bundle
@@ -32,20 +34,39 @@ def tls_context(ca_bundle: str | Path | None, environ: Mapping[str, str]) -> ssl
     ):
         if path:
             return _context_of(name, path)
-    context = ssl.create_default_context(cafile=certifi.where())
-    context.load_default_certs()
-    return context
+    usual = ssl.get_default_verify_paths()
+    return _usual_context(_changed_ns(usual.cafile), _changed_ns(usual.capath))
 
 
 def _context_of(name: str, path: str) -> ssl.SSLContext:
-    folder = Path(path).is_dir()
     try:
-        return ssl.create_default_context(capath=path if folder else None, cafile=None if folder else path)
+        return _own_context(path, _changed_ns(path))
     except ssl.SSLError as error:
         raise ConfigError(f"{name} holds no certificate: {path}", "It should be a PEM file.") from error
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise ConfigError(f"{name} cannot be read: {path}", reason) from error
+
+
+# A context is made again when what it was read from has changed (ns), so that nobody needs to start anew.
+@lru_cache(maxsize=1)
+def _usual_context(_file_ns: int, _folder_ns: int) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=certifi.where())
+    context.load_default_certs()
+    return context
+
+
+@lru_cache(maxsize=8)
+def _own_context(path: str, _ns: int) -> ssl.SSLContext:
+    folder = Path(path).is_dir()
+    return ssl.create_default_context(capath=path if folder else None, cafile=None if folder else path)
+
+
+def _changed_ns(path: str | None) -> int:
+    try:
+        return Path(path).stat().st_mtime_ns if path else 0
+    except OSError:
+        return 0
 
 
 def tls_failure(error: ssl.SSLError, where: str) -> ConnectFailed:

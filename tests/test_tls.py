@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from pathlib import Path
 
@@ -73,6 +74,15 @@ def test_a_bundle_that_holds_no_certificate_is_one_line(tmp_path: Path) -> None:
     bad.write_text("hello")
     with pytest.raises(ConfigError, match="holds no certificate"):
         tls_context(bad, {})
+
+
+def test_a_bundle_is_read_once_until_it_changes(tmp_path: Path) -> None:
+    bundle = tmp_path / "ca.pem"
+    bundle.write_bytes(CA.read_bytes())
+    first = tls_context(bundle, {})
+    assert tls_context(None, {"SSL_CERT_FILE": str(bundle)}) is first
+    os.utime(bundle, ns=(1, 1))
+    assert tls_context(bundle, {}) is not first
 
 
 def test_a_folder_of_authorities_is_accepted(tmp_path: Path) -> None:
