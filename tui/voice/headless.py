@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
@@ -32,7 +31,8 @@ from tui.cli.commands import connect
 from tui.cli.commands.asking import note_line
 from tui.cli.headless.ask_telling import NOT_ALLOWED
 from tui.cli.headless.formats import Ending, FormatName
-from tui.cli.headless.interrupts import Interrupts, carried_out
+from tui.cli.headless.interrupts import Interrupts, carried_out, followed, until_its_end
+from tui.cli.headless.lines import Lines
 from tui.request import Server, Source
 from tui.voice.endings import ending_of
 from tui.voice.formats import SAID, VoiceFormat, line_text, said, voice_format
@@ -128,7 +128,8 @@ def _opened(path: Path | None) -> TextIO | None:
 
 async def typed_lines() -> AsyncGenerator[str, None]:
     """Yield the lines of stdin that say something."""
-    while line := await asyncio.to_thread(sys.stdin.readline):
+    lines = Lines()
+    while (line := await lines.next()) is not None:
         if line.strip():
             yield line.strip()
 
@@ -154,35 +155,31 @@ class Talk:
 
     async def run(self, interrupts: Interrupts) -> Ending:
         """Join, say what there is to say, wait for the answers, and leave."""
-        stop, loop = asyncio.Event(), asyncio.get_running_loop()
-        interrupts.on_first = lambda: loop.call_soon_threadsafe(stop.set)
-        await self._session.sound.open()
-        work = [asyncio.create_task(what) for what in (self._follow(), self._speak(), _stopped(stop))]
         try:
-            done, _ = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
-            return next(task for task in work if task in done).result()
-        except AgentTuiError as error:
-            return Ending.of(error)
+            return await until_its_end(interrupts, self._first_ending())
         finally:
-            interrupts.on_first = None
-            for task in work:
-                task.cancel()
-            await asyncio.gather(*work, return_exceptions=True)
             await self._session.aclose()
             self._told.finish()
 
-    async def _follow(self) -> Ending:
-        """Take everything that happens, until the session is over or has no agent."""
-        async with aclosing(self._session.client.events()) as events:
-            async for event in events:
-                self._state.apply(event)
-                if not isinstance(event, _NO_NEWS):
-                    self._moved_at = self._now()
-                self._told.take(event)
-                self._session.keep(event, self._state.agent.name if self._state.agent else "")
-                if isinstance(event, LinkMoved) and (ending := ending_of(event)) is not None:
-                    return ending
-        return Ending("lost", "the session ended before its last event")
+    async def _first_ending(self) -> Ending:
+        await self._session.sound.open()
+        follow = followed(self._session.client.events(), self._take, "session")
+        work = [asyncio.create_task(what) for what in (follow, self._speak())]
+        try:
+            done, _ = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+            return next(task for task in work if task in done).result()
+        finally:
+            for task in work:
+                task.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
+
+    async def _take(self, event: VoiceEvent) -> Ending | None:
+        self._state.apply(event)
+        if not isinstance(event, _NO_NEWS):
+            self._moved_at = self._now()
+        self._told.take(event)
+        self._session.keep(event, self._state.agent.name if self._state.agent else "")
+        return ending_of(event) if isinstance(event, LinkMoved) else None
 
     async def _speak(self) -> Ending:
         speech = self._session.speech
@@ -247,11 +244,6 @@ class Talk:
                 return False
             await asyncio.sleep(LOOK_SECONDS)
         return True
-
-
-async def _stopped(stop: asyncio.Event) -> Ending:
-    await stop.wait()
-    return Ending("interrupted")
 
 
 class Told:

@@ -141,7 +141,7 @@ def _without(wanted: Sequence[str], tools: Sequence[ToolInfo]) -> list[str]:
 
 def waiting_line(servers: str) -> str:
     """Return that these MCP servers are waited for, as one line."""
-    return inert_line(f"waiting for MCP server {servers}")
+    return say("plain.servers", servers=inert_line(servers))
 
 
 def note_line(noted: ev.TurnNoted) -> str:
@@ -153,23 +153,13 @@ def note_line(noted: ev.TurnNoted) -> str:
         case "servers_wait" if noted.about:
             return waiting_line(noted.about)
         case "server_missing":
-            return inert_line(f"MCP server {noted.about}; its tools are missing")
+            return say("plain.server_missing", server=inert_line(noted.about))
         case "form_declined":
-            return inert_line(f"MCP server {noted.about}")
-        case "file_offered":
-            found = f"the agent offers a file: {inert_line(noted.about)}"
-        case "file_saved":
-            found = f"saved {inert_line(noted.about)}"
-        case "file_refused":
+            return say("turn.server_missing", server=inert_line(noted.about))
+        case "file_offered" | "file_saved" | "orphan" | "agent_left" | "not_cancelled":
+            found = say(f"plain.{noted.note}", about=inert_line(noted.about))
+        case "file_refused" | "progress":
             found = inert_line(noted.about)
-        case "progress":
-            found = inert_line(noted.about)
-        case "orphan":
-            found = f"the agent says, outside of the answer: {inert_line(noted.about)}"
-        case "agent_left":
-            found = f"the connection ended: {inert_line(noted.about)}"
-        case "not_cancelled":
-            found = f"the task was not cancelled and may go on: {inert_line(noted.about)}"
         case "loading" | "no_tools" | "no_images":
             found = say(f"turn.{noted.note}")
         case "guide_unread":

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient, Question
-from agent_tui.clients.log_stream import Item
-from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError, NotOffered
-from agent_tui.model.inert import inert_line
+from agent_tui.config.file import SOCKET, BackendConfig
+from agent_tui.model.errors import ConfigError, NotOffered
 from agent_tui.state.conversation import ConversationState
-from agent_tui.wire.chat import TERMINAL, ChatDecoder
 from agent_tui.wire.content import encodable
-from agent_tui.wire.sse import Frame
 from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import check_tools
-from tui.cli.headless.ask_agents import ask_agent
+from tui.cli.headless.answering import agent_answers, agent_client, server_answers
 from tui.cli.headless.ask_input import Asked, AskOptions
-from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS, Telling, decide, streamed
+from tui.cli.headless.ask_telling import Telling, decide, streamed
 from tui.cli.headless.formats import AnswerText, Ending, Format, FormatName, Record, format_named
-from tui.cli.headless.interrupts import (
-    Interrupts,
-    Stop,
-    carried_out,
-    followed,
-    tell_link,
-    until_its_end,
-)
+from tui.cli.headless.interrupts import Interrupts, carried_out
 from tui.request import Server, Source
+from tui.screens.words import say
 
-PATIENCE_SECONDS: Final = 10.0  # for everything that should come at once: a stop, a server that comes back
 NOTHING: Final = Record({"conversation": None}, ())
 UNANSWERED: Final = ("error", "lost", "timeout")  # ends of an answer that is not whole
 
@@ -50,7 +39,7 @@ def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         if server.agent is not None:
-            return await ask_agent(server.agent, asked, options, Telling(form, state), interrupts)
+            return await _ask_agent(server.agent, asked, options, Telling(form, state), interrupts)
         told = _Errand(server, embedded, asked, options, form, state)
         return await told.run(interrupts, wants_record=form_name == "json")
 
@@ -83,16 +72,15 @@ class _Errand:
             )
             telling = Telling(self.form, self.state)
 
-            async def asks(call: ev.ToolStatusChanged) -> None:
-                await decide(client, conversation_id, call, self.options.allow, telling)
-
-            answer = Answering(client, conversation_id, question, telling, asks)
+            asks = partial(decide, client, conversation_id, self.options.allow, telling)
+            answer = server_answers(client, conversation_id, question, telling, asks)
             ending = await answer.until_its_end(interrupts)
             if (told := self._what_to_do(conversation_id, ending)) and not ending.gave_up:
                 output.notice(told)
             if not wants_record:
                 return ending, NOTHING
-            return ending, await self._record(client, conversation_id, ending)
+            said = streamed(self.asked, self.state)
+            return ending, await Record.of(client, "conversation", conversation_id, ending, said)
 
     def _what_to_do(self, conversation_id: str, ending: Ending) -> str:
         """Return what helps where the answer is not whole; "" where it is, or where nothing was asked."""
@@ -126,79 +114,50 @@ class _Errand:
             )
         except NotOffered as error:
             raise NotOffered(error.title, "name one that is there: --conversation ID") from error
-        output.notice(f"conversation {made.id}")
+        output.notice(say("plain.conversation", id=made.id))
         if options.folder is not None and not made.workspace:
             output.notice(f"this server does not take a folder: its tools do not work in {options.folder}")
         return made.id
 
-    async def _record(self, client: ChatClient, conversation_id: str, ending: Ending) -> Record:
-        """Return conversation and messages as the server answers them, else as they were streamed."""
-        conversation: object = {"id": conversation_id}
-        messages: Sequence[object] | None = None
-        if not ending.gave_up:
-            try:
-                conversation = await client.show_raw(conversation_id)
-                messages = await client.messages_raw(conversation_id)
-            except AgentTuiError:
-                pass
-        said = streamed(self.asked, self.state) if messages is None else messages
-        return Record({"conversation": conversation}, said)
+
+async def _ask_agent(
+    backend: BackendConfig, asked: Asked, options: AskOptions, telling: Telling, interrupts: Interrupts
+) -> tuple[Ending, Record]:
+    """Ask an agent of others, follow the answer to its end, and return how it ended and what was said.
+
+    Raises ``ConfigError`` for what such a server cannot be asked.
+    """
+    wanted = _agents_conversation(backend, options)
+    async with agent_client(backend, wanted, telling.notice) as client:
+        asks = partial(decide, client, "", options.allow, telling)
+        ending = await agent_answers(client, backend, asked, telling, asks).until_its_end(interrupts)
+        if ending.reason == "completed":
+            await client.linger()
+    about = {"conversation": {"id": client.agent_id or wanted or None}}
+    return ending, Record(about, streamed(asked, telling.state))
 
 
-@dataclass(slots=True)
-class Answering:
-    """One answer, followed to its end; ``asks`` takes what becomes of its calls."""
-
-    client: ChatClient
-    conversation_id: str
-    question: Question
-    telling: Telling
-    asks: Callable[[ev.ToolStatusChanged], Awaitable[None]]
-    stop: Stop = field(init=False)
-    decoder: ChatDecoder = field(default_factory=lambda: ChatDecoder(f"{ev.LOCAL_ID}answer"))
-
-    def __post_init__(self) -> None:
-        self.stop = Stop(
-            "stopping the answer",
-            "stop",
-            "answer",
-            lambda: self.client.stop(self.conversation_id),
-            self.telling.notice,
+def _agents_conversation(backend: BackendConfig, options: AskOptions) -> str:
+    """Return the id of the session or chat that is asked, "" for a new session or chat 0."""
+    given = {
+        "--model": options.model,
+        "--provider": options.provider,
+        "--tools": options.tools,
+        "--allow": None if backend.kind == SOCKET and backend.workspace else options.allow or None,
+        "--workspace": options.workspace,
+        "--thinking": options.thinking,
+    }
+    if named := [name for name, value in given.items() if value is not None]:
+        raise ConfigError(
+            f"{named[0]} is not for backends of kind {backend.kind}", "such an agent has settings of its own"
         )
-
-    async def until_its_end(self, interrupts: Interrupts) -> Ending:
-        """Follow the answer; the first signal has it stopped and waits for that, for 10 s at most."""
-        frames = self.client.ask_frames(self.conversation_id, self.question, give_up_seconds=PATIENCE_SECONDS)
-        return await until_its_end(
-            interrupts,
-            followed(frames, self._take),
-            self.stop.ask,
-            seconds=PATIENCE_SECONDS,
-            too_late="the answer did not stop in time",
-        )
-
-    async def _take(self, item: Item) -> Ending | None:
-        if isinstance(item, ev.LinkChanged):
-            if item.status == "live":
-                self.stop.under_way.set()
-            tell_link(item, self.telling.notice)
-            return None
-        event = self.decoder.decode(item.event, item.data)
-        self.telling.take(event, lambda form: form.frame(item.id, item.event, item.data))
-        if isinstance(event, ev.ToolStatusChanged):
-            await self.asks(event)
-        return self._ending(item, event) if item.event in TERMINAL else None
-
-    def _ending(self, frame: Frame, event: ev.Event) -> Ending:
-        if frame.event == "done":
-            return Ending("completed")
-        last = self.telling.state.last_turn
-        if last is not None and last.interrupted == "stop":
-            return Ending("interrupted", None if self.stop.was_asked else "somebody else stopped it")
-        if last is not None and last.interrupted == "length":
-            return Ending("error", "the answer was cut off: the model ran out of tokens")
-        content = event.content if isinstance(event, ev.RunFailed) else ""
-        return Ending("error", inert_line(content, MAX_ERROR_CHARACTERS) or "the answer failed")
+    if backend.kind == SOCKET:
+        if options.conversation is not None:
+            raise ConfigError(
+                "--conversation is not for backends of kind socket", "a chat is named by --chat-id"
+            )
+        return "" if options.chat_id is None else str(options.chat_id)
+    return options.conversation or ""
 
 
 def folder() -> str | None:

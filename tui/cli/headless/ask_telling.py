@@ -63,9 +63,9 @@ class Telling:
 async def decide(
     client: _Answering,
     conversation_id: str,
-    asks: ev.ToolStatusChanged,
     allow: Sequence[str],
     telling: Telling,
+    asks: ev.ToolStatusChanged,
 ) -> None:
     """Let a call that asks run where ``allow`` names it; deny every other one, and say how it could run."""
     step, ask = telling.state.step(asks.turn_id, asks.step_id), asks.ask

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ConnectFailed
@@ -50,6 +50,13 @@ class Ending:
         return UNREACHABLE if self.gave_up else REASONS[self.reason]
 
 
+class Recorded(Protocol):
+    """A client of rooms or chats."""
+
+    def show_raw(self, id_: str, /) -> Awaitable[object]: ...
+    def messages_raw(self, id_: str, /) -> Awaitable[Sequence[object]]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """What the server has on record at the end, as it answered it: the room or conversation by that name, and
@@ -58,6 +65,22 @@ class Record:
 
     about: Mapping[str, object] = field(default_factory=dict)
     messages: Sequence[object] | None = None
+
+    @classmethod
+    async def of(
+        cls, client: Recorded, name: str, id_: str, ending: Ending, said: Sequence[object] | None = None
+    ) -> Record:
+        """Return what the server answers, as far as it offers that; in place of its messages what was
+        ``said`` here.
+        """
+        about: object = {"id": id_}
+        if not ending.gave_up:
+            try:
+                about = await client.show_raw(id_)
+                said = await client.messages_raw(id_)
+            except AgentTuiError:
+                pass
+        return cls({name: about}, said)
 
 
 class Format:

@@ -19,8 +19,10 @@ from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, not_writ
 from tui.cli import exits, output
 from tui.cli.headless.formats import Ending
 from tui.request import Server, Source, reach
+from tui.screens.words import say
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PATIENCE_SECONDS = 10.0  # for everything that should come at once: a stop, a server that comes back
 T = TypeVar("T")
 Errand = Callable[[Server, "Interrupts"], Coroutine[Any, Any, tuple[Ending, T]]]
 
@@ -32,12 +34,15 @@ class Interrupts:
     Without ``on_first`` there is nothing to be orderly about and the first one ends it. The errand is
     cancelled; only out of a write that nobody reads, which holds its event loop, the end comes as
     ``KeyboardInterrupt``. Between two steps of a library that would be lost, or become another error.
+
+    ``on_ctrl_c`` may take ctrl+c for itself: it says whether it did.
     """
 
     def __init__(self) -> None:
         self.on_first: Callable[[], object] | None = None
+        self.on_ctrl_c: Callable[[], bool] | None = None
         self.lost: OSError | None = None
-        self._is_ending = False
+        self.is_ending = False
         self._cancel: Callable[[], object] | None = None
         self._before: dict[signal.Signals, Any] = {}
 
@@ -70,6 +75,13 @@ class Interrupts:
             if pipe is not None:
                 loop.remove_reader(pipe)
 
+    def stop(self) -> bool:
+        """Do what the first signal does, and go on; return whether there was something to do."""
+        on_first, self.on_first = self.on_first, None
+        if on_first is not None:
+            on_first()
+        return on_first is not None
+
     def ending(self, ending: Ending) -> Ending:
         """Return how the errand ended, in view of an output that was lost on the way."""
         if self.lost is None:
@@ -84,40 +96,45 @@ class Interrupts:
         self._output_lost(BrokenPipeError())
 
     def _output_lost(self, error: OSError) -> None:
-        if self._is_ending:
+        if self.is_ending:
             return
         self.lost = error
         self._end()
 
     def _received(self, number: int, frame: FrameType | None) -> None:
-        self._end()
+        is_typed = number == signal.SIGINT and self.on_ctrl_c is not None and not output.is_writing
+        if not (is_typed and self.on_ctrl_c is not None and self.on_ctrl_c()):
+            self._end()
 
     def _end(self) -> None:
-        self._is_ending = True
-        on_first, self.on_first = self.on_first, None
-        if on_first is not None:
-            on_first()
-        elif self._cancel is not None and not output.is_writing:
+        self.is_ending = True
+        if self.stop():
+            return
+        if self._cancel is not None and not output.is_writing:
             self._cancel()
         else:
             raise KeyboardInterrupt
 
 
-async def followed(items: AsyncGenerator[T, None], take: Callable[[T], Awaitable[Ending | None]]) -> Ending:
+async def followed(
+    items: AsyncGenerator[T, None], take: Callable[[T], Awaitable[Ending | None]], source: str = "stream"
+) -> Ending:
     """Have ``take`` look at every item, until it says that one was the end."""
     async with aclosing(items):
         async for item in items:
             if (ending := await take(item)) is not None:
                 return ending
-    return Ending("lost", "the stream ended before its last event")
+    return Ending("lost", f"the {source} ended before its last event")
 
 
 @dataclass(slots=True)
 class Stop:
-    """How the first signal ends a run in good order: ``call`` is made once the run is ``under_way``.
+    """How the first signal ends a run in good order: ``call`` is made once the run is ``under_way``, and its
+    end is waited for, so many ``seconds``.
 
-    ``doing`` says it ("pausing the room"), ``name`` is what the call is called, ``subject`` what it stops,
-    ``tell`` writes a line to stderr.
+    ``doing`` is the sentence that says it, ``name`` is what the call is called, ``subject`` what it stops,
+    ``tell`` writes a line to stderr. ``early`` is said where nothing is under way yet; without it that is
+    waited for.
     """
 
     doing: str
@@ -125,13 +142,17 @@ class Stop:
     subject: str
     call: Callable[[], Awaitable[object]]
     tell: Callable[[str], object] = output.notice
+    seconds: float = PATIENCE_SECONDS
+    early: str = ""
     under_way: asyncio.Event = field(default_factory=asyncio.Event)
     was_asked: bool = False
 
     async def ask(self) -> str:
         """Stop the run; return why it goes on, in a line, else nothing."""
         self.was_asked = True
-        self.tell(f"{self.doing}; once more leaves at once")
+        self.tell(say(self.doing))
+        if self.early and not self.under_way.is_set():
+            return self.early
         await self.under_way.wait()  # before that there is nothing to stop
         why = ""
         try:
@@ -146,32 +167,26 @@ class Stop:
 
 
 async def until_its_end(
-    interrupts: Interrupts,
-    follow: Coroutine[Any, Any, Ending],
-    stop: Callable[[], Coroutine[Any, Any, str]],
-    *,
-    seconds: float,
-    too_late: str,
+    interrupts: Interrupts, follow: Coroutine[Any, Any, Ending], stop: Stop | None = None
 ) -> Ending:
-    """Return how ``follow`` ends; the first signal calls ``stop`` and waits so many seconds for the end.
-
-    ``stop`` says why it could not be asked for, in a line, else nothing. Where the end did not come, that
-    line, or ``too_late``, says why it was left.
+    """Return how ``follow`` ends; the first signal asks for its ``stop`` and waits for the end, or leaves it
+    at once where it has none.
     """
     loop = asyncio.get_running_loop()
-    left_because = too_late
+    left_because = f"the {stop.subject} did not {stop.name} in time" if stop is not None else None
     try:
         async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
 
-            async def stop_it() -> None:
+            async def stop_it(stop: Stop) -> None:
                 nonlocal left_because
-                if why := await stop():
+                if why := await stop.ask():
                     left_because = why
                     limit.reschedule(loop.time())
 
             def interrupted() -> None:
-                limit.reschedule(loop.time() + seconds)
-                stopping.append(group.create_task(stop_it()))
+                limit.reschedule(loop.time() + (stop.seconds if stop is not None else 0))
+                if stop is not None:
+                    stopping.append(group.create_task(stop_it(stop)))
 
             stopping: list[asyncio.Task[None]] = []
             interrupts.on_first = lambda: loop.call_soon_threadsafe(interrupted)
@@ -193,7 +208,7 @@ async def until_its_end(
 def tell_link(link: ev.LinkChanged, tell: Callable[[str], object] = output.notice) -> None:
     """Say on stderr that a connection is waited for."""
     if link.status == "waiting":
-        tell(f"reconnecting in {link.delay:.0f} s: {link.detail}")
+        tell(say("plain.reconnecting", seconds=f"{link.delay:.0f}", why=link.detail))
 
 
 def _stdout_pipe() -> int | None:

@@ -1,24 +1,22 @@
 """``--plain``: a room or a chat as lines, for screen readers, logs and terminals that can do nothing else.
 
 What is said and what happens is written line by line to stdout, and nothing is taken back. Lines of stdin are
-said to the room, asked in the chat, or are commands; what asks for approval is answered by a word.
+said to the room, asked in the chat, or are commands; what asks for approval is answered by a word. In a
+terminal ctrl+c and ctrl+d do what they do in a shell: they stop what is under way, and leave.
 """
 
 from __future__ import annotations
 
 import asyncio
-import codecs
 import os
-import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
-from threading import Thread
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from agent_tui.clients.chat import ChatClient, Question
-from agent_tui.clients.conversations import Conversations
+from agent_tui.clients.chat import Question
 from agent_tui.clients.rooms import RoomsClient
+from agent_tui.config.file import BackendConfig
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ConfigError
 from agent_tui.model.inert import inert, inert_line
@@ -26,10 +24,13 @@ from agent_tui.state.conversation import ConversationState
 from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.headless.answer import Answer
-from tui.cli.headless.ask import Answering, folder
+from tui.cli.headless.answering import Answering, Asks, agent_answers, agent_client, server_answers
+from tui.cli.headless.ask import folder
+from tui.cli.headless.ask_input import Asked
 from tui.cli.headless.ask_telling import Telling
 from tui.cli.headless.formats import AnswerText, Ending, Record, RoomText
 from tui.cli.headless.interrupts import Interrupts, carried_out
+from tui.cli.headless.lines import CTRL_C, Lines
 from tui.cli.headless.rooms import Run
 from tui.first_room import first_room
 from tui.link import RoomLink
@@ -37,7 +38,6 @@ from tui.request import Server, Source
 from tui.screens.words import say
 
 LEFT: Final = Ending("completed")  # whoever leaves lets things go on
-CHUNK_BYTES: Final = 65_536
 # What may be typed for an answer to a call that asks, and what it means on the wire.
 WORDS: Final = {
     **dict.fromkeys(("y", "yes", "once"), "once"),
@@ -60,18 +60,21 @@ def rooms(source: Source, wanted: str | None) -> int:
         if isinstance(found, list):
             raise ConfigError(say("plain.which"), say("plain.which.how"))
         async with connect.rooms_client(server) as client:
-            talk = _Room(client, found.room_id, Lines(), embedded=embedded)
-            return await talk.run(interrupts, starts=found.start), Record()
+            talk = _Room(client, found.room_id, interrupts, embedded, found.start)
+            return await talk.run(), Record()
 
     return _shown(source, errand)
 
 
 def chat(source: Source, wanted: str, *, is_new: bool) -> int:
-    """Show a chat as lines, as ``rooms`` does a room: the ``wanted`` one, else the newest or a new one."""
+    """Show a chat as lines, as ``rooms`` does a room: the ``wanted`` one, else the newest or a new one; of an
+    agent of others the session or chat that is wanted, else a new session or chat 0.
+    """
+    embedded = not isinstance(source, Server)
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         if server.agent is not None:
-            raise ConfigError(say("plain.no_agents"), say("plain.no_agents.how"))
+            return await _agents_chat(server.agent, wanted, interrupts), Record()
         async with connect.chat_client(server) as client:
             listed = [] if wanted or is_new else await client.listed()
             if wanted:
@@ -79,10 +82,29 @@ def chat(source: Source, wanted: str, *, is_new: bool) -> int:
             elif listed:
                 id_ = listed[0].id
             else:
-                id_ = (await client.create(workspace=folder())).id
-            return await _Chat(client, id_, Lines()).run(interrupts), Record()
+                id_ = (await client.create(workspace=folder() if embedded else None)).id
+
+            def answers(text: str, telling: Telling, asks: Asks) -> Answering:
+                return server_answers(client, id_, Question(text), telling, asks)
+
+            talk = _Chat(client, await client.show(id_), interrupts, answers)
+            messages, _ = await client.messages(id_)
+            return await talk.run(messages), Record()
 
     return _shown(source, errand)
+
+
+async def _agents_chat(backend: BackendConfig, wanted: str, interrupts: Interrupts) -> Ending:
+    async with agent_client(backend, wanted, output.notice) as client:
+
+        def answers(text: str, telling: Telling, asks: Asks) -> Answering:
+            is_new = not client.agent_id
+            return agent_answers(client, backend, Asked(text), telling, asks, tells_session=is_new)
+
+        info = await client.opened(wanted)
+        id_ = client.agent_id
+        title = say("plain.conversation", id=id_) if id_ else say("plain.session.new")
+        return await _Chat(client, replace(info, title=title), interrupts, answers).run(())
 
 
 def _shown(source: Source, errand: Callable[[Server, Interrupts], Any]) -> int:
@@ -90,41 +112,11 @@ def _shown(source: Source, errand: Callable[[Server, Interrupts], Any]) -> int:
         return carried_out(source, errand, Record(), lambda *_: output.end_line())
 
 
-class Lines:
-    """What is typed, line by line. It is read beside the loop: stdin may be a terminal, a pipe or a file."""
-
-    def __init__(self) -> None:
-        self.has_ended = False
-        self._queue: asyncio.Queue[str | None] = asyncio.Queue()
-        self._loop = asyncio.get_running_loop()
-        Thread(target=self._read, daemon=True).start()  # nobody can end a reading that waits
-
-    async def next(self) -> str | None:
-        """Return the next line, ``None`` at the end of the input."""
-        line = None if self.has_ended else await self._queue.get()
-        self.has_ended = line is None
-        return line
-
-    def _read(self) -> None:
-        decoder, held = codecs.getincrementaldecoder("utf-8")("replace"), ""
-        # Not by ``sys.stdin``: the interpreter could not end while a thread holds its buffer.
-        with suppress(OSError, AttributeError, ValueError, RuntimeError):
-            descriptor = sys.stdin.fileno()
-            while data := os.read(descriptor, CHUNK_BYTES):
-                *lines, held = (held + decoder.decode(data)).split("\n")
-                for line in lines:
-                    self._loop.call_soon_threadsafe(self._queue.put_nowait, line.rstrip("\r"))
-        with suppress(RuntimeError):  # the loop is closed
-            if held:
-                self._loop.call_soon_threadsafe(self._queue.put_nowait, held)
-            self._loop.call_soon_threadsafe(self._queue.put_nowait, None)
-
-
 @dataclass(slots=True)
 class _Asks:
     """The calls that wait for a person's word, the oldest first."""
 
-    client: Conversations[Any]
+    client: Any  # of rooms, chats or an agent of others
     id_: str
     waiting: list[ev.ToolStatusChanged] = field(default_factory=list)
     tell: Callable[[str], None] = output.notice
@@ -182,41 +174,93 @@ async def _done(call: Awaitable[object], done: str = "") -> None:
             output.notice(done)
 
 
-async def _while_typing(
-    work: Awaitable[Ending], lines: Lines, typed: Callable[[str], Awaitable[bool]]
-) -> Ending:
-    """Return how ``work`` ends, or ``LEFT`` once ``typed`` says of a line that it leaves."""
-    working = asyncio.ensure_future(work)
-    try:
-        while not working.done() and not lines.has_ended:
-            reading = asyncio.ensure_future(lines.next())
-            try:
-                await asyncio.wait({working, reading}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                reading.cancel()
-            if reading.done() and (line := reading.result()) is not None and await typed(line):
+@dataclass(slots=True)
+class _Typing:
+    """Does what lines say: ``commands``, a word for the call that asks, or else ``words``; ctrl+c stops what
+    is under way.
+    """
+
+    interrupts: Interrupts
+    asks: _Asks
+    help: str
+    commands: Mapping[str, Callable[[], Awaitable[object]]]
+    words: Callable[[str], Awaitable[object]]
+    reads_on: bool = False  # what was asked through a pipe is answered before it is left
+    lines: Lines = field(init=False)
+    was_ctrl_c: bool = False
+
+    def __post_init__(self) -> None:
+        self.lines = Lines(self.interrupts)
+
+    async def take(self, line: str) -> Ending | None:
+        """Do what a line says; return why it leaves, where it does."""
+        was_ctrl_c, self.was_ctrl_c = self.was_ctrl_c, line == CTRL_C
+        match line.strip():
+            case _ if line == CTRL_C:
+                output.notice("")
+                if was_ctrl_c:
+                    return Ending("interrupted")
+                await self.stop()
+            case "":
+                pass
+            case "/quit" if self.reads_on and not self.lines.is_terminal:
+                self.lines.has_ended = True  # who writes into a pipe waits for no answer before
+            case "/quit":
                 return LEFT
-        return await working
-    finally:
-        working.cancel()
+            case "/help":
+                output.notice(say(self.help))
+            case command if command in self.commands:
+                await self.commands[command]()
+            case command if command.startswith("/"):
+                output.notice(say("plain.unknown", command=inert_line(command)))
+            case words:
+                if not await self.asks.answer(words):
+                    await self.words(words)
+        return None
+
+    async def stop(self) -> None:
+        """Stop what is under way."""
+        if not self.interrupts.stop():
+            output.notice(say("plain.nothing"))
+
+    async def during(self, work: Awaitable[Ending]) -> tuple[Ending, bool]:
+        """Return how ``work`` ends or why it was left before, and whether it was."""
+        working = asyncio.ensure_future(work)
+        try:
+            while not working.done() and not self.lines.has_ended:
+                reading = asyncio.ensure_future(self.lines.next())
+                try:
+                    await asyncio.wait({working, reading}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    reading.cancel()
+                line = reading.result() if reading.done() else None
+                if line is not None and (ending := await self.take(line)) is not None:
+                    return ending, True
+            return await working, False
+        finally:
+            working.cancel()
 
 
 @dataclass(slots=True)
 class _Room:
-    """One room, as long as it is open here."""
+    """One room, as long as it is open here. ``starts``: it goes on as soon as it can."""
 
     client: RoomsClient
     id_: str
-    lines: Lines
+    interrupts: Interrupts
     embedded: bool
+    starts: bool
+    is_running: bool = False
     answer: Answer = field(default_factory=Answer)
     form: RoomText = field(default_factory=RoomText)
-    asks: _Asks = field(init=False)
+    typing: _Typing = field(init=False)
 
     def __post_init__(self) -> None:
-        self.asks = _Asks(self.client, self.id_)
+        commands = {"/pause": self._pause, "/resume": self._resume}
+        asks = _Asks(self.client, self.id_)
+        self.typing = _Typing(self.interrupts, asks, "plain.help", commands, self._said)
 
-    async def run(self, interrupts: Interrupts, *, starts: bool) -> Ending:
+    async def run(self) -> Ending:
         """Say what was said so far, then what happens; a room that stands still waits for a word."""
         room = await self.client.show(self.id_)
         output.notice(say("plain.room", name=inert_line(room.name), agents=_names(room)))
@@ -227,30 +271,29 @@ class _Room:
         output.notice(say("plain.help"))
         attending = asyncio.ensure_future(self._attend())
         try:
-            ending = Ending(room.status)
-            while starts or room.status == "running" or await self._may_start(room):
+            while self.starts or room.status == "running" or (ending := await self._stand(room)) is None:
+                self.starts, self.is_running = False, True
                 run = Run(self.client, self.id_, self.embedded, self.form, self.answer, self._heard)
-                work = run.until_its_end(interrupts)
-                ending = await _while_typing(work, self.lines, lambda line: self._typed(line, speaks=True))
-                if ending is LEFT or ending.reason != "paused":
+                ending, is_left = await self.typing.during(run.until_its_end(self.interrupts))
+                if is_left or self.interrupts.is_ending or ending.reason not in ("paused", "interrupted"):
                     return ending
-                starts, room = False, await self.client.show(self.id_)
-            return LEFT if room.status in ("completed", "idle") else ending
+                self.is_running, room = False, await self.client.show(self.id_)
+            return ending
         finally:
             attending.cancel()
 
-    async def _may_start(self, room: ev.RoomInfo) -> bool:
-        """Wait until somebody lets the room go on; return whether they do, and do not leave."""
+    async def _stand(self, room: ev.RoomInfo) -> Ending | None:
+        """Wait until somebody lets the room go on; return why they leave, where they do."""
         if room.status == "completed":
             output.notice(say("plain.completed"))
-            return False
+            return LEFT
         output.notice(say("plain.stands"))
-        while (line := await self.lines.next()) is not None:
-            if line.strip() == "/resume":
-                return True
-            if await self._typed(line, speaks=False):
-                return False
-        return False
+        while not self.starts:
+            if (line := await self.typing.lines.next()) is None:
+                return LEFT
+            if (ending := await self.typing.take(line)) is not None:
+                return ending
+        return None
 
     def _say_stored(self, message: ev.Message) -> None:
         if message.role == "user":
@@ -263,108 +306,90 @@ class _Room:
         turn = self.answer.turns.get(event.turn_id)
         who = "" if turn is None else inert_line(turn.sender_name)
         if isinstance(event, ev.ToolStatusChanged):
-            await self.asks.take(event, who)
+            await self.typing.asks.take(event, who)
         elif event.interrupted:
             output.notice(say("plain.cut", who=who))
 
-    async def _typed(self, line: str, *, speaks: bool) -> bool:
-        """Do what a line says; return whether it leaves."""
-        match line.strip():
-            case "":
-                pass
-            case "/quit":
-                return True
-            case "/help":
-                output.notice(say("plain.help"))
-            case "/pause":
-                await _done(self.client.pause(self.id_))
-            case "/resume":
-                output.notice(say("plain.speaks"))
-            case command if command.startswith("/"):
-                output.notice(say("plain.unknown", command=inert_line(command)))
-            case words:
-                if not await self.asks.answer(words):
-                    await _done(self.client.say(self.id_, words), say("plain.said"))
-        return False
+    async def _pause(self) -> None:
+        await _done(self.client.pause(self.id_))
+
+    async def _resume(self) -> None:
+        if self.is_running:
+            output.notice(say("plain.speaks"))
+        self.starts = not self.is_running
+
+    async def _said(self, words: str) -> None:
+        await _done(self.client.say(self.id_, words), say("plain.said"))
 
     async def _attend(self) -> None:
         """Be there for what tools ask, as long as somebody can type."""
         with suppress(AgentTuiError):
             async with aclosing(self.client.backend.attend()) as notices:
                 async for _ in notices:
-                    if self.lines.has_ended:
+                    if self.typing.lines.has_ended:
                         return
 
 
 @dataclass(slots=True)
 class _Chat:
-    """One chat, as long as it is open here."""
+    """One chat, as long as it is open here; ``answers`` asks a question in it."""
 
-    client: ChatClient
-    id_: str
-    lines: Lines
-    asks: _Asks = field(init=False)
+    client: Any  # of chats, or of an agent of others
+    info: ev.ConversationInfo
+    interrupts: Interrupts
+    answers: Callable[[str, Telling, Asks], Answering]
     model: str = ""
+    is_answering: bool = False
     waiting: list[str] = field(default_factory=list)  # questions
+    typing: _Typing = field(init=False)
 
     def __post_init__(self) -> None:
-        self.asks = _Asks(self.client, self.id_)
+        self.model = inert_line(self.info.model) or say("plain.answers")
+        asks = _Asks(self.client, self.info.id)
+        self.typing = _Typing(self.interrupts, asks, "plain.chat.help", {}, self._queue, True)
+        self.typing.commands = dict.fromkeys(("/pause", "/stop"), self.typing.stop)
 
-    async def run(self, interrupts: Interrupts) -> Ending:
+    async def run(self, messages: Sequence[ev.Message]) -> Ending:
         """Say what was said so far, then ask what is typed, line by line."""
-        info = await self.client.show(self.id_)
-        self.model = inert_line(info.model) or say("plain.answers")
-        output.notice(say("plain.chat", name=inert_line(info.title) or self.id_, model=self.model))
-        messages, _ = await self.client.messages(self.id_)
+        name = inert_line(self.info.title) or say("chat.untitled")
+        output.notice(say("plain.chat", name=name, model=self.model))
         for message in messages:
             if message.status != "streaming":
                 who = say("plain.you") if message.role == "user" else inert_line(message.sender_name)
                 output.write(f"{who or self.model}:\n{inert(message.text)}\n\n")
         output.notice(say("plain.chat.help"))
         while True:
-            question = self.waiting.pop(0) if self.waiting else await self.lines.next()
-            if question is None:
+            if self.waiting:
+                ending, is_left = await self._answered(self.waiting.pop(0))
+                if is_left:
+                    return ending
+            elif (line := await self.typing.lines.next()) is None:
                 return LEFT
-            if question.startswith("/"):
-                if await self._typed(question):
-                    return LEFT
-                continue
-            if question.strip() and (await self._answered(question, interrupts)) is LEFT:
-                return LEFT
+            elif (left := await self.typing.take(line)) is not None:
+                return left
 
-    async def _answered(self, question: str, interrupts: Interrupts) -> Ending:
+    async def _answered(self, question: str) -> tuple[Ending, bool]:
+        """Return how an answer ended, and whether the chat is left with it."""
         telling = Telling(AnswerText(), ConversationState())
-        self.asks = _Asks(self.client, self.id_, tell=telling.notice)
-        answer = Answering(self.client, self.id_, Question(question), telling, self._heard)
+        asks = self.typing.asks
+        asks.waiting, asks.tell = [], telling.notice
+        answer = self.answers(question, telling, self._heard)
         output.notice(f"{self.model}:")
-        ending = await _while_typing(answer.until_its_end(interrupts), self.lines, self._typed)
+        self.is_answering = True
+        ending, is_left = await self.typing.during(answer.until_its_end(self.interrupts))
+        self.is_answering = False
         output.end_line()
-        if answer.stop.was_asked:
-            raise asyncio.CancelledError  # ctrl+c: the answer is stopped, and the program ends
-        if ending.reason != "completed":
+        if not is_left and ending.reason != "completed":
             output.notice(ending.detail or say("plain.stopped"))
-        return ending
+        return ending, is_left or self.interrupts.is_ending
 
     async def _heard(self, event: ev.ToolStatusChanged) -> None:
-        await self.asks.take(event, self.model)
+        await self.typing.asks.take(event, self.model)
 
-    async def _typed(self, line: str) -> bool:
-        match line.strip():
-            case "":
-                pass
-            case "/quit":
-                return True
-            case "/help":
-                output.notice(say("plain.chat.help"))
-            case "/pause" | "/stop":
-                await _done(self.client.stop(self.id_))
-            case command if command.startswith("/"):
-                output.notice(say("plain.unknown", command=inert_line(command)))
-            case words:
-                if not await self.asks.answer(words):
-                    self.waiting.append(words)
-                    output.notice(say("plain.queued"))
-        return False
+    async def _queue(self, words: str) -> None:
+        self.waiting.append(words)
+        if self.is_answering:
+            output.notice(say("plain.queued"))
 
 
 def _names(room: ev.RoomInfo) -> str:

@@ -20,6 +20,7 @@ from tui.cli.commands.new_room import SUFFIX, NewRoom
 from tui.cli.headless.answer import Answer
 from tui.cli.headless.formats import Ending, Format, FormatName, Record, RoomText, format_named
 from tui.cli.headless.interrupts import (
+    PATIENCE_SECONDS,
     Interrupts,
     Stop,
     carried_out,
@@ -28,18 +29,10 @@ from tui.cli.headless.interrupts import (
     until_its_end,
 )
 from tui.request import Server, Source
+from tui.screens.words import said, say
 
-PATIENCE_SECONDS = 10.0  # for everything that should come at once: a pause, a server that comes back
 MAX_NAME_CHARACTERS = 60
 MAX_ERROR_CHARACTERS = 500
-# Why a room paused by itself, and what helps; whatever else a server says is shown as it is.
-WHY_PAUSED = {
-    "budget": "its budget is used up; it goes on once that is raised",
-    "error": "turns failed; they are tried again when the room is resumed",
-    "unwatched": "nobody was watching; --keep-running keeps a room running",
-    "handover": "its server was stopped",
-    "crash": "its server died",
-}
 
 
 def run(
@@ -91,7 +84,7 @@ class _Errand:
             ending = await run.until_its_end(interrupts)
             if ending.reason == "completed" and not self.answer.turns:
                 await self._load(client, room_id)
-            return ending, await _record(client, room_id, ending)
+            return ending, await Record.of(client, "room", room_id, ending)
 
     async def _room_id(self, client: RoomsClient) -> str:
         wanted = self.wanted
@@ -142,17 +135,11 @@ class Run:
     noted: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.stop = Stop("pausing the room", "pause", "room", lambda: self.client.pause(self.room_id))
+        self.stop = Stop("plain.pausing", "pause", "room", lambda: self.client.pause(self.room_id))
 
     async def until_its_end(self, interrupts: Interrupts) -> Ending:
         """Follow the run; the first signal has it paused and waits for that, for 10 s at most."""
-        ending = await until_its_end(
-            interrupts,
-            self._follow(),
-            self.stop.ask,
-            seconds=PATIENCE_SECONDS,
-            too_late="the room did not pause in time",
-        )
+        ending = await until_its_end(interrupts, self._follow(), self.stop)
         paused = self.stop.was_asked and ending.reason == "paused"
         return Ending("interrupted", ending.detail) if paused else ending
 
@@ -161,7 +148,7 @@ class Run:
             self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS), self._take
         )
         while ending.reason == "paused" and await self._may_go_on():
-            output.notice("waiting for the room to go on")
+            output.notice(say("plain.waits"))
             ending = await self._read_again(ending)
         return ending
 
@@ -210,7 +197,7 @@ class Run:
             await self.heard(event)
         if isinstance(event, ev.TurnEnded) and event.interrupted == "length":
             name = inert_line(changed[0].sender_name, MAX_NAME_CHARACTERS)
-            output.notice(f"{name}: cut off, its model ran out of tokens")
+            output.notice(say("plain.cut.length", who=name))
         if isinstance(event, ev.TurnFailed):
             self.last_failure = inert_line(f"{event.agent_name}: {event.error}", MAX_ERROR_CHARACTERS)
         return self._ending(frame.event, event) if frame.event in TERMINAL else None
@@ -241,30 +228,17 @@ class Run:
                 return Ending("error", "the run failed")
 
 
-async def _record(client: RoomsClient, room_id: str, ending: Ending) -> Record:
-    """Return the room and its messages as the server answers them, as far as it offers that."""
-    if ending.gave_up:
-        return Record({"room": {"id": room_id}})
-    room: object = {"id": room_id}
-    messages = None
-    try:
-        room = await client.show_raw(room_id)
-        messages = await client.messages_raw(room_id)
-    except AgentTuiError:
-        pass
-    return Record({"room": room}, messages)
-
-
 def _tell(event: ev.Event) -> None:
     """Say on stderr what is no answer: rounds, failed turns, pauses."""
     match event:
         case ev.RoundStarted(number, most):
-            output.notice(f"round {number} of {most}" if most else f"round {number}")
+            key = "room.round" if most else "plain.round"
+            output.notice(say(key, round=number, most=most))
         case ev.TurnFailed(error, _, name):
             output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {error}")
         case ev.RunPaused(_, _, reason):
-            why = WHY_PAUSED.get(reason, "")
+            why = said(f"plain.paused.{reason}")
             told = f" ({reason})" if reason not in ("", "pause") else ""
-            output.notice(f"paused{told}" + (f": {why}" if why else ""))
+            output.notice(say("room.paused") + told + (f": {why}" if why else ""))
         case _:
             pass

@@ -112,6 +112,29 @@ def test_a_task_as_json_names_its_session(home: Home, service: AgentService) -> 
     assert [message["role"] for message in told["messages"]] == ["user", "assistant"]
 
 
+def test_a_session_of_a_service_is_talked_with_in_lines(home: Home, service: AgentService) -> None:
+    service.script = ["ok", "error", "ok"]
+    ran = home.main("chat", "--plain", "--backend", "them", stdin="Hi\nAnd?\nWell?\n")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.splitlines()[0] == "new session. Model: them"
+    assert ran.stdout.count(WORDS) == 2
+    assert ran.stdout.count("conversation s1") == 1
+    assert [post.get("sessionId") for post in service.posts] == [None, "s1", "s1"]
+
+
+def test_a_chat_on_a_socket_is_talked_with_in_lines(home: Home, agent: AgentSocketServer) -> None:
+    agent.answers = [
+        [at_socket.text("One."), at_socket.end()],
+        [at_socket.text(f"Two.{HOSTILE}"), at_socket.end()],
+    ]
+    ran = home.main("chat", "7", "--plain", "--backend", "them", stdin="Hi\nAnd?\n")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.splitlines()[0] == "conversation 7. Model: them"
+    assert "One." in ran.stdout
+    assert "Two." in ran.stdout
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(ran.stdout)
+
+
 @pytest.mark.parametrize(
     ("script", "code", "reason"),
     [

@@ -175,6 +175,22 @@ def test_ctrl_c_stops_an_answer_and_ends(slow: Home) -> None:
     program.check_bytes()
 
 
+def test_ctrl_c_in_a_terminal_stops_an_answer_and_the_second_one_leaves(slow: Home) -> None:
+    with plain(slow, "chat", "--new", "--plain", by="pty") as program:
+        program.until("Type a question")
+        program.type("Who are you?")
+        program.until("demo model")
+        program.process.send_signal(signal.SIGINT)
+        program.until("stopped by you")
+        program.type("/help")
+        program.until("Type a question", 2)
+        program.process.send_signal(signal.SIGINT)
+        program.until("nothing to stop")
+        program.process.send_signal(signal.SIGINT)
+        assert program.ended() == 3
+    program.check_bytes()
+
+
 @pytest.mark.parametrize("by", ["pipe", "pty"])
 def test_a_chat_answers_line_by_line_and_asks_before_it_acts(home: Home, by: str) -> None:
     with plain(home, "chat", "--new", "--plain", by=by) as program:
@@ -200,11 +216,18 @@ def test_a_chat_answers_line_by_line_and_asks_before_it_acts(home: Home, by: str
     program.check_bytes()
 
 
-def test_the_end_of_the_input_leaves_a_chat(home: Home) -> None:
-    done = home.run("chat", "--new", "--plain", stdin="what is 2 + 2\n")
+@pytest.mark.parametrize("leaves", ["", "/quit\n"])
+def test_what_was_asked_through_a_pipe_is_answered_before_it_is_left(home: Home, leaves: str) -> None:
+    done = home.run("chat", "--new", "--plain", stdin=f"what is 2 + 2\n{leaves}")
     assert done.returncode == 0, done
     assert "**4**" in done.stdout
     assert done.stderr == ""
+
+
+def test_a_room_that_stands_is_left_at_the_end_of_the_input(slow: Home) -> None:
+    done = slow.run("rooms", slow.new_room(TASK), "--plain", stdin="/nothing\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "/nothing: unknown command" in done.stdout
 
 
 def test_without_a_room_that_is_meant_one_has_to_be_named(home: Home) -> None:

@@ -1,0 +1,169 @@
+"""One answer without a screen, followed to its end, whoever gives it: a chat server or an agent of others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agent_tui.clients.agents.chats import AgentChats
+from agent_tui.clients.announced import AnswerLeft, Told
+from agent_tui.clients.chat import ChatClient, Question
+from agent_tui.clients.log_stream import Item
+from agent_tui.config.file import TASKS, BackendConfig
+from agent_tui.model import events as ev
+from agent_tui.model.inert import inert_line
+from agent_tui.wire.agent_tasks import ends_session
+from agent_tui.wire.chat import TERMINAL, ChatDecoder
+from tui.cli import output
+from tui.cli.commands.asking import note_line
+from tui.cli.headless.ask_input import Asked
+from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS, Telling
+from tui.cli.headless.formats import Ending, Format
+from tui.cli.headless.interrupts import (
+    PATIENCE_SECONDS,
+    Interrupts,
+    Stop,
+    followed,
+    tell_link,
+    until_its_end,
+)
+from tui.link import OwnBackend
+from tui.screens.words import say
+
+LEAVE_SECONDS: Final = 3.0  # for an answer of an agent to end that was given up
+TURN_ID: Final = f"{ev.LOCAL_ID}answer"
+
+Asks = Callable[[ev.ToolStatusChanged], Awaitable[None]]  # takes what becomes of the answer's calls
+
+
+@dataclass(slots=True)
+class Answering:
+    """One answer: ``frames`` bring it, ``take`` looks at each, ``stop`` is how the first signal ends it."""
+
+    frames: AsyncGenerator[Any, None]
+    take: Callable[[Any], Awaitable[Ending | None]]
+    stop: Stop
+
+    async def until_its_end(self, interrupts: Interrupts) -> Ending:
+        """Follow the answer; the first signal has it stopped and waits for that."""
+        return await until_its_end(interrupts, self._followed(), self.stop)
+
+    async def _followed(self) -> Ending:
+        try:
+            return await followed(self.frames, self.take)
+        except AnswerLeft:
+            return Ending("interrupted")
+
+
+def server_answers(
+    client: ChatClient, conversation_id: str, question: Question, telling: Telling, asks: Asks
+) -> Answering:
+    """Return the answer of a chat server to ``question``."""
+    stop = Stop("plain.stopping", "stop", "answer", lambda: client.stop(conversation_id), telling.notice)
+    decoder = ChatDecoder(TURN_ID)
+
+    async def take(item: Item) -> Ending | None:
+        if isinstance(item, ev.LinkChanged):
+            if item.status == "live":
+                stop.under_way.set()
+            tell_link(item, telling.notice)
+            return None
+        event = decoder.decode(item.event, item.data)
+        telling.take(event, lambda form: form.frame(item.id, item.event, item.data))
+        if isinstance(event, ev.ToolStatusChanged):
+            await asks(event)
+        if item.event == "done":
+            return Ending("completed")
+        return _failure(event, telling, stop) if item.event in TERMINAL else None
+
+    frames = client.ask_frames(conversation_id, question, give_up_seconds=PATIENCE_SECONDS)
+    return Answering(frames, take, stop)
+
+
+def _failure(event: ev.Event, telling: Telling, stop: Stop) -> Ending:
+    last = telling.state.last_turn
+    if last is not None and last.interrupted == "stop":
+        return Ending("interrupted", None if stop.was_asked else "somebody else stopped it")
+    if last is not None and last.interrupted == "length":
+        return Ending("error", "the answer was cut off: the model ran out of tokens")
+    content = event.content if isinstance(event, ev.RunFailed) else ""
+    return Ending("error", inert_line(content, MAX_ERROR_CHARACTERS) or "the answer failed")
+
+
+@asynccontextmanager
+async def agent_client(
+    backend: BackendConfig, wanted: str, tell: Callable[[str], None]
+) -> AsyncGenerator[AgentChats, None]:
+    """Give a client of an agent of others and close it at the end; ``wanted`` is the id of a session or chat,
+    "" for a new session or chat 0, ``tell`` is told what belongs to no answer.
+    """
+    own = OwnBackend()
+    client = AgentChats(
+        backend,
+        wanted,
+        lambda noted: tell(note_line(noted)),
+        give_up_seconds=PATIENCE_SECONDS,
+        reach=own.reach,
+    )
+    try:
+        yield client
+    finally:
+        await client.aclose()
+        await own.close()
+
+
+def agent_answers(
+    client: AgentChats,
+    backend: BackendConfig,
+    asked: Asked,
+    telling: Telling,
+    asks: Asks,
+    *,
+    tells_session: bool = True,
+) -> Answering:
+    """Return the answer of an agent of others: of its service or on its socket."""
+    stop = Stop(
+        "plain.stopping",
+        "stop",
+        "answer",
+        lambda: client.stop(""),
+        telling.notice,
+        LEAVE_SECONDS,
+        "stopped before the agent took the question",
+    )
+
+    async def take(told: Told) -> Ending | None:
+        if not told.name:
+            stop.under_way.set()
+            telling.take(ev.TurnStarted(TURN_ID, "", "assistant", backend.name, "", 0))
+            if tells_session and backend.kind == TASKS:
+                output.notice(say("plain.conversation", id=client.agent_id))
+            return None
+
+        def written(form: Format) -> None:
+            if told.data:
+                form.frame("", told.name, told.data)
+
+        if not told.events:
+            written(telling.form)
+        for number, event in enumerate(told.events):
+            telling.take(event, written if not number else lambda _: None)
+        if any(isinstance(event, ev.Unknown) for event in told.events):
+            telling.notice(say("plain.event", name=told.name))
+        match next(reversed(told.events), None):
+            case ev.TurnDone():
+                return Ending("completed")
+            case ev.RunFailed(content):
+                is_aborted = backend.kind == TASKS and ends_session(content)
+                detail = inert_line(content, MAX_ERROR_CHARACTERS) or "the agent failed"
+                return Ending("aborted" if is_aborted else "error", detail)
+            case _:
+                pass
+        for event in told.events if told.call_id else ():
+            if isinstance(event, ev.ToolStatusChanged):
+                await asks(event)
+        return None
+
+    return Answering(client.answering(asked.content, asked.attachments, asked.files, TURN_ID), take, stop)

@@ -1,0 +1,57 @@
+"""What is typed while something is followed without a screen, line by line."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+import sys
+from contextlib import suppress
+from threading import Thread
+from typing import Final
+
+from tui.cli.headless.interrupts import Interrupts
+
+CHUNK_BYTES: Final = 65_536
+CTRL_C: Final = "\x03"
+
+
+class Lines:
+    """What is typed, line by line. It is read beside the loop: stdin may be a terminal, a pipe or a file.
+
+    With ``interrupts`` a ctrl+c in a terminal is typed like a line, as long as more may be typed.
+    """
+
+    def __init__(self, interrupts: Interrupts | None = None) -> None:
+        self.has_ended = False
+        self.is_terminal = sys.stdin is not None and sys.stdin.isatty()
+        self._queue: asyncio.Queue[str | None] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        if interrupts is not None and self.is_terminal:
+            interrupts.on_ctrl_c = self._ctrl_c
+        Thread(target=self._read, daemon=True).start()  # nobody can end a reading that waits
+
+    async def next(self) -> str | None:
+        """Return the next line, ``None`` at the end of the input."""
+        line = None if self.has_ended else await self._queue.get()
+        self.has_ended = line is None
+        return line
+
+    def _ctrl_c(self) -> bool:
+        if not self.has_ended:
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, CTRL_C)
+        return not self.has_ended
+
+    def _read(self) -> None:
+        decoder, held = codecs.getincrementaldecoder("utf-8")("replace"), ""
+        # Not by ``sys.stdin``: the interpreter could not end while a thread holds its buffer.
+        with suppress(OSError, AttributeError, ValueError, RuntimeError):
+            descriptor = sys.stdin.fileno()
+            while data := os.read(descriptor, CHUNK_BYTES):
+                *lines, held = (held + decoder.decode(data)).split("\n")
+                for line in lines:
+                    self._loop.call_soon_threadsafe(self._queue.put_nowait, line.rstrip("\r"))
+        with suppress(RuntimeError):  # the loop is closed
+            if held:
+                self._loop.call_soon_threadsafe(self._queue.put_nowait, held)
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, None)
