@@ -159,11 +159,13 @@ class ChatClient(Conversations[ConversationInfo]):
         """End the answer under way, its words kept; nothing happens where there is none."""
         return await self._act("POST", "stop", (conversation_id,), "stopping an answer")
 
-    async def compact(self, conversation_id: str) -> ConversationInfo:
-        """Have what was said summarised: models are told that in its place from then on. Raises ``Refused``
-        (409) where nothing is to be summarised, or its model cannot.
+    async def compact(self, conversation_id: str, keep: str = "") -> ConversationInfo:
+        """Have what was said summarised: models are told that in its place from then on. ``keep`` says what
+        the summary should keep. Raises ``Refused`` (409) where nothing is to be summarised, or its model
+        cannot.
         """
-        return await self._act("POST", "compact", (conversation_id,), "summaries")
+        told = {"keep": keep} if keep else None
+        return await self._act("POST", "compact", (conversation_id,), "summaries", told)
 
     async def record(self, conversation_id: str, **fields: object) -> str:
         """Put on record what was said in a voice session; return the id of its message.

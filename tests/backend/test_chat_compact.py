@@ -21,7 +21,7 @@ async def summarised(running: ChatBackend) -> str:
     """Ask, have that summarised, and wait for it; return the path of the chat."""
     path = await running.chat()
     await running.ask(path, "Tea?")
-    answer = await running.post(f"{path}/compact")
+    answer = await running.post(f"{path}/compact", {"keep": "the tea"})
     assert (answer.status, answer.json["status"]) == (202, "running")
     chat = await running.client.call("GET", path)
     while chat.json["status"] == "running":
@@ -52,6 +52,7 @@ async def test_what_cannot_be_summarised_is_refused_with_the_reason(tmp_path: Pa
     models = known(model)
     async with chat_backend(tmp_path, model, models=models) as running:
         path = await running.chat()
+        assert "keep must be" in await refused(running, "POST", f"{path}/compact", {"keep": 1}, 422)
         assert "nothing to summarise" in await refused(running, "POST", f"{path}/compact", {}, 409)
         await running.ask(path, "Tea?")
         models.charged = Terms()

@@ -46,8 +46,8 @@ class FakeChatClient(FakeRules):
         self._note("stop")
         return self.info
 
-    async def compact(self, conversation_id: str) -> ConversationInfo:
-        self._note("compact")
+    async def compact(self, conversation_id: str, keep: str = "") -> ConversationInfo:
+        self._note(f"compact {keep}".strip())
         return self.info
 
     async def change(self, conversation_id: str, **fields: Any) -> ConversationInfo:

@@ -60,11 +60,11 @@ async def test_hostile_words_in_a_summary_are_harmless() -> None:
 
 async def test_a_command_asks_for_one_and_says_why_there_can_be_none() -> None:
     async with opened(*said(1, "Tea?", "Yes.")) as chat:
-        await chat.write("/compact", "enter")
-        assert chat.asked == ["compact"]
+        await chat.write("/compact keep the numbers", "enter")
+        assert chat.asked == ["compact keep the numbers"]
         await chat.send(started("s1", "a1"), ev.TurnNoted("s1", "summarising", 2))
         text = await chat.write("/compact", "enter")
-        assert chat.asked == ["compact"]
+        assert chat.asked == ["compact keep the numbers"]
         assert "wait for the answer" in text
 
 

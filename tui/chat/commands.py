@@ -47,7 +47,7 @@ class ChatCommands:
             chat.host,
             {
                 "model": self._set_model,
-                "compact": lambda _: self._compact(),
+                "compact": self._compact,
                 "system": self._set_system,
                 "tools": lambda words: self._host.run("settings", self._set_tools(words)),
                 "thinking": self._set_thinking,
@@ -74,8 +74,10 @@ class ChatCommands:
         """Do what a command says; return whether ``text`` is one."""
         return not self._composer.is_editing and self._commands.run(text)
 
-    def _compact(self) -> None:
-        """Have what was said summarised; the model is told that in its place from then on."""
+    def _compact(self, keep: str) -> None:
+        """Have what was said summarised; the model is told that in its place from then on. ``keep`` says what
+        the summary should keep.
+        """
         if self._chat.link.is_agent:
             self._tell("chat.agent.settings")
         elif self._asking.is_busy:
@@ -83,11 +85,11 @@ class ChatCommands:
         elif self._chat.new is not None:
             self._tell("chat.nothing_to_summarise")
         else:
-            self._host.run("act", self._compact_now())
+            self._host.run("act", self._compact_now(keep))
 
-    async def _compact_now(self) -> None:
+    async def _compact_now(self, keep: str) -> None:
         client = await self._chat.client()
-        await self._chat.changed_by(client.compact(self._info.id))
+        await self._chat.changed_by(client.compact(self._info.id, keep))
 
     def _stop(self) -> None:
         if self._chat.state.open_turn:

@@ -152,7 +152,7 @@ CHAT: Final[dict[str, str]] = {
     "command.help": "list the commands",
     "command.help.title": "Commands",
     "command.model": "choose another model",
-    "command.compact": "summarise the chat so far, to make room for more",
+    "command.compact": "summarise the chat so far, to make room for more; words behind it say what to keep",
     "command.new": "start a new one",
     "command.clear": "start a new chat",
     "command.chats": "go to another chat",

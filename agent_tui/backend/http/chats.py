@@ -116,7 +116,8 @@ class Conversations:
     async def compact(self, request: Request) -> Response:
         """Begin a summary of what was said; answer with the chat as it is then."""
         chat_id = self._calls.id(request)
-        await self._chats.compact(chat_id)
+        fields = await read_fields(request)
+        await self._chats.compact(chat_id, fields.text("keep") or "")
         chat = await self._engine.show(CHATS, chat_id)
         return json_answer(conversation_fields(chat), HTTPStatus.ACCEPTED)
 

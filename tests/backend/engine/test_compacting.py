@@ -50,10 +50,13 @@ async def test_what_was_said_is_summarised_and_told_in_its_place_and_nothing_is_
         await house.engine.change(CHATS, house.id, {"system_prompt": "Be brief."})
         await house.ask("Tea?")
         first = await house.last()
-        made = await house.engine.chats.compact(house.id)
+        with pytest.raises(Refused, match="too long"):
+            await house.engine.chats.compact(house.id, "x" * 5_000)
+        made = await house.engine.chats.compact(house.id, "the sort of tea,\nthe price")
         await house.ended(made.message_id)
         words = asked(model)[1][1]
         assert "Person: Tea?\n\nAssistant: Yes." in words
+        assert words.endswith("about what it should keep: the sort of tea, the price")
         summary = await house.last()
         assert (summary.parent_id, summary.text, kinds(summary)) == (first.id, "", ["thinking"])
         assert summary.notes == (Note("summary", "step-0", 2),)

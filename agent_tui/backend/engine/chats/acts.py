@@ -14,6 +14,7 @@ from agent_tui.backend.engine.chats.begin import Begun, begin, begin_summary, re
 from agent_tui.backend.engine.chats.fields import (
     Question,
     Recorded,
+    checked_keep,
     checked_question,
     checked_recorded,
     id_of,
@@ -81,11 +82,14 @@ class ChatActs:
             return await self._begin(begun, question)
 
     @whole
-    async def compact(self, chat_id: str) -> Asked:
+    async def compact(self, chat_id: str, keep: str = "") -> Asked:
         """Begin a turn that summarises what was said so far; models are told that in its place from then on.
+        ``keep`` says what the summary should keep.
 
-        Raises ``Refused`` (409) where nothing is to be summarised, or the model cannot, and as ``ask`` does.
+        Raises ``Refused``: 422 for a ``keep`` that is too long, 409 where nothing is to be summarised, or the
+        model cannot, and as ``ask`` does.
         """
+        keep = checked_keep(keep)
         async with self.runs.lock(chat_id):
             row = await self.runs.settled(chat_id, CHATS)
             if row.status == "running":
@@ -93,7 +97,7 @@ class ChatActs:
             self.runs.check_start(row)
             if not can_summarise(self._resources.models.terms(row.agent.provider_id, row.agent.model)):
                 raise _cannot_summarise(row)
-            brief = compacting_brief(row, await self._store.read(reads.told, row, row.head))
+            brief = compacting_brief(row, await self._store.read(reads.told, row, row.head), keep)
             if brief.past is None or not brief.past.is_enough:
                 raise Refused("There is nothing to summarise yet", "Ask something first.", status=409)
             links = await self._store.read(reads.links, chat_id)

@@ -32,6 +32,7 @@ from agent_tui.model.images import (
 from agent_tui.model.settings import Setting, Values, settings_of
 
 MAX_CONTENT_CHARACTERS = 1_000_000
+MAX_KEEP_CHARACTERS = 4_000  # of what a summary should keep
 MAX_ATTACHMENTS = 20
 MAX_FILE_NAME_CHARACTERS = 1_000
 TITLE_CHARACTERS = 60
@@ -155,6 +156,13 @@ def checked_question(question: Question) -> Question:
         tools=checked_value(_SETTINGS["enabled_tools"], question.tools),
         system_prompt=checked_value(_SETTINGS["system_prompt"], question.system_prompt),
     )
+
+
+def checked_keep(keep: str) -> str:
+    """Return what a summary should keep in one paragraph; raises ``Refused`` (422) where it is too long."""
+    if len(keep) > MAX_KEEP_CHARACTERS:
+        refuse("keep is too long", f"{MAX_KEEP_CHARACTERS:,} characters are the most.")
+    return storable(" ".join(keep.split()))
 
 
 def checked_recorded(recorded: Recorded) -> Recorded:

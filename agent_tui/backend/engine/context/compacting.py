@@ -33,14 +33,18 @@ INSTRUCTION = (
     "not asked of you."
 )
 REQUEST = "The conversation:\n\n{words}\n\nNow write the summary."
+KEEP = " The person adds, about what it should keep: {keep}"
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What lies before a question: as models are told it, and how many messages that is for a person."""
+    """What lies before a question: as models are told it, and how many messages that is for a person; the
+    person may say what its summary should ``keep``.
+    """
 
     messages: tuple[ChatMessage, ...]
     count: int
+    keep: str = ""
 
     @property
     def is_enough(self) -> bool:
@@ -77,8 +81,9 @@ def with_summary(messages: Sequence[ChatMessage], past: Past, text: str) -> tupl
 def summary_request(request: ModelRequest, past: Past, context: int) -> ModelRequest:
     """Return the call that has the ``past`` summarised by a model that can be told ``context`` tokens."""
     most = min(SUMMARY_TOKENS, context // 4)
-    room = context - context // SPARE_PART - most - estimate(INSTRUCTION) - estimate(REQUEST)
-    words = REQUEST.format(words=_words(past.messages, max(room, 0)))
+    wish = KEEP.format(keep=past.keep) if past.keep else ""
+    room = context - context // SPARE_PART - most - estimate(INSTRUCTION) - estimate(REQUEST + wish)
+    words = REQUEST.format(words=_words(past.messages, max(room, 0))) + wish
     messages = (ChatMessage("system", INSTRUCTION), ChatMessage("user", words))
     return replace(request, messages=messages, tools=(), max_tokens=most, thinking=False, continues="")
 

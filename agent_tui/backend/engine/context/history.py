@@ -155,10 +155,10 @@ def chat_brief(
     )
 
 
-def compacting_brief(row: ConversationRow, history: Sequence[Message]) -> Brief:
-    """Return what a summary of the branch ``history`` is made from."""
+def compacting_brief(row: ConversationRow, history: Sequence[Message], keep: str) -> Brief:
+    """Return what a summary of the branch ``history`` is made from; ``keep`` is what it should keep."""
     told, prompt = branch_told(row.agent.system_prompt, history), row.agent.system_prompt
-    past = Past(tuple(told[bool(prompt) :]), _number(history))
+    past = Past(tuple(told[bool(prompt) :]), _number(history), keep)
     return Brief(_chat_request(row, told, ""), CHAT_FAILED, past=past, compacts=True)
 
 
