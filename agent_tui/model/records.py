@@ -107,6 +107,20 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class FileChange:
+    """What a call did to the text file at ``path``, which is without links: what was ``before`` in it (None:
+    there was none) and is ``after`` (on record its SHA-256), and how many lines were added and removed.
+    """
+
+    path: str
+    before: str | None
+    after: str
+    diff: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedFile:
     """A file of the working folder that a call of a tool changed: ``path`` in that ``folder``, by so many
     lines, as ``diff`` says. ``is_new``: the call made it.

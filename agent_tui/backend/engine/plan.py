@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agent_tui.backend.engine.agents import is_synthesis
 from agent_tui.backend.engine.budget import used_up
-from agent_tui.backend.store.reads import FINAL_REASONS
+from agent_tui.backend.store.reads.turns import FINAL_REASONS
 from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.model.events import QueuedMessage
 

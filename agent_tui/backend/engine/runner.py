@@ -34,7 +34,7 @@ from agent_tui.backend.engine.words import failure
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store import reads
 from agent_tui.backend.store import steps as stored_steps
-from agent_tui.backend.store.reads import Said
+from agent_tui.backend.store.reads.turns import Said
 from agent_tui.backend.store.rows import ConversationRow, ConversationSet, TurnRow
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from agent_tui.backend.models.model import AgentSession
 from agent_tui.model.events import AgentInfo, Event, Note, QueuedMessage, Step, ToolAsk, Usage
+from agent_tui.model.records import FileChange
 from agent_tui.wire import log
 
 Value = str | int | float | bool | None
@@ -378,20 +379,12 @@ class StepStands:
 
 
 @dataclass(frozen=True, slots=True)
-class FileChanged:
-    """What the call at ``place`` among the steps of its message did to the file at ``path`` in ``folder``:
-    what was ``before`` in it (None: there was none), and the SHA-256 of what is ``after``.
-    """
+class FileChanged(FileChange):
+    """What the call at ``place`` among the steps of its message did to a file of ``folder``."""
 
     message_id: str
     place: int
     folder: str
-    path: str
-    before: str | None
-    after: str
-    diff: str
-    added: int
-    removed: int
     created_at: str
 
 

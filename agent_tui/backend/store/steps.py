@@ -16,6 +16,8 @@ from agent_tui.wire import log
 from agent_tui.wire.content import BETWEEN_STEPS
 
 IDS_PER_QUERY = 500
+# What is stored of a step as it is.
+STORED = ("id", "type", "name", "id_ref", "arguments", "content", "success", "status", "seconds")
 
 has_called = exists().where(
     schema.step.c.conversation_id == schema.turn.c.conversation_id,
@@ -78,19 +80,8 @@ def _on_record(connection: Connection, id_: str, ids: Sequence[str]) -> dict[str
 
 def _step(row: Row[Any]) -> Step:
     """Return a step as it is on record."""
-    return Step(
-        id=row.id,
-        index=row.place,
-        type=row.type,
-        content=row.content,
-        name=row.name,
-        arguments=row.arguments,
-        id_ref=row.id_ref,
-        success=row.success,
-        status=row.status,
-        seconds=row.seconds,
-        ask=_stored_ask(row.ask) if row.status == "asks" else None,
-    )
+    values = {name: getattr(row, name) for name in STORED}
+    return Step(index=row.place, **values, ask=_stored_ask(row.ask) if row.status == "asks" else None)
 
 
 def _stored_ask(stored: str) -> ToolAsk:

@@ -11,7 +11,8 @@ from sqlalchemy import BindParameter, Connection, bindparam, delete, func, inser
 
 from agent_tui.backend.store import sqlite
 from agent_tui.backend.store.messages import with_notes
-from agent_tui.backend.store.reads import AGENT_COLUMNS, chain, whole_text
+from agent_tui.backend.store.reads.conversations import AGENT_COLUMNS
+from agent_tui.backend.store.reads.turns import chain, whole_text
 from agent_tui.backend.store.rows import (
     AgentSessionPut,
     AgentSkips,
@@ -60,6 +61,7 @@ from agent_tui.backend.store.schema import (
     turn,
     user_message,
 )
+from agent_tui.backend.store.steps import STORED
 from agent_tui.backend.store.words import indexed
 from agent_tui.model.errors import StoreError
 from agent_tui.model.events import AgentInfo
@@ -309,8 +311,7 @@ def _change_step(connection: Connection, id_: str, change: StepPut | StepStands 
         case FileChanged():
             connection.execute(_CHANGE_FILE, {**asdict(change), "conversation_id": id_})
         case StepPut(message_id, one, started_at):
-            values = {name: getattr(one, name) for name in ("id", "type", "name", "id_ref", "arguments")}
-            values |= {name: getattr(one, name) for name in ("content", "success", "status", "seconds")}
+            values = {name: getattr(one, name) for name in STORED}
             values |= {"conversation_id": id_, "message_id": message_id, "place": one.index}
             values |= {"started_at": started_at, "ask": dump(ask_fields(one.ask)) if one.ask else ""}
             connection.execute(_PUT_STEP, values)

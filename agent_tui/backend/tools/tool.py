@@ -11,24 +11,11 @@ from typing import Any, Literal, Protocol
 
 from agent_tui.backend.models.model import Image, ToolSpec
 from agent_tui.model.events import ToolAsk
+from agent_tui.model.records import FileChange
 from agent_tui.model.tool_forms import FormAnswer, ToolForm
 
 # read: looks only, and only where it may. ask: changes or reaches something, so a person is asked before.
 Permission = Literal["read", "ask"]
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """What a call did to the text file at ``path``, which is without links: what was ``before`` in it (None:
-    there was none) and is ``after``, and how many lines were added and removed.
-    """
-
-    path: str
-    before: str | None
-    after: str
-    diff: str
-    added: int
-    removed: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.files import FILE_SECONDS, PATH, refuse_binary
 from agent_tui.backend.tools.patching import counts, diff, patched
 from agent_tui.backend.tools.tool import (
-    FileChange,
     Permission,
     ToolError,
     ToolOutput,
@@ -23,6 +22,7 @@ from agent_tui.backend.tools.tool import (
 from agent_tui.backend.tools.workspace import Missing, Workspace
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import inert_line, visible, visible_line
+from agent_tui.model.records import FileChange
 
 MAX_CONTENT_CHARACTERS = 1_000_000
 MAX_FILE_BYTES = 5 * 1024 * 1024

@@ -11,7 +11,7 @@ import pytest
 from agent_tui.backend.engine.context.history import model_messages
 from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
-from agent_tui.backend.store.reads import Said
+from agent_tui.backend.store.reads.turns import Said
 from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import AgentInfo

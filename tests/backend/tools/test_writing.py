@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.backend.tools.patching import counts, diff, patched
-from agent_tui.backend.tools.tool import FileChange, ToolError, ToolPlace
+from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.backend.tools.writing import PatchFile, WriteFile
+from agent_tui.model.records import FileChange
 from tests.backend.tools.calls import called, refused
 
 

@@ -6,7 +6,7 @@ Everything here is bookkeeping without a clock or a socket. Steps are numbered o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 
 from agent_tui.backend.engine.answer.call import Heard
@@ -23,10 +23,10 @@ from agent_tui.backend.models.model import (
 )
 from agent_tui.backend.store.rows import FileChanged, NewEvent, StepPut, StepStands
 from agent_tui.backend.tools.texts import cut
-from agent_tui.backend.tools.tool import FileChange
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import Step, ToolAsk
+from agent_tui.model.records import FileChange
 from agent_tui.wire.agent_socket import SUB_AGENT
 
 MAX_CALLS = 64  # in one round
@@ -189,17 +189,13 @@ class Steps:
 
     def file_changed(self, call: Step, change: FileChange, folder: str) -> FileChanged:
         """Return what keeps what a call did to a file of ``folder``."""
+        kept = {
+            **asdict(change),
+            "after": digest(change.after.encode()),
+            "diff": storable(cut(change.diff, MAX_DIFF_CHARACTERS)),
+        }
         return FileChanged(
-            self.message_id,
-            call.index,
-            folder,
-            change.path,
-            change.before,
-            digest(change.after.encode()),
-            storable(cut(change.diff, MAX_DIFF_CHARACTERS)),
-            change.added,
-            change.removed,
-            self.now,
+            **kept, message_id=self.message_id, place=call.index, folder=folder, created_at=self.now
         )
 
     @property

@@ -24,9 +24,10 @@ from agent_tui.backend.models.model import Image, NotePiece, ToolSpec
 from agent_tui.backend.tools.calling import failed, parsed, run_tool
 from agent_tui.backend.tools.mcp.server import ServerListed
 from agent_tui.backend.tools.rules import exact_rule
-from agent_tui.backend.tools.tool import FileChange, Tool, ToolError, ToolOutput, ToolPlace
+from agent_tui.backend.tools.tool import Tool, ToolError, ToolOutput, ToolPlace
 from agent_tui.model.errors import StoreError
 from agent_tui.model.events import Step, ToolAsk
+from agent_tui.model.records import FileChange
 from agent_tui.model.tool_forms import FormAnswer, ToolForm
 
 OUTDATED = (

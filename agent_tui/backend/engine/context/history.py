@@ -13,7 +13,7 @@ from agent_tui.backend.engine.answer.steps import tool_calls
 from agent_tui.backend.engine.chats.fields import Question
 from agent_tui.backend.engine.context.compacting import Past, summary_in, summary_told
 from agent_tui.backend.models.model import ChatMessage, Image, Member, ModelRequest
-from agent_tui.backend.store.reads import Said
+from agent_tui.backend.store.reads.turns import Said
 from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
 from agent_tui.backend.tools.calling import failed
 from agent_tui.config.file import DEMO_PROVIDER

@@ -1,0 +1,27 @@
+"""What is read, each in one transaction: ``await store.read(reads.conversation, id)``."""
+
+from agent_tui.backend.store.reads.branches import leaf as leaf
+from agent_tui.backend.store.reads.branches import links as links
+from agent_tui.backend.store.reads.calls import file_changes as file_changes
+from agent_tui.backend.store.reads.calls import rules as rules
+from agent_tui.backend.store.reads.conversations import conversation as conversation
+from agent_tui.backend.store.reads.conversations import conversation_and_stands as conversation_and_stands
+from agent_tui.backend.store.reads.conversations import conversations as conversations
+from agent_tui.backend.store.reads.conversations import conversations_and_stands as conversations_and_stands
+from agent_tui.backend.store.reads.conversations import exists as exists
+from agent_tui.backend.store.reads.conversations import stands as stands
+from agent_tui.backend.store.reads.found import is_searchable as is_searchable
+from agent_tui.backend.store.reads.found import search as search
+from agent_tui.backend.store.reads.pages import page as page
+from agent_tui.backend.store.reads.pages import told as told
+from agent_tui.backend.store.reads.turns import answer_start as answer_start
+from agent_tui.backend.store.reads.turns import asked as asked
+from agent_tui.backend.store.reads.turns import chain as chain
+from agent_tui.backend.store.reads.turns import continuable as continuable
+from agent_tui.backend.store.reads.turns import first_event as first_event
+from agent_tui.backend.store.reads.turns import frames as frames
+from agent_tui.backend.store.reads.turns import inbox as inbox
+from agent_tui.backend.store.reads.turns import last_seq as last_seq
+from agent_tui.backend.store.reads.turns import said as said
+from agent_tui.backend.store.reads.turns import state as state
+from agent_tui.backend.store.reads.turns import text_before as text_before

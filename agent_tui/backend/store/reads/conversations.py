@@ -1,0 +1,181 @@
+"""Conversations as they stand, each with its agents and what waits in its queue."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    func,
+    literal_column,
+    select,
+)
+
+from agent_tui.backend.store import schema
+from agent_tui.backend.store.damage import damaged, damaged_field, damaged_place, intact, names_in
+from agent_tui.backend.store.rows import KINDS, ROOM, ConversationRow
+from agent_tui.model.errors import NotFound
+from agent_tui.model.events import AgentInfo, QueuedMessage
+
+# What is stored of an agent, in the order of ``AgentInfo``; the rest of it is computed.
+AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", "provider_id", "skip_next")
+FEW = 100  # of more conversations than so many the agents are read with those of all others
+
+_ROW, _TURN = schema.conversation.c, schema.turn.c
+_ID: BindParameter[Any] = bindparam("id")
+_SOME: BindParameter[Any] = bindparam("ids", expanding=True)
+_NO_STATUS: ColumnElement[str] = literal_column("''")
+# What is read at every step is put together once: that takes longer than to read it.
+_ROWS = select(
+    *(column for column in _ROW if column.name != "number"),
+    func.coalesce(_TURN.reason, "").label("cut"),
+    func.coalesce(_TURN.error, "").label("error"),
+).outerjoin_from(schema.conversation, schema.turn, _TURN.message_id == _ROW.head)
+_ONE = _ROWS.where(_ROW.id == _ID)
+_AGENTS = (
+    # In the order of ``AgentInfo``: a list of a thousand rooms has thousands of agents.
+    select(
+        *(schema.agent.c[name] for name in ("conversation_id", *AGENT_COLUMNS)),
+        _NO_STATUS,
+        schema.agent.c.tokens,
+    )
+    .where(~schema.agent.c.removed)
+    .order_by(schema.agent.c.turn_order)
+)
+_THEIR_AGENTS = _AGENTS.where(schema.agent.c.conversation_id.in_(_SOME))
+_QUEUE = (
+    select(
+        *(schema.inbox.c[name] for name in ("conversation_id", "id", "content")),
+        schema.inbox.c.to_agent.label("to"),
+        schema.inbox.c.when_.label("when"),
+        *(schema.inbox.c[name] for name in ("sender_name", "created_at")),
+    )
+    .where(schema.inbox.c.state == "queued")
+    .order_by(schema.inbox.c.number)
+)
+_THEIR_QUEUE = _QUEUE.where(schema.inbox.c.conversation_id.in_(_SOME))
+_NEWEST = (
+    select(_TURN.agent_id, _TURN.status)
+    .join_from(
+        schema.conversation,
+        schema.turn,
+        (_TURN.conversation_id == _ROW.id) & (_TURN.round == _ROW.round_open),
+    )
+    .where(_ROW.kind.in_(ROOM))
+    .order_by(_TURN.attempt)
+)
+_THEIR_NEWEST = _NEWEST.where(_ROW.id.in_(_SOME))
+
+
+def conversation(
+    connection: Connection, id_: str, kinds: Collection[str] = KINDS, *, or_damaged: bool = False
+) -> ConversationRow:
+    """Return the conversation if it is of one of these kinds; raises ``NotFound`` also while it is being
+    deleted, and ``StoreError`` for a damaged one unless ``or_damaged``.
+    """
+    found = _conversations(connection, _ONE, {"id": id_})
+    if not found or found[0].desired == "deleted" or found[0].kind not in kinds:
+        word = "room" if kinds == ROOM else "conversation"
+        raise NotFound(f"There is no {word} {id_[:100]}", status=404)
+    if found[0].damaged and not or_damaged:
+        raise damaged(found[0].kind, id_, found[0].damaged)
+    return found[0]
+
+
+def exists(connection: Connection, id_: str) -> bool:
+    """Return whether there is a conversation of that id, and it is not being deleted."""
+    return connection.execute(select(_ROW.desired).where(_ROW.id == id_)).scalar() not in (None, "deleted")
+
+
+def conversations(
+    connection: Connection,
+    kinds: Collection[str] = KINDS,
+    *,
+    deleted: bool = False,
+    ids: Collection[str] | None = None,
+) -> list[ConversationRow]:
+    """Return all of these kinds, or those of ``ids`` that there are, in the order they were made.
+
+    With ``deleted`` those that are being deleted, and only them.
+    """
+    condition = (_ROW.desired == "deleted") if deleted else (_ROW.desired != "deleted")
+    query = _ROWS.where(condition, _ROW.kind.in_(kinds)).order_by(_ROW.number)
+    return _conversations(connection, query if ids is None else query.where(_ROW.id.in_(ids)))
+
+
+def stands(connection: Connection, ids: Collection[str] | None = None) -> dict[str, str]:
+    """Return agent id → the status of its newest attempt in its room's newest round, of all rooms or some."""
+    found = (
+        connection.execute(_NEWEST) if ids is None else connection.execute(_THEIR_NEWEST, {"ids": list(ids)})
+    )
+    return {row.agent_id: row.status for row in found}
+
+
+def conversation_and_stands(
+    connection: Connection, id_: str, kinds: Collection[str]
+) -> tuple[ConversationRow, dict[str, str]]:
+    """Return the conversation, also a damaged one, and of a room its ``stands`` of one moment."""
+    row = conversation(connection, id_, kinds, or_damaged=True)
+    return row, stands(connection, [id_]) if row.kind in ROOM else {}
+
+
+def conversations_and_stands(
+    connection: Connection, kinds: Collection[str], ids: Collection[str] | None
+) -> tuple[list[ConversationRow], dict[str, str]]:
+    """Return all conversations of these kinds, or some, and of rooms their ``stands`` of one moment."""
+    found = stands(connection, ids) if kinds == ROOM else {}
+    return conversations(connection, kinds, ids=ids), found
+
+
+def _conversations(
+    connection: Connection, query: Select[Any], values: Mapping[str, object] = MappingProxyType({})
+) -> list[ConversationRow]:
+    found = connection.execute(query, values).mappings().all()
+    agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in found}
+    wrong: dict[str, str] = {}  # id → what cannot be read of what belongs to it
+    all_agents, all_waiting, some = _AGENTS, _QUEUE, {}
+    if len(agents) <= FEW:
+        all_agents, all_waiting, some = _THEIR_AGENTS, _THEIR_QUEUE, {"ids": list(agents)}
+    for id_, *of_agent in connection.execute(all_agents, some) if found else ():
+        if field := damaged_place(AgentInfo, of_agent):
+            wrong[id_] = f"{field} of an agent"
+        elif id_ in agents:
+            agents[id_].append(AgentInfo(*of_agent))
+    queues: dict[str, list[QueuedMessage]] = {row["id"]: [] for row in found}
+    for row in connection.execute(all_waiting, some).mappings() if found else ():
+        words = dict(row)
+        id_ = words.pop("conversation_id")
+        if field := damaged_field(QueuedMessage, words):
+            wrong[id_] = f"{field} of a queued message"
+        elif id_ in queues:
+            queues[id_].append(QueuedMessage(**words))
+    return [
+        _conversation(row, wrong.get(row["id"], ""), tuple(agents[row["id"]]), tuple(queues[row["id"]]))
+        for row in found
+    ]
+
+
+def _conversation(
+    row: Mapping[Any, Any], wrong: str, agents: tuple[AgentInfo, ...], queue: tuple[QueuedMessage, ...]
+) -> ConversationRow:
+    values = dict(row)
+    tools: tuple[str, ...] | None = None
+    try:
+        stored = values.pop("tools")
+        tools = None if stored is None else names_in(stored)
+    except (TypeError, ValueError):
+        wrong = wrong or "tools"
+    wrong = damaged_field(ConversationRow, values) or wrong
+    if not (wrong or agents or row["kind"] in ROOM):
+        wrong = "agent"
+    if not wrong:
+        return ConversationRow(**values, tools=tools, agents=agents, queue=queue)
+    told = f"damaged: {wrong}"
+    values = {"name": "", **intact(ConversationRow, values), "status": "error", "error": told}
+    return ConversationRow(**{**values, "last_speaker": "", "last_words": told}, agents=agents, damaged=wrong)

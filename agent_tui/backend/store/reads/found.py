@@ -1,0 +1,47 @@
+"""What a search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import Connection, select
+
+from agent_tui.backend.store import schema, sqlite
+from agent_tui.backend.store.rows import KINDS, Hit
+from agent_tui.backend.store.words import excerpt, expression, marked
+
+_ROW = schema.conversation.c
+
+
+def is_searchable(connection: Connection, id_: str) -> bool:
+    """Return whether a search may find messages of this conversation."""
+    mine = schema.searched.c.conversation_id == id_
+    return connection.execute(select(schema.searched.c.number).where(mine).limit(1)).first() is not None
+
+
+def search(connection: Connection, words: str, limit: int, kinds: Collection[str] = KINDS) -> list[Hit]:
+    """Return the conversations whose titles hold all of ``words``, then the messages that do, the newest
+    first of both. ``words`` may have any characters in them.
+    """
+    wanted = expression(words)
+    if not wanted:
+        return []
+    # A name that nobody gave is the beginning of what was said first: that is found itself, once it is said.
+    is_said = select(schema.searched.c.number).where(schema.searched.c.conversation_id == _ROW.id).exists()
+    named = (
+        select(_ROW.id, _ROW.name, _ROW.updated_at, _ROW.kind)
+        .where(_ROW.desired != "deleted", _ROW.kind.in_(kinds), _ROW.is_named | ~is_said)
+        .order_by(_ROW.updated_at.desc(), _ROW.number.desc())
+    )
+    titles = [
+        Hit(id_, name, "", "", snippet, at, kind)
+        for id_, name, at, kind in connection.execute(named)
+        if (snippet := marked(name, words))
+    ][:limit]
+    said = [
+        Hit(id_, name, message, role, excerpt(text, words), at, kind)
+        for id_, name, message, role, text, at, kind in sqlite.found(
+            connection, wanted, kinds, limit - len(titles)
+        )
+    ]
+    return titles + said
