@@ -33,9 +33,9 @@ from agent_tui.model import events as ev
 from benchmarks.corpus import texts, tokens, words
 from benchmarks.load import EARLIER_WORDS, Load, Meter
 from tui.app import AgentTuiApp
-from tui.first_room import Found
 from tui.link import ChatLink, RoomLink
 from tui.request import ScreenRequest, Server
+from tui.room.first import Found
 
 T = TypeVar("T")
 

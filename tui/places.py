@@ -21,10 +21,9 @@ from agent_tui.model.errors import ConfigError
 from agent_tui.model.events import ConversationInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from tui import themes
+from tui.chat.first import NEW, NewChat, fields_here, first_chat
 from tui.chat.screen import ChatScreen
 from tui.cli.exits import DONE, UNREACHABLE, exit_code
-from tui.first_chat import NEW, NewChat, fields_here, first_chat
-from tui.first_room import Found, first_room
 from tui.forms.model_form import ModelForm
 from tui.forms.setup import SetupScreen
 from tui.found import FoundModels
@@ -42,6 +41,7 @@ from tui.lists.rooms import RoomsScreen
 from tui.lists.search import SearchScreen
 from tui.presence import Presence
 from tui.request import ScreenRequest
+from tui.room.first import Found, first_room
 from tui.room.screen import RoomScreen
 from tui.screens.help import HelpScreen
 from tui.screens.question import QuestionScreen

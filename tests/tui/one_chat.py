@@ -15,8 +15,8 @@ from tests.fakes.chat_link import FakeChatLink
 from tests.state.chat_events import loaded, message
 from tests.tui.watched import Fed
 from tui import themes
+from tui.chat.first import NewChat
 from tui.chat.screen import ChatScreen
-from tui.first_chat import NewChat
 from tui.link import ChatLink
 from widgets.terminal.frame_clock import FrameClock
 from widgets.terminal.keys_in_order import KeysInOrder

@@ -17,9 +17,9 @@ from tests.fakes.room_link import FakeLink
 from tests.state.chat_events import loaded, message, started
 from tests.tui.watched import Fed
 from tui.app import AgentTuiApp
+from tui.chat.first import NEW, fields_here, first_chat
 from tui.chat.screen import ChatScreen
 from tui.cli.exits import FAILED
-from tui.first_chat import NEW, fields_here, first_chat
 from tui.keys.keymap import resolve
 from tui.link import ChatLink, RoomLink
 from tui.request import ScreenRequest, Server

@@ -16,9 +16,9 @@ from agent_tui.model.images import MAX_IMAGE_BYTES, image_data
 from tests.fakes.pictures import PNG
 from tests.state.chat_events import message, started, words
 from tests.tui.one_chat import Chat, opened, said
-from tui.chat_drafts import ChatDrafts, Kept, Waiting, moved
-from tui.chat_files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
-from tui.first_chat import NEW
+from tui.chat.drafts import ChatDrafts, Kept, Waiting, moved
+from tui.chat.files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
+from tui.chat.first import NEW
 from tui.live.commands import COMMANDS, Kind, Typed, completion, path_for_export, typed
 from widgets.choices import ChoiceList
 

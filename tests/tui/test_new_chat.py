@@ -19,8 +19,8 @@ from tests.fakes.chat_link import FakeChatClient, FakeChatLink
 from tests.state.chat_events import loaded
 from tests.tui.chats_listed import Real, real_list
 from tests.tui.one_chat import LIVE, Chat, OneChat
+from tui.chat.first import NEW, NewChat
 from tui.chat.screen import ChatScreen
-from tui.first_chat import NEW, NewChat
 from tui.live.commands import of_kind
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentBusy, AgentTuiError, StreamLost, TimedOut
 from agent_tui.state.turn import Turn
+from tui.chat.drafts import MAX_QUEUED, Waiting, new_key
+from tui.chat.files import Unfit, with_named
 from tui.chat.open_chat import OpenChat
-from tui.chat_drafts import MAX_QUEUED, Waiting, new_key
-from tui.chat_files import Unfit, with_named
 from tui.screens.words import say
 
 if TYPE_CHECKING:

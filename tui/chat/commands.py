@@ -11,9 +11,9 @@ from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationChanged, ConversationInfo
 from agent_tui.model.inert import inert_line
 from tui.chat.asking import Asking
+from tui.chat.first import NEW
 from tui.chat.models import ModelPicker
 from tui.chat.open_chat import OpenChat
-from tui.first_chat import NEW
 from tui.forms.chat import SETTINGS, ConversationForm
 from tui.forms.suspended_rules import suspended_in
 from tui.forms.values import FLAGS, read_value, shown

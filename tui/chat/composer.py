@@ -12,9 +12,9 @@ from textual import work
 from agent_tui.model.events import Attachment
 from agent_tui.model.images import bytes_of
 from agent_tui.model.inert import inert, inert_line
+from tui.chat.drafts import ChatDrafts, Kept, Waiting
+from tui.chat.files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_paths, read, written
 from tui.chat.line import ChatLine
-from tui.chat_drafts import ChatDrafts, Kept, Waiting
-from tui.chat_files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_paths, read, written
 from tui.forms.fields import own
 from tui.live import commands
 from tui.live.composer import Writing

@@ -10,7 +10,7 @@ from agent_tui.model.images import is_image
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.chat import texts
-from tui.chat_files import facts
+from tui.chat.files import facts
 from tui.live.step_rows import StepRows, as_typed
 from tui.live.texts import Spot
 from tui.screens.words import say

@@ -11,7 +11,7 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
 from tui.chat.composer import ChatComposer
 from tui.chat.feed import ChatFeed, key_of
-from tui.first_chat import NEW, NewChat
+from tui.chat.first import NEW, NewChat
 from tui.link import ChatLink
 from tui.live.following import Following
 from tui.live.host import Host

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from tui.chat.composer import ChatComposer
-from tui.chat_drafts import Waiting, moved
+from tui.chat.drafts import Waiting, moved
 from tui.live.waiting import Item, WaitingScreen
 
 

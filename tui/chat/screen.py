@@ -19,12 +19,12 @@ from tui.chat.board import ChatBoard
 from tui.chat.commands import ChatCommands
 from tui.chat.composer import ChatComposer
 from tui.chat.drafting import Drafting
+from tui.chat.files import Files
+from tui.chat.first import NewChat
 from tui.chat.models import ModelPicker
 from tui.chat.open_chat import OpenChat
 from tui.chat.place import ReaderPlace
 from tui.chat.queue import ChatQueueScreen
-from tui.chat_files import Files
-from tui.first_chat import NewChat
 from tui.link import ChatLink
 from tui.live.approvals import Approvals
 from tui.live.find import FindBar, OneTranscript

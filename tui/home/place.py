@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_tui.model.events import RoomInfo
-from tui.first_chat import NEW
+from tui.chat.first import NEW
 from tui.found import find
 from tui.home.recent import Conversation
 from tui.home.screen import HomeScreen, Ways

@@ -11,7 +11,7 @@ from textual.message import Message
 
 from agent_tui.clients.records import Hit
 from agent_tui.model.events import ConversationInfo
-from tui.first_chat import NEW
+from tui.chat.first import NEW
 from tui.forms.chat import ConversationForm
 from tui.link import ChatLink
 from tui.lists.chats_acts import ConversationActs

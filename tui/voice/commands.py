@@ -59,7 +59,7 @@ def voice(
     if wav is None and not text:
         raise ConfigError("--output needs --wav FILE, or --text for lines from stdin", _HELP)
     source = choose_source(ours, CHAT)
-    from tui.voice.headless import Wanted, talk, typed_lines
+    from tui.voice.headless.talk import Wanted, talk, typed_lines
     from tui.voice.opening import VoiceOpening
 
     lines = typed_lines if wav is None else None
@@ -104,7 +104,7 @@ def _set_up_first(request: VoiceRequest) -> None:
         return
     if request.script is None and named_livekit(load().voice, url=request.url, token=request.token):
         return
-    from tui.voice import setup
+    from tui.voice.setup import setup
 
     chosen = setup.offered(missing)
     if chosen:
@@ -117,7 +117,7 @@ def _set_up_first(request: VoiceRequest) -> None:
 
 def setup(yes: bool, remove: bool, only: Sequence[str] | None, hearing: str, voice: str) -> int:
     """Get what voice needs, or delete it."""
-    from tui.voice import setup as getting
+    from tui.voice.setup import setup as getting
 
     names = [part.name for part in PARTS]
     unknown = [name for name in only or () if name not in names]

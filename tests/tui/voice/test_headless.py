@@ -20,8 +20,8 @@ from tui.cli.arguments import take_connection
 from tui.cli.headless.formats import Ending, FormatName
 from tui.cli.headless.interrupts import Interrupts
 from tui.cli.tree import run
-from tui.voice.formats import voice_format
-from tui.voice.headless import Talk
+from tui.voice.headless.formats import voice_format
+from tui.voice.headless.talk import Talk
 from tui.voice.session import VoiceSession
 
 LONG_SECONDS = 10.0

@@ -22,8 +22,8 @@ from agent_tui.voice_parts import (
     stamp_of,
     voice_folder,
 )
-from tui.voice import getting
-from tui.voice.setup import Bar, described, get, offered, setup
+from tui.voice.setup import getting
+from tui.voice.setup.setup import Bar, described, get, offered, setup
 
 GO = """#!/bin/sh
 case "$1" in

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from agent_tui.model.events import Message, Step
 from agent_tui.model.images import is_image
-from tui.chat_files import facts
+from tui.chat.files import facts
 from tui.cli.export.document import Folded
 from tui.screens.words import count, say
 from widgets.markdown.step_row import APART

@@ -32,9 +32,9 @@ from tui.cli.headless.formats import AnswerText, Ending, Record, RoomText
 from tui.cli.headless.interrupts import Interrupts, carried_out
 from tui.cli.headless.lines import CTRL_C, Lines
 from tui.cli.headless.rooms import Run
-from tui.first_room import first_room
 from tui.link import RoomLink
 from tui.request import Server, Source
+from tui.room.first import first_room
 from tui.screens.words import say
 
 LEFT: Final = Ending("completed")  # whoever leaves lets things go on

@@ -35,7 +35,7 @@ from tui.cli.headless.interrupts import Interrupts, carried_out, followed, until
 from tui.cli.headless.lines import Lines
 from tui.request import Server, Source
 from tui.voice.endings import ending_of
-from tui.voice.formats import SAID, VoiceFormat, line_text, said, voice_format
+from tui.voice.headless.formats import SAID, VoiceFormat, line_text, said, voice_format
 from tui.voice.request import VoiceRequest
 from tui.voice.session import VoiceSession, VoiceSource
 

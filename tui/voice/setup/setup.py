@@ -26,7 +26,7 @@ from agent_tui.voice_parts import (
 )
 from tui.cli import exits, output
 from tui.cli.output import PROGRAM
-from tui.voice import getting
+from tui.voice.setup import getting
 from widgets.units import duration, size
 
 COMMAND: Final = f"{PROGRAM} voice setup"
