@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from tui.live.approvals import Approvals
 from tui.live.composer import Writing
-from tui.live.find import FIND_BINDINGS, FindBar
+from tui.live.find import FIND_BINDINGS, Find, FindBar
 from tui.live.host import Host
 from tui.screens.words import say
 from widgets.composer import Composer
@@ -26,7 +26,7 @@ from widgets.transcript.transcript import Transcript
 
 LOOK_SECONDS: Final = 0.5  # how often rates, waiting times and countdowns are looked at while something runs
 CALM_LOOK_SECONDS: Final = 1.0  # the same with reduced motion
-GO_TO_BINDING: Final = Binding("colon", "go_to", "Go to a message by number", id="pane.go_to")
+GO_TO_BINDING: Final = Binding("colon", "find('number')", "Go to a message by number", id="pane.go_to")
 
 
 class LiveScreen(Screen[None]):
@@ -36,6 +36,7 @@ class LiveScreen(Screen[None]):
     # Textual's own repaints the whole screen at every change of focus: half a second of a slow line. Whoever
     # looks different with the focus repaints itself.
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    _begin: Callable[[], None]  # to follow what happens
     _approvals: Approvals
     _composer: Writing
     _find_bar: FindBar
@@ -53,10 +54,6 @@ class LiveScreen(Screen[None]):
         self._looking = self.set_interval(seconds, self._show_soon, pause=True)
         self._show()
         self._begin()
-
-    @abstractmethod
-    def _begin(self) -> None:
-        """Begin to follow what happens."""
 
     @property
     def composer(self) -> Writing:
@@ -109,17 +106,11 @@ class LiveScreen(Screen[None]):
 
     # --- finding ---------------------------------------------------------------------------------------
 
-    def action_find(self) -> None:
-        """Ask what to find in the transcript that has the focus."""
-        self._find_bar.ask_what_to_find()
-
-    def action_find_step(self, step: int) -> None:
-        """Go to the next match, or to the one before."""
-        self._find_bar.step(step)
-
-    def action_go_to(self) -> None:
-        """Ask for the number of a message."""
-        self._find_bar.ask_for_a_number()
+    def action_find(self, what: Find) -> None:
+        """Ask what to find in the transcript that has the focus, or for the number of a message there; or go
+        to another match.
+        """
+        self._find_bar.find(what)
 
     def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
         """Say how many there are."""

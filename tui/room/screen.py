@@ -63,6 +63,7 @@ class RoomScreen(LiveScreen):
     ) -> None:
         super().__init__(clock, ascii_only=ascii_only)
         self._room = room = OpenRoom(link, room_id, self._host, noted=self._noted)
+        self._begin = room.begin
         self._panes = room.panes
         self._composer = room.composer
         self._runs = Running(room, changed=self._show_status, start=start)
@@ -81,9 +82,6 @@ class RoomScreen(LiveScreen):
         yield self._composer
         yield self._find_bar
         yield self._board.bottom
-
-    def _begin(self) -> None:
-        self._room.begin()
 
     # --- what is known of it ---------------------------------------------------------------------------
 

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Key, Resize
-from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
-from agent_tui.model.inert import inert_line
 from agent_tui.model.voice import LinkMoved, VoiceEvent, WordsSpoken
 from agent_tui.state.voice import VoiceState
 from tui.link import ChatLink
@@ -26,11 +22,10 @@ from tui.live.approvals import Approvals
 from tui.live.find import FindBar, OneTranscript
 from tui.live.key_hints import keys_of
 from tui.live.screen import CALM_LOOK_SECONDS, LiveScreen
-from tui.screens.words import say
 from tui.voice import texts
+from tui.voice.acts import Act, VoiceActs
 from tui.voice.asks import VoiceAsks
 from tui.voice.board import Board, Focus
-from tui.voice.choosing import device_screen, file_screen, path_of, take_device
 from tui.voice.composer import VoiceComposer
 from tui.voice.feed import VoiceFeed
 from tui.voice.request import VoiceRequest
@@ -55,16 +50,16 @@ class VoiceScreen(LiveScreen):
         # Textual's own binding of tab would come first.
         Binding("tab", "step_on(1)", "Type, or back to the transcript", id="voice.next", priority=True),
         Binding("shift+tab", "step_on(-1)", "Previous part", id="voice.previous", priority=True),
-        Binding("m", "mute", "Mute or unmute the microphone", id="voice.mute"),
+        Binding("m", "act('mute')", "Mute or unmute the microphone", id="voice.mute"),
         Binding("space", "talk", "Push to talk: hold, or press twice", id="voice.talk"),
-        Binding("i", "interrupt", "Interrupt the agent", id="voice.interrupt"),
-        Binding("t", "text_only", "Text only, or talk again", id="voice.text"),
-        Binding("d", "devices", "Choose microphone and speaker", id="voice.devices"),
-        Binding("h", "headphones", "Headphones: no echo to cancel", id="voice.headphones"),
-        Binding("f", "file", "Send a file to the agent", id="voice.file"),
-        Binding("r", "retry", "Retry: connect or wait for the agent again", id="voice.retry"),
-        Binding("l", "local", "Talk to an agent on this machine", id="voice.local"),
-        Binding("a", "listen", "Ask the agent to listen to you", id="voice.listen"),
+        Binding("i", "act('interrupt')", "Interrupt the agent", id="voice.interrupt"),
+        Binding("t", "act('text_only')", "Text only, or talk again", id="voice.text"),
+        Binding("d", "act('devices')", "Choose microphone and speaker", id="voice.devices"),
+        Binding("h", "act('headphones')", "Headphones: no echo to cancel", id="voice.headphones"),
+        Binding("f", "act('file')", "Send a file to the agent", id="voice.file"),
+        Binding("r", "act('retry')", "Retry: connect or wait for the agent again", id="voice.retry"),
+        Binding("l", "act('local')", "Talk to an agent on this machine", id="voice.local"),
+        Binding("a", "act('listen')", "Ask the agent to listen to you", id="voice.listen"),
         Binding("exclamation_mark", "answer_tool", "Go to what needs approval", id="voice.answer"),
         Binding("enter", "fold", "Fold or unfold a step", id="voice.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="voice.fold_all"),
@@ -85,6 +80,8 @@ class VoiceScreen(LiveScreen):
         super().__init__(clock, ascii_only=ascii_only)
         self._tell = partial(self.notify, severity="warning", markup=False)
         self.run = VoiceRun(source, request, changed=self._changed, failed=self._tell)
+        self._acts = VoiceActs(self.run, self._host, failed=self._tell)
+        self._begin = self._acts.begin
         self.wall_clock: Callable[[], float] = time.time  # of lines that do not say when they were said
         self._transcript = Transcript(clock=clock, ascii_only=ascii_only, id="voice", classes="-hidden")
         self._board = Board(
@@ -107,7 +104,6 @@ class VoiceScreen(LiveScreen):
         )
         self._approvals = Approvals(self._asks, self._host.show_soon, clock, ascii_only=ascii_only)
         self._talk_key: TalkKey | None = None
-        self._following: Worker[None] | None = None
 
     @property
     def state(self) -> VoiceState:
@@ -134,22 +130,13 @@ class VoiceScreen(LiveScreen):
         assert isinstance(app, KeysInOrder)
         self._talk_key = TalkKey(app.presses, self.set_timer, self.run.start_talking, self.run.stop_talking)
 
-    def _begin(self) -> None:
-        self._following = self.run_worker(self.run.follow(), group="follow", exclusive=True)
-
     async def leave(self) -> None:
         """Leave the room, and let go of the devices."""
-        if self._following is not None and not self._following.is_finished:
-            self._following.cancel()
-            with suppress(WorkerFailed, WorkerCancelled):
-                await self._following.wait()
+        await self._acts.leave()
 
     def why_not(self, binding_id: str) -> str:
-        """Say why an action cannot be done now; "" if it can."""
-        if binding_id == "voice.interrupt" and self.state.phase != "speaking":
-            return say("help.why.not_speaking")
-        needs_session = ("voice.mute", "voice.talk", "voice.interrupt", "voice.file", "voice.listen")
-        return say("voice.not_now") if binding_id in needs_session and not self.state.has_agent else ""
+        """Return why an action cannot be done now, as a sentence; "" if it can."""
+        return self._acts.why_not(binding_id)
 
     # --- what comes in ---------------------------------------------------------------------------------
 
@@ -253,71 +240,16 @@ class VoiceScreen(LiveScreen):
         else:
             await self.run_action("app.leave_voice")
 
-    async def action_mute(self) -> None:
-        """Mute the microphone, or open it."""
-        await self.run.mute(not self.state.mic.is_muted)
+    async def action_act(self, act: Act) -> None:
+        """Mute, interrupt, …: see ``VoiceActs``."""
+        await self._acts.act(act)
 
     async def action_talk(self) -> None:
         """Begin to talk, or stop."""
         if self.run.is_text_only:
-            await self.action_text_only()
+            await self._acts.act("text_only")
         if self._talk_key is not None:
             await self._talk_key.press()
-
-    async def action_interrupt(self) -> None:
-        """Make the agent be silent."""
-        await self.run.do(lambda session: session.client.interrupt())
-
-    async def action_text_only(self) -> None:
-        """Neither hear nor be heard, or both again."""
-        await self.run.only_text(not self.run.is_text_only)
-        self._show_soon()
-
-    def action_devices(self) -> None:
-        """Choose a microphone or a speaker."""
-
-        async def chosen(value: str | None) -> None:
-            if value is not None:
-                self.notify(await take_device(self.run, value), markup=False)
-                self._show_soon()
-
-        self.app.push_screen(device_screen(self.run, ascii_only=self._host.ascii_only), chosen)
-
-    def action_headphones(self) -> None:
-        """Say whether the speaker is a headphone: then there is no echo to cancel."""
-        self.run.use_headphones(not self.run.uses_headphones)
-        self._show_soon()
-
-    def action_file(self) -> None:
-        """Ask for a file, and send it."""
-
-        async def send(path: Path) -> None:
-            if await self.run.send_file(path):
-                self.notify(say("voice.file.sent", name=inert_line(path.name)), markup=False)
-
-        async def chosen(value: str | None) -> None:
-            if value:
-                await send(path_of(value))
-
-        self.app.push_screen(file_screen(Path.cwd(), ascii_only=self._host.ascii_only), chosen)
-
-    async def action_retry(self) -> None:
-        """Connect again, or wait for the agent once more."""
-        if self.run.session is None:
-            self._begin()
-        elif self.state.phase in ("waiting_agent", "initializing") or "reconnecting" in self.state.overlays:
-            await self.run.do(lambda session: session.client.retry())
-        else:
-            self._tell(say("voice.nothing_waits"))
-
-    def action_local(self) -> None:
-        """Leave this room for one of this machine, with our agent."""
-        self.run.use_local_agent()
-        self._begin()
-
-    async def action_listen(self) -> None:
-        """Ask the agent to listen to this terminal."""
-        await self.run.do(lambda session: session.client.ask_to_listen())
 
     def action_fold(self) -> None:
         """Fold or unfold the step that the reader is at."""

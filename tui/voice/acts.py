@@ -1,0 +1,98 @@
+"""What a person does in a voice session: the microphone, the devices, a file, the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Literal
+
+from textual.worker import Worker, WorkerCancelled, WorkerFailed
+
+from agent_tui.model.inert import inert_line
+from tui.live.host import Host
+from tui.screens.words import say
+from tui.voice.choosing import device_screen, file_screen, path_of, take_device
+from tui.voice.run import VoiceRun
+
+Act = Literal["mute", "interrupt", "text_only", "devices", "headphones", "file", "retry", "local", "listen"]
+NEED_AN_AGENT: Final = ("voice.mute", "voice.talk", "voice.interrupt", "voice.file", "voice.listen")
+
+
+class VoiceActs:
+    """Does what keys ask for; ``failed`` says what could not be done."""
+
+    def __init__(self, run: VoiceRun, host: Host, *, failed: Callable[[str], None]) -> None:
+        self._run = run
+        self._host = host
+        self._failed = failed
+        self._following: Worker[None] | None = None
+
+    def begin(self) -> None:
+        """Open a session, and follow it."""
+        self._following = self._host.run("follow", self._run.follow(), exclusive=True)
+
+    async def leave(self) -> None:
+        """Leave the room, and let go of the devices."""
+        if self._following is not None and not self._following.is_finished:
+            self._following.cancel()
+            with suppress(WorkerFailed, WorkerCancelled):
+                await self._following.wait()
+
+    def why_not(self, binding_id: str) -> str:
+        """Return why an action cannot be done now, as a sentence; "" if it can."""
+        state = self._run.state
+        if binding_id == "voice.interrupt" and state.phase != "speaking":
+            return say("help.why.not_speaking")
+        return say("voice.not_now") if binding_id in NEED_AN_AGENT and not state.has_agent else ""
+
+    async def act(self, act: Act) -> None:
+        """Do it, and show how it stands."""
+        run, host = self._run, self._host
+        match act:
+            case "mute":
+                await run.mute(not run.state.mic.is_muted)
+            case "interrupt":
+                await run.do(lambda session: session.client.interrupt())
+            case "listen":
+                await run.do(lambda session: session.client.ask_to_listen())
+            case "text_only":
+                await run.only_text(not run.is_text_only)
+            case "headphones":
+                run.use_headphones(not run.uses_headphones)
+            case "devices":
+                host.open(device_screen(run, ascii_only=host.ascii_only), self._device_chosen)
+            case "file":
+                host.open(file_screen(Path.cwd(), ascii_only=host.ascii_only), self._file_chosen)
+            case "retry":
+                await self._retry()
+            case "local":
+                run.use_local_agent()
+                self.begin()
+        host.show_soon()
+
+    async def _retry(self) -> None:
+        """Connect again, or wait for the agent once more."""
+        run = self._run
+        if run.session is None:
+            self.begin()
+        elif run.state.phase in ("waiting_agent", "initializing") or "reconnecting" in run.state.overlays:
+            await run.do(lambda session: session.client.retry())
+        else:
+            self._failed(say("voice.nothing_waits"))
+
+    def _device_chosen(self, value: str | None) -> None:
+        if value is not None:
+            self._host.run("device", self._take_device(value))
+
+    async def _take_device(self, value: str) -> None:
+        self._host.tell(await take_device(self._run, value))
+        self._host.show_soon()
+
+    def _file_chosen(self, value: str | None) -> None:
+        if value:
+            self._host.run("file", self._send(path_of(value)))
+
+    async def _send(self, path: Path) -> None:
+        if await self._run.send_file(path):
+            self._host.tell(say("voice.file.sent", name=inert_line(path.name)))
