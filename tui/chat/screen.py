@@ -50,8 +50,8 @@ class ChatScreen(LiveScreen):
         Binding("t", "fold_all('thinking')", "Fold or unfold all thoughts", id="chat.fold_thoughts"),
         Binding("escape", "back", "Stop the answer, or go back", id="chat.back"),
         Binding("ctrl+e", "editor", "Open in your editor", id="chat.editor", priority=True),
-        Binding("ctrl+o", "settings", "Chat settings: title, model, tools", id="chat.settings"),
-        Binding("ctrl+l", "models", "Choose the model", id="chat.models", priority=True),
+        Binding("ctrl+o", "open('settings')", "Chat settings: title, model, tools", id="chat.settings"),
+        Binding("ctrl+l", "open('models')", "Choose the model", id="chat.models", priority=True),
         Binding("ctrl+r", "history", "Search earlier questions", id="chat.history", priority=True),
         Binding("i", "compose", "Write a question", id="chat.say"),
         Binding("e", "edit", "Edit & resend the question", id="chat.edit"),
@@ -86,6 +86,7 @@ class ChatScreen(LiveScreen):
         super().__init__(clock, ascii_only=ascii_only)
         self.first_question = ""  # of a new chat: asked once it is loaded
         self._chat = OpenChat(link, chat, self._host, noted=self._noted)
+        self._begin = self._chat.begin
         self._composer = self._chat.composer
         self._transcript = self._chat.transcript
         self._asking = Asking(self._chat)
@@ -110,9 +111,6 @@ class ChatScreen(LiveScreen):
         yield self._composer
         yield self._find_bar
         yield self._board.bottom
-
-    def _begin(self) -> None:
-        self._chat.begin()
 
     # --- what is known of it ---------------------------------------------------------------------------
 
@@ -227,21 +225,17 @@ class ChatScreen(LiveScreen):
             self._asking.go_on()
 
     def action_open(self, what: str) -> None:
-        """Show what waits (queue), or the files that tools changed (changes)."""
+        """Show what waits (queue), the files that tools changed (changes), who may answer from the next
+        question on (models), or what holds for the chat (settings).
+        """
         if what == "changes":
             self._commands.show_changes()
-        elif self._reader.may("queue"):
+        elif what == "queue" and self._reader.may("queue"):
             self._host.open(ChatQueueScreen(self._composer, ascii_only=self._host.ascii_only))
-
-    def action_settings(self) -> None:
-        """Change what holds for the chat."""
-        if self._reader.may("settings"):
-            self._commands.open_settings()
-
-    def action_models(self) -> None:
-        """Choose who answers from the next question on."""
-        if self._reader.may("settings"):
+        elif what == "models" and self._reader.may("settings"):
             self._models.open()
+        elif what == "settings" and self._reader.may("settings"):
+            self._commands.open_settings()
 
     def action_editor(self) -> None:
         """Write the question in the person's own editor."""

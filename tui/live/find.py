@@ -17,13 +17,14 @@ from widgets.transcript.finding import Found
 from widgets.transcript.transcript import Transcript
 
 Asks = Literal["", "find", "go_to"]
+Find = Literal["words", "number", "next", "previous"]
 MAX_ASKED_CHARACTERS = 200
 FIND_BINDINGS: Final[list[BindingType]] = [
-    Binding("slash", "find", "Find in the transcript", id="pane.find"),
-    Binding("n", "find_step(1)", "Next match", id="pane.find_next"),
-    Binding("N", "find_step(-1)", "Previous match", id="pane.find_previous"),
+    Binding("slash", "find('words')", "Find in the transcript", id="pane.find"),
+    Binding("n", "find('next')", "Next match", id="pane.find_next"),
+    Binding("N", "find('previous')", "Previous match", id="pane.find_previous"),
 ]
-"""The keys of a screen with the bar; its actions call the methods of ``FindBar``."""
+"""The keys of a screen with the bar; its action calls ``FindBar.find``."""
 
 
 class Searched(Protocol):
@@ -58,8 +59,8 @@ class FindBar(Horizontal):
     """A line to type in, closed at first; at its right what came of it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "screen.find_step(1)", "Next match", id="find.next", show=False),
-        Binding("up", "screen.find_step(-1)", "Previous match", id="find.previous", show=False),
+        Binding("down", "screen.find('next')", "Next match", id="find.next", show=False),
+        Binding("up", "screen.find('previous')", "Previous match", id="find.previous", show=False),
     ]
     DEFAULT_CSS = """
     FindBar {
@@ -99,13 +100,24 @@ class FindBar(Horizontal):
         """Whether something is looked for."""
         return self._searched is not None
 
-    def ask_what_to_find(self) -> None:
+    def find(self, what: Find) -> None:
+        """Ask what to find, or for the number of a message; or go to the next match, or to the one before."""
+        if what == "words":
+            self._ask_what_to_find()
+        elif what == "number":
+            self._ask_for_a_number()
+        elif self._searched is not None:
+            self._searched.reader.find_step(1 if what == "next" else -1)
+        else:
+            self.notify(say("find.nothing_asked"), markup=False)
+
+    def _ask_what_to_find(self) -> None:
         """Ask what to find; what was looked for before can be typed over."""
         if self._panes.active is not None:
             self._open("find", say("find.label"))
             self._search()
 
-    def ask_for_a_number(self) -> None:
+    def _ask_for_a_number(self) -> None:
         """Ask which message to go to."""
         if self._panes.message_count:
             self._stop()
@@ -155,13 +167,6 @@ class FindBar(Horizontal):
             self._panes.go_to_message(int(text.strip()[:9]))
 
     # --- what is found ---------------------------------------------------------------------------------
-
-    def step(self, step: int) -> None:
-        """Go to the next match (+1) or to the one before (-1); say so if nothing is looked for."""
-        if self._searched is not None:
-            self._searched.reader.find_step(step)
-        else:
-            self.notify(say("find.nothing_asked"), markup=False)
 
     def search_there(self) -> None:
         """Look where the reader went."""

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
-from tui.live.find import FIND_BINDINGS, FindBar, OneTranscript
+from tui.live.find import FIND_BINDINGS, Find, FindBar, OneTranscript
 from tui.live.key_hints import key_of
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
@@ -102,13 +102,9 @@ class PagerScreen(WholeScreen[None]):
             self._hint("hint.back", 0, "pager.close"),
         ]
 
-    def action_find(self) -> None:
-        """Ask what to find."""
-        self._find_bar.ask_what_to_find()
-
-    def action_find_step(self, step: int) -> None:
-        """Go to the next match, or to the one before."""
-        self._find_bar.step(step)
+    def action_find(self, what: Find) -> None:
+        """Ask what to find, or go to another match."""
+        self._find_bar.find(what)
 
     def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
         """Say how many there are."""
