@@ -1,25 +1,16 @@
-"""Backends that are forked from one interpreter, which has imported them already: most of a start is that.
-
-Each worker of the tests has one such interpreter (``tests/fakes/forking.py``); it ends with the worker.
-"""
+"""Backends that are forked (``tests/fakes/forked.py``), as tests with an event loop see them."""
 
 from __future__ import annotations
 
 import asyncio
-import atexit
-import json
 import os
 import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
-Pipe = tuple[asyncio.StreamReader, asyncio.ReadTransport]
+from tests.fakes.forked import fork
 
-FORKING = Path(__file__).parents[1] / "fakes" / "forking.py"
+Pipe = tuple[asyncio.StreamReader, asyncio.ReadTransport]
 
 
 class Forked:
@@ -56,12 +47,11 @@ class Forked:
 
 async def start(arguments: Sequence[str], folder: Path, env: Mapping[str, str]) -> Forked:
     """Start a backend with an empty stdin; returns at once."""
-    pipes = [os.pipe() for _ in range(3)]
-    request = {"arguments": list(arguments), "folder": str(folder), "env": dict(env)}
-    socket.send_fds(_interpreter(), [json.dumps(request).encode()], [end for _, end in pipes])
-    for _, end in pipes:
+    (said, out), (complained, err), nothing = os.pipe(), os.pipe(), os.open(os.devnull, os.O_RDONLY)
+    status = fork("agent_tui.backend", arguments, folder, env, (nothing, out, err))
+    for end in (nothing, out, err):
         os.close(end)
-    read = [await _pipe(end) for end, _ in pipes]
+    read = [await _pipe(end) for end in (said, complained, status)]
     return Forked(int(await read[-1][0].readline()), read)
 
 
@@ -71,23 +61,3 @@ async def _pipe(end: int) -> Pipe:
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(end, "rb", 0))
     return reader, transport
-
-
-@cache
-def _interpreter() -> socket.socket:
-    """Start the interpreter that forks; return the socket on which it is asked to."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    child = subprocess.Popen(
-        [sys.executable, "-P", str(FORKING), str(theirs.fileno())],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        pass_fds=[theirs.fileno()],
-    )
-    theirs.close()
-
-    def end() -> None:
-        ours.close()
-        child.wait()
-
-    atexit.register(end)
-    return ours

@@ -156,7 +156,7 @@ def test_0_a_run_under_nohup_goes_on_when_its_terminal_is_gone(home: Home) -> No
     with served(home, "--demo-rate", "400") as (_, url):
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         try:
-            run = home.start("rooms", "run", *TASK, "--url", url, *STREAM)
+            run = home.start("rooms", "run", *TASK, "--url", url, *STREAM, is_new=True)
         finally:
             signal.signal(signal.SIGHUP, before)
         assert run.stdout is not None

@@ -14,7 +14,7 @@ from tests.tui.programs import Home, home_at, one_line, own_environ
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """One backend for the whole module."""
-    with home_at(tmp_path_factory.mktemp("files")) as home:
+    with home_at(tmp_path_factory.mktemp("files"), begun=True) as home:
         yield home
 
 

@@ -23,7 +23,7 @@ DEMO_TOLD = "the demo model would answer, and nothing names it"
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    with home_at(tmp_path_factory.mktemp("home")) as found:
+    with home_at(tmp_path_factory.mktemp("home"), begun=True) as found:
         yield found
 
 

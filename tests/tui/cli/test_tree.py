@@ -382,7 +382,7 @@ def test_a_token_file_that_cannot_be_used_is_wrong_usage(home: Home, arguments: 
 def test_a_token_does_not_stay_in_the_list_of_processes(home: Home, form: tuple[str, ...]) -> None:
     with served(home, "--demo-rate", "2", token=form) as (process, url):
         assert b"geheim" not in Path(f"/proc/{process.pid}/cmdline").read_bytes()
-        run = home.start("rooms", "run", "--task", TASK, "--url", url, *form)
+        run = home.start("rooms", "run", "--task", TASK, "--url", url, *form, is_new=True)
         assert run.stdout is not None
         run.stdout.readline()
         seen = Path(f"/proc/{run.pid}/cmdline").read_bytes()

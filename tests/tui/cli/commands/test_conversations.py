@@ -33,7 +33,7 @@ FILE = {**EXACT, "id": "6", "tool": "write_file", "pattern": "write_file(a)", "c
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """One backend for the whole module: tests make conversations of their own."""
-    with home_at(tmp_path_factory.mktemp("conversations")) as home:
+    with home_at(tmp_path_factory.mktemp("conversations"), begun=True) as home:
         yield home
 
 

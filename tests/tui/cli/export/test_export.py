@@ -74,7 +74,7 @@ TALK = [
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    with home_at(tmp_path_factory.mktemp("export")) as home:
+    with home_at(tmp_path_factory.mktemp("export"), begun=True) as home:
         yield home
 
 

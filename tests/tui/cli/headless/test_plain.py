@@ -89,14 +89,14 @@ def plain(home: Home, *arguments: str, by: str = "pipe") -> Iterator[Plain]:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    with home_at(tmp_path_factory.mktemp("plain")) as one:
+    with home_at(tmp_path_factory.mktemp("plain"), begun=True) as one:
         yield one
 
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """A home where the demo speaks slowly enough to be paused."""
-    with home_at(tmp_path_factory.mktemp("slow"), rate="40") as one:
+    with home_at(tmp_path_factory.mktemp("slow"), rate="40", begun=True) as one:
         yield one
 
 

@@ -26,14 +26,14 @@ SHORT = ("--task", TASK, *PAIR, "--rounds", "2")
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """A backend whose demo model talks as fast as it goes."""
-    with home_at(tmp_path_factory.mktemp("fast")) as home:
+    with home_at(tmp_path_factory.mktemp("fast"), begun=True) as home:
         yield home
 
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """A backend whose demo model talks for hours, unless it is stopped."""
-    with home_at(tmp_path_factory.mktemp("slow"), rate="2") as home:
+    with home_at(tmp_path_factory.mktemp("slow"), rate="2", begun=True) as home:
         yield home
 
 
