@@ -216,10 +216,10 @@ def served(
     options that say so.
     """
     url = f"sqlite:///{home.folder / database}"
-    if not isinstance(token, str):
-        process = home.start("serve", *token, "--database", url, *options, is_new=True)
-    elif token:
+    if isinstance(token, str):
         process = home.backend("serve", "--database", url, *options, AGENT_TUI_TOKEN=token)
+    elif token:
+        process = home.start("serve", *token, "--database", url, *options, is_new=True)
     else:
         process = home.backend("serve", "--no-token", "--database", url, *options)
     try:
