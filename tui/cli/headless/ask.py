@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,7 +17,7 @@ from tui.cli.commands.asking import check_tools
 from tui.cli.headless.answering import agent_answers, agent_client, server_answers
 from tui.cli.headless.ask_input import Asked, AskOptions
 from tui.cli.headless.ask_telling import Telling, decide, streamed
-from tui.cli.headless.formats import AnswerText, Ending, Format, FormatName, Record, format_named
+from tui.cli.headless.formats import AnswerText, Ending, FormatName, Record, format_named
 from tui.cli.headless.interrupts import Interrupts, carried_out
 from tui.request import Server, Source
 from tui.screens.words import say
@@ -35,13 +34,27 @@ def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName
     is_agent = isinstance(source, Server) and source.agent is not None
     form = format_named(form_name, AnswerText, is_plain=is_agent or None)
     state = ConversationState()
+    telling = Telling(form, state)
     embedded = not isinstance(source, Server)
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         if server.agent is not None:
-            return await _ask_agent(server.agent, asked, options, Telling(form, state), interrupts)
-        told = _Errand(server, embedded, asked, options, form, state)
-        return await told.run(interrupts, wants_record=form_name == "json")
+            return await _ask_agent(server.agent, asked, options, telling, interrupts)
+        async with connect.chat_client(server) as client:
+            id_ = await _conversation_id(server, client, options, embedded=embedded)
+            question = Question(
+                asked.content,
+                asked.attachments,
+                thinking_enabled=options.thinking,
+                enabled_tools=options.tools,
+            )
+            asks = partial(decide, client, id_, options.allow, telling)
+            ending = await server_answers(client, id_, question, telling, asks).until_its_end(interrupts)
+            if (told := _what_to_do(state, id_, ending)) and not ending.gave_up:
+                output.notice(told)
+            if form_name != "json":
+                return ending, NOTHING
+            return ending, await Record.of(client, "conversation", id_, ending, streamed(asked, state))
 
     def finish(ending: Ending, record: Record) -> None:
         form.end(ending, state.whole_text(), record)
@@ -49,75 +62,41 @@ def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName
     return carried_out(source, errand, NOTHING, finish)
 
 
-@dataclass(slots=True)
-class _Errand:
-    """Everything between a reachable server and the end of the answer."""
+def _what_to_do(state: ConversationState, conversation_id: str, ending: Ending) -> str:
+    """Return what helps where the answer is not whole; "" where it is, or where nothing was asked."""
+    last = state.last_turn
+    if ending.reason not in UNANSWERED or (last is None and not state.run_error):
+        return ""
+    is_begun = last is not None and last.role != "user" and bool(last.text)
+    does = "c continues the answer, r retries it" if is_begun else "r retries the question"
+    return f"agent-tui chat {conversation_id} opens it: {does}"
 
-    server: Server
-    embedded: bool
-    asked: Asked
-    options: AskOptions
-    form: Format
-    state: ConversationState
 
-    async def run(self, interrupts: Interrupts, *, wants_record: bool) -> tuple[Ending, Record]:
-        """Find or make the conversation, ask, and fetch what is on record at the end."""
-        async with connect.chat_client(self.server) as client:
-            conversation_id = await self._conversation_id(client)
-            question = Question(
-                self.asked.content,
-                self.asked.attachments,
-                thinking_enabled=self.options.thinking,
-                enabled_tools=self.options.tools,
-            )
-            telling = Telling(self.form, self.state)
-
-            asks = partial(decide, client, conversation_id, self.options.allow, telling)
-            answer = server_answers(client, conversation_id, question, telling, asks)
-            ending = await answer.until_its_end(interrupts)
-            if (told := self._what_to_do(conversation_id, ending)) and not ending.gave_up:
-                output.notice(told)
-            if not wants_record:
-                return ending, NOTHING
-            said = streamed(self.asked, self.state)
-            return ending, await Record.of(client, "conversation", conversation_id, ending, said)
-
-    def _what_to_do(self, conversation_id: str, ending: Ending) -> str:
-        """Return what helps where the answer is not whole; "" where it is, or where nothing was asked."""
-        last = self.state.last_turn
-        if ending.reason not in UNANSWERED or (last is None and not self.state.run_error):
-            return ""
-        is_begun = last is not None and last.role != "user" and bool(last.text)
-        does = "c continues the answer, r retries it" if is_begun else "r retries the question"
-        return f"agent-tui chat {conversation_id} opens it: {does}"
-
-    async def _conversation_id(self, client: ChatClient) -> str:
-        options = self.options
-        if options.tools:
-            await check_tools(client, options.tools)
-        wished = {"model": options.model, "provider_id": options.provider, "workspace": options.folder}
-        if options.conversation is not None:
-            id_ = await connect.conversation_id(client, options.conversation)
-            if options.strict and options.provider is None:
-                connect.refuse_demo([(await client.show(id_)).provider_id])
-            if changes := {name: value for name, value in wished.items() if value is not None}:
-                await client.change(id_, **changes)
-            return id_
+async def _conversation_id(server: Server, client: ChatClient, options: AskOptions, *, embedded: bool) -> str:
+    """Return the id of the conversation that is asked, made where none is named."""
+    if options.tools:
+        await check_tools(client, options.tools)
+    wished = {"model": options.model, "provider_id": options.provider, "workspace": options.folder}
+    if options.conversation is not None:
+        id_ = await connect.conversation_id(client, options.conversation)
         if options.strict and options.provider is None:
-            async with connect.rooms_client(self.server) as rooms:
-                wished["provider_id"] = await connect.default_provider(rooms)
-        if self.embedded and options.folder is None:
-            wished["workspace"] = folder()
-        try:
-            made = await client.create(
-                **wished, enabled_tools=options.tools, thinking_enabled=options.thinking
-            )
-        except NotOffered as error:
-            raise NotOffered(error.title, "name one that is there: --conversation ID") from error
-        output.notice(say("plain.conversation", id=made.id))
-        if options.folder is not None and not made.workspace:
-            output.notice(f"this server does not take a folder: its tools do not work in {options.folder}")
-        return made.id
+            connect.refuse_demo([(await client.show(id_)).provider_id])
+        if changes := {name: value for name, value in wished.items() if value is not None}:
+            await client.change(id_, **changes)
+        return id_
+    if options.strict and options.provider is None:
+        async with connect.rooms_client(server) as rooms:
+            wished["provider_id"] = await connect.default_provider(rooms)
+    if embedded and options.folder is None:
+        wished["workspace"] = folder()
+    try:
+        made = await client.create(**wished, enabled_tools=options.tools, thinking_enabled=options.thinking)
+    except NotOffered as error:
+        raise NotOffered(error.title, "name one that is there: --conversation ID") from error
+    output.notice(say("plain.conversation", id=made.id))
+    if options.folder is not None and not made.workspace:
+        output.notice(f"this server does not take a folder: its tools do not work in {options.folder}")
+    return made.id
 
 
 async def _ask_agent(

@@ -102,8 +102,7 @@ class Interrupts:
         self._end()
 
     def _received(self, number: int, frame: FrameType | None) -> None:
-        is_typed = number == signal.SIGINT and self.on_ctrl_c is not None and not output.is_writing
-        if not (is_typed and self.on_ctrl_c is not None and self.on_ctrl_c()):
+        if number != signal.SIGINT or self.on_ctrl_c is None or not self.on_ctrl_c():
             self._end()
 
     def _end(self) -> None:

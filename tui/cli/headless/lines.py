@@ -25,6 +25,7 @@ class Lines:
     def __init__(self, interrupts: Interrupts | None = None) -> None:
         self.has_ended = False
         self.is_terminal = sys.stdin is not None and sys.stdin.isatty()
+        self._is_pressed = False
         self._queue: asyncio.Queue[str | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         if interrupts is not None and self.is_terminal:
@@ -35,12 +36,15 @@ class Lines:
         """Return the next line, ``None`` at the end of the input."""
         line = None if self.has_ended else await self._queue.get()
         self.has_ended = line is None
+        self._is_pressed = self._is_pressed and line != CTRL_C
         return line
 
     def _ctrl_c(self) -> bool:
-        if not self.has_ended:
-            self._loop.call_soon_threadsafe(self._queue.put_nowait, CTRL_C)
-        return not self.has_ended
+        if self.has_ended or self._is_pressed:  # nobody reads on: the loop may be held by a write
+            return False
+        self._is_pressed = True
+        self._loop.call_soon_threadsafe(self._queue.put_nowait, CTRL_C)
+        return True
 
     def _read(self) -> None:
         decoder, held = codecs.getincrementaldecoder("utf-8")("replace"), ""

@@ -256,14 +256,15 @@ class _Room:
     typing: _Typing = field(init=False)
 
     def __post_init__(self) -> None:
-        commands = {"/pause": self._pause, "/resume": self._resume}
+        commands = {"/pause": lambda: _done(self.client.pause(self.id_)), "/resume": self._resume}
         asks = _Asks(self.client, self.id_)
         self.typing = _Typing(self.interrupts, asks, "plain.help", commands, self._said)
 
     async def run(self) -> Ending:
         """Say what was said so far, then what happens; a room that stands still waits for a word."""
         room = await self.client.show(self.id_)
-        output.notice(say("plain.room", name=inert_line(room.name), agents=_names(room)))
+        agents = ", ".join(inert_line(agent.name) for agent in room.agents)
+        output.notice(say("plain.room", name=inert_line(room.name), agents=agents))
         messages, _ = await self.client.messages(self.id_)
         for message in messages:
             if message.status != "streaming" and not message.superseded:
@@ -309,9 +310,6 @@ class _Room:
             await self.typing.asks.take(event, who)
         elif event.interrupted:
             output.notice(say("plain.cut", who=who))
-
-    async def _pause(self) -> None:
-        await _done(self.client.pause(self.id_))
 
     async def _resume(self) -> None:
         if self.is_running:
@@ -390,7 +388,3 @@ class _Chat:
         self.waiting.append(words)
         if self.is_answering:
             output.notice(say("plain.queued"))
-
-
-def _names(room: ev.RoomInfo) -> str:
-    return ", ".join(inert_line(agent.name) for agent in room.agents)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from tui.cli.commands import connect
 from tui.cli.commands.asking import check_tools, note_line
 from tui.cli.commands.new_room import SUFFIX, NewRoom
 from tui.cli.headless.answer import Answer
+from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS
 from tui.cli.headless.formats import Ending, Format, FormatName, Record, RoomText, format_named
 from tui.cli.headless.interrupts import (
     PATIENCE_SECONDS,
@@ -32,7 +34,6 @@ from tui.request import Server, Source
 from tui.screens.words import said, say
 
 MAX_NAME_CHARACTERS = 60
-MAX_ERROR_CHARACTERS = 500
 
 
 def run(
@@ -55,7 +56,14 @@ def run(
     embedded = not isinstance(source, Server)
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
-        return await _Errand(server, embedded, wanted, changes or {}, strict, form, answer).run(interrupts)
+        async with connect.rooms_client(server) as client:
+            room_id = await _room_id(server, client, wanted, changes or {}, strict=strict)
+            ending = await Run(client, room_id, embedded, form, answer).until_its_end(interrupts)
+            if ending.reason == "completed" and not answer.turns:  # before: its words are the stored ones
+                with suppress(NotFound, NotOffered):
+                    for message in (await client.messages(room_id))[0]:
+                        answer.apply(ev.MessageStored(message))
+            return ending, await Record.of(client, "room", room_id, ending)
 
     def finish(ending: Ending, record: Record) -> None:
         form.said([*answer.close(), *answer.turns.values()])
@@ -64,58 +72,34 @@ def run(
     return carried_out(source, errand, Record({"room": None}), finish)
 
 
-@dataclass(slots=True)
-class _Errand:
-    """Everything between a reachable server and the end of the run."""
-
-    server: Server
-    embedded: bool
-    wanted: str | NewRoom
-    changes: Mapping[str, Any]
-    strict: bool
-    form: Format
-    answer: Answer
-
-    async def run(self, interrupts: Interrupts) -> tuple[Ending, Record]:
-        """Find or make the room, run it, and fetch what is on record at the end."""
-        async with connect.rooms_client(self.server) as client:
-            room_id = await self._room_id(client)
-            run = Run(client, room_id, self.embedded, self.form, self.answer)
-            ending = await run.until_its_end(interrupts)
-            if ending.reason == "completed" and not self.answer.turns:
-                await self._load(client, room_id)
-            return ending, await Record.of(client, "room", room_id, ending)
-
-    async def _room_id(self, client: RoomsClient) -> str:
-        wanted = self.wanted
-        values = wanted.values if isinstance(wanted, NewRoom) else self.changes
-        if tools := values.get("enabled_tools"):
-            async with connect.chat_client(self.server) as chats:
-                await check_tools(chats, tools)
-        if isinstance(wanted, NewRoom):
-            room = await connect.create(client, wanted)
-            output.notice(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})")
-            return room.id
-        try:
-            room_id = await connect.room_id(client, wanted)
-        except NotFound as error:
-            if not wanted.endswith(SUFFIX):
-                raise
-            raise NotFound(f"{error.title}, nor such a file", error.detail) from error
-        if self.strict:
-            connect.refuse_demo(agent.provider_id for agent in (await client.show(room_id)).agents)
-        if self.changes:
-            await client.change(room_id, **self.changes)
-        return room_id
-
-    async def _load(self, client: RoomsClient, room_id: str) -> None:
-        """A room that was completed before has streamed nothing: its words are the stored ones."""
-        try:
-            messages, _ = await client.messages(room_id)
-        except (NotFound, NotOffered):
-            return
-        for message in messages:
-            self.answer.apply(ev.MessageStored(message))
+async def _room_id(
+    server: Server,
+    client: RoomsClient,
+    wanted: str | NewRoom,
+    changes: Mapping[str, Any],
+    *,
+    strict: bool,
+) -> str:
+    """Return the id of the room, made or changed as it is wanted."""
+    values = wanted.values if isinstance(wanted, NewRoom) else changes
+    if tools := values.get("enabled_tools"):
+        async with connect.chat_client(server) as chats:
+            await check_tools(chats, tools)
+    if isinstance(wanted, NewRoom):
+        room = await connect.create(client, wanted)
+        output.notice(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})")
+        return room.id
+    try:
+        room_id = await connect.room_id(client, wanted)
+    except NotFound as error:
+        if not wanted.endswith(SUFFIX):
+            raise
+        raise NotFound(f"{error.title}, nor such a file", error.detail) from error
+    if strict:
+        connect.refuse_demo(agent.provider_id for agent in (await client.show(room_id)).agents)
+    if changes:
+        await client.change(room_id, **changes)
+    return room_id
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from agent_tui.wire.steps_encode import step_fields
 from tui.cli import output
-from tui.cli.headless.formats import Ending, FormatName, JsonFormat, Record, as_told, end_data
+from tui.cli.headless.formats import Ending, Format, FormatName, Record, as_told, format_named
 
 NAMES: Final = {"person": "you", "agent": "agent"}
 CUT: Final = "┄"
@@ -23,6 +23,10 @@ class VoiceFormat:
     """One way to write a session to stdout; of what it is not told here it writes nothing. Every method may
     raise ``BrokenPipeError``.
     """
+
+    def __init__(self, name: FormatName) -> None:
+        self._last = format_named(name, Format)
+        self._turns = 0
 
     def words(self, line: VoiceLine, *, is_final: bool) -> None:
         """Take what was said; ``is_final``: this is the last word on it, and comes once for each line."""
@@ -38,6 +42,9 @@ class VoiceFormat:
 
     def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
         """Write what belongs at the end."""
+        about = {"room": room, "conversation": conversation_id or None}
+        messages = [message_of(line) for line in said(state)]
+        self._last.end(ending, whole_text(state), Record(about, messages))
 
 
 class VoiceText(VoiceFormat):
@@ -48,20 +55,8 @@ class VoiceText(VoiceFormat):
             output.say(text)
 
 
-class VoiceJson(VoiceFormat):
-    """One object at the end."""
-
-    def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
-        about = {"room": room, "conversation": conversation_id or None}
-        messages = [message_of(line) for line in said(state)]
-        JsonFormat().end(ending, whole_text(state), Record(about, messages))
-
-
 class VoiceStream(VoiceFormat):
     """One object for each event, and a last one named ``end``."""
-
-    def __init__(self) -> None:
-        self._turns = 0
 
     def words(self, line: VoiceLine, *, is_final: bool) -> None:
         name = "user_transcript" if line.kind == "person" else "agent_transcript"
@@ -82,22 +77,13 @@ class VoiceStream(VoiceFormat):
     def agent_state(self, state: str) -> None:
         self._write("agent_state", {"state": state})
 
-    def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
-        self._write("end", end_data(ending, whole_text(state)))
-
     def _write(self, name: str, data: object) -> None:
         output.write_json({"id": None, "event": name, "data": data})
 
 
 def voice_format(name: FormatName) -> VoiceFormat:
     """Return the format that ``--output`` names."""
-    match name:
-        case "text":
-            return VoiceText()
-        case "json":
-            return VoiceJson()
-        case "stream-json":
-            return VoiceStream()
+    return {"text": VoiceText, "json": VoiceFormat, "stream-json": VoiceStream}[name](name)
 
 
 def said(state: VoiceState) -> Iterable[VoiceLine]:

@@ -198,7 +198,9 @@ class Talk:
         before = len(self._state.lines)
         speech.begin()
         await self._until(lambda: speech.is_over)
-        if not await self._until(lambda: self._has("person", before), HEARD_SECONDS):
+        if not await self._until(
+            lambda: any(line.kind == "person" for line in self._said(before)), HEARD_SECONDS
+        ):
             return Ending("error", "the agent understood nothing of the file")
         return await self._answer(before) or Ending("completed")
 
@@ -206,30 +208,23 @@ class Talk:
         """Wait for the whole answer to what was said behind so many lines; return why there is none. To words
         like "Stop" an agent may say nothing.
         """
-        while not (self._is_answered(before) and self._is_quiet("listening", QUIET_SECONDS)):
-            if self._is_heard(before) and self._is_quiet("listening", UNANSWERED_SECONDS):
+        while True:
+            last = next(reversed(self._said(before)), None)
+            if last is not None and last.kind == "agent" and self._is_quiet("listening", QUIET_SECONDS):
+                return None
+            is_heard = last is not None and last.item_id  # it is in the agent's history
+            if is_heard and self._is_quiet("listening", UNANSWERED_SECONDS):
                 return None
             if self._now() - self._moved_at > ANSWER_SECONDS:
                 return Ending("timeout", f"nothing came of the agent for {ANSWER_SECONDS:.0f} seconds")
             await asyncio.sleep(LOOK_SECONDS)
-        return None
 
-    def _is_answered(self, before: int) -> bool:
-        """Whether the last thing that was said behind so many lines was said by the agent."""
-        last = self._last(before)
-        return last is not None and last.kind == "agent"
+    def _said(self, before: int) -> list[VoiceLine]:
+        """Return what both sides said behind so many lines."""
+        return [line for line in islice(self._state.lines.all.values(), before, None) if line.kind in SAID]
 
-    def _is_heard(self, before: int) -> bool:
-        """Whether the last thing that was said behind so many lines is in the agent's history."""
-        last = self._last(before)
-        return last is not None and bool(last.item_id)
-
-    def _last(self, before: int) -> VoiceLine | None:
-        lines = [line for line in islice(self._state.lines.all.values(), before, None) if line.kind in SAID]
-        return lines[-1] if lines else None
-
-    def _has(self, kind: str, before: int) -> bool:
-        return any(line.kind == kind for line in islice(self._state.lines.all.values(), before, None))
+    def _is_understood(self, before: int) -> bool:
+        return any(line.kind == "person" for line in self._said(before))
 
     def _is_quiet(self, phase: str, seconds: float) -> bool:
         """Whether it has been in this phase for so long, and nothing is left to be played."""
