@@ -43,7 +43,7 @@ def _no_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("fields", "told"),
     [
         ({"status": "running"}, "● answering"),
-        ({"status": "running", "asks": True, "error": "old"}, "‖ needs approval"),
+        ({"status": "running", "asks": True, "error": "old"}, "! needs approval"),
         ({"error": "API Error: no quota", "last_words": "So far"}, "✗ API Error: no quota"),
         ({"interrupted": "stop"}, "┄ stopped by you"),
         ({"interrupted": "crash"}, "┄ cut when the backend cra…"),
@@ -105,9 +105,9 @@ async def test_the_list_is_live_from_the_question_to_the_last_word(tmp_path: Pat
         await seen.until("Name it", "no messages yet")
         with seen.backend.engine.asks.attend(chat_id):
             asked = seen.pilot.app.run_worker(seen.answered(chat_id, "Which name?"))
-            rows = (await seen.until("‖ Name it", "needs approval")).splitlines()
+            rows = (await seen.until("! Name it", "needs approval")).splitlines()
             assert "1 answering · 2 in all" in rows[0]
-            assert "Name it" in rows[1], "what is active comes first"
+            assert "Name it" in rows[2], "what is active comes first"
             message_id = (await seen.backend.engine.show(CHATS, chat_id)).head
             await seen.backend.engine.answer(CHATS, chat_id, message_id, "step-1", Word("deny"))
             await seen.until("✓ Name it", "Call it Ledger.", "tok")

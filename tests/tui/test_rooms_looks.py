@@ -138,7 +138,7 @@ async def test_with_ascii_signs_the_list_and_its_forms_have_no_other(tmp_path: P
     async with listed(tmp_path, *every_state(), size=(120, 40), is_ascii=True) as seen:
         assert signs(await seen.text()) == set()
         rows = (await seen.text()).splitlines()
-        assert [row[2] for row in rows[1:9]] == list('**"""+x.')
+        assert [row[2] for row in rows[2:10]] == list('**"""+x.')
         for keys in (["d"], ["R"], ["escape", "slash"], ["escape", "n"]):
             assert signs(await seen.press(*keys)) == set(), keys
         await seen.press(*"x", "ctrl+u")
@@ -155,7 +155,7 @@ async def test_without_colour_every_state_of_the_list_and_the_cursor_are_told_ap
     async with listed(tmp_path, *every_state(), size=(120, 40)) as seen:
         await seen.press("down")
         assert colours(seen.app) == set()
-        rows = (await seen.text()).splitlines()[1:9]
+        rows = (await seen.text()).splitlines()[2:10]
         assert [row[:3] for row in rows[:2]] == ["  ●", "▸ ●"]
         assert len({row[2] for row in rows}) == 5
         for keys in (["n"], ["tab"], ["escape", "R"]):

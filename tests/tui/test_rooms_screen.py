@@ -38,26 +38,47 @@ async def test_a_row_says_who_speaks_why_it_stands_still_and_what_was_said_last(
     async with listed(tmp_path, *rooms) as seen:
         rows = (await seen.text()).splitlines()
     assert "1 running · 6 in all" in rows[0]
-    assert "● Room 1" in rows[1]
-    assert "round 2/3" in rows[1]
-    assert "1.3 k tok" in rows[1]
-    assert "Mika ● Ada ◔ 老王 ✓" in rows[1]
-    assert "‖ Room 2" in rows[2]
-    assert "Mika cut at the pause" in rows[2]
-    assert "done 3/3" in rows[3]
-    assert '"Call it Ledger."' in rows[3]
-    assert "✗ Room 4" in rows[4]
-    assert "Ada: no quota" in rows[4]
-    assert "paused – the budget" in rows[5]
-    assert "✗ Room 6" in rows[6]
-    assert "damaged: max_rounds" in rows[6]
+    assert rows[1].split() == ["ROOM", "ROUND", "STATE", "TOKENS", "ACTIVE"]
+    assert "● Room 1" in rows[2]
+    assert "round 2/3" in rows[2]
+    assert "1.3 k tok" in rows[2]
+    assert "Mika ● Ada ◔ 老王 ✓" in rows[2]
+    assert "‖ Room 2" in rows[3]
+    assert "Mika cut at the pause" in rows[3]
+    assert "done 3/3" in rows[4]
+    assert '"Call it Ledger."' in rows[4]
+    assert "✗ Room 4" in rows[5]
+    assert "Ada: no quota" in rows[5]
+    assert "paused – the budget" in rows[6]
+    assert "✗ Room 6" in rows[7]
+    assert "damaged: max_rounds" in rows[7]
 
 
 async def test_a_room_in_which_a_tool_asks_says_so(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1, status="running", agents=agents("speaking"), asks=True)) as seen:
-        row = (await seen.text()).splitlines()[1]
-    assert "‖ Room 1" in row
+        row = (await seen.text()).splitlines()[2]
+    assert "! Room 1" in row
     assert "needs approval" in row
+
+
+async def test_where_there_is_room_more_of_the_room_under_the_cursor_stands_beside_the_list(
+    tmp_path: Path,
+) -> None:
+    nasty = "Shall we?\n[red]\x1b[31m" + "why not " * 200
+    rooms = room(1, task="Tabs or spaces?"), room(2, task=nasty, agents=agents("said", "failed"))
+    async with listed(tmp_path, *rooms) as seen:
+        assert "Tabs or spaces?" not in await seen.text()
+        await seen.resize(160, 40)
+        assert "Tabs or spaces?" in await seen.text()
+        text = await seen.press("j")
+        assert "Tabs or spaces?" not in text
+        assert "Shall we?" in text
+        assert "[red]" in text
+        beside = "".join(line[100:] for line in text.splitlines()).split()
+        assert 60 < beside.count("not") < 80, "a long task is cut"
+        assert "✗ Ada" in text
+        seen.client.tell(replace(room(2, task="Now what?"), agents=agents("speaking")))
+        await seen.until("Now what?", "● Mika")
 
 
 async def test_what_changes_is_seen_and_the_cursor_stays_on_its_room(tmp_path: Path) -> None:
@@ -66,9 +87,9 @@ async def test_what_changes_is_seen_and_the_cursor_stays_on_its_room(tmp_path: P
         assert seen.cursor == "r3"
         seen.client.tell(replace(room(2), status="running", agents=agents("speaking")), room(4))
         rows = (await seen.text()).splitlines()
-        assert "Room 2" in rows[1]
-        assert "Mika ●" in rows[1]
-        assert "Room 4" in rows[4]
+        assert "Room 2" in rows[2]
+        assert "Mika ●" in rows[2]
+        assert "Room 4" in rows[5]
         assert seen.cursor == "r3"
         seen.client.tell(removed=("r3",))
         assert "Room 3" not in await seen.text()

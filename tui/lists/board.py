@@ -3,16 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.widgets import Static
 
 from agent_tui.model.events import LinkChanged
 from agent_tui.model.inert import inert_line
+from tui.forms.fields import own
 from tui.lists.listing import Listing
+from tui.lists.row_list import RowList
+from tui.lists.texts import Told, heads_of
 from tui.live import signs
 from tui.screens.words import count, say
 from widgets.status_line import Part, StatusLine
+
+WIDE_CELLS: Final = 140  # from here on there is a preview beside the rows
+LABEL: Final = "$text-muted"
+
+
+class ListBody(Horizontal):
+    """The rows, the names of their columns above them, and beside them, where there is room, more of the one
+    under the cursor: what the list knows of it; the server is asked for nothing.
+    """
+
+    def __init__(self, rows: RowList[Any], listing: Listing[Any], kind: str, *, ascii_only: bool) -> None:
+        """``kind`` begins the keys of the columns' names."""
+        super().__init__(id="body")
+        self._rows = rows
+        self._listing = listing
+        self._kind = kind
+        self._ascii_only = ascii_only
+        self._heads = Static("", id="heads", markup=False)
+        self._preview = Static("", id="preview", markup=False)
+        self._told: tuple[Told, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield self._heads
+            yield self._rows
+        yield self._preview
+
+    def look(self) -> None:
+        """Show what changed; the same again costs nothing."""
+        self.set_class(not len(self._listing), "-hidden")
+        item = self._rows.cursor
+        if item is None or not self.has_class("-wide"):
+            return
+        told = tuple(self._listing.kind.preview(item))
+        if told != self._told:
+            self._told = told
+            self._preview.update(Content("\n\n").join([self._paragraph(one) for one in told]))
+
+    def _paragraph(self, told: Told) -> Content:
+        text = Content(own(told.text, ascii_only=self._ascii_only))
+        if not told.label:
+            return text.stylize("bold")
+        return Content.assemble((own(told.label, ascii_only=self._ascii_only), LABEL), "\n", text)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the preview where there is room beside the rows."""
+        self.set_class(event.size.width >= WIDE_CELLS, "-wide")
+        self.look()
+
+    def on_row_list_shaped(self) -> None:
+        """Name the columns as they are now."""
+        self._heads.update(heads_of(self._rows.shape, self._kind))
+
+    def on_row_list_moved(self) -> None:
+        """Show more of another one."""
+        self.look()
 
 
 class ListBoard:

@@ -16,10 +16,13 @@ from tui.lists.texts import (
     Hint,
     Mark,
     Piece,
+    Told,
     Use,
+    begun,
     last_words,
     put_away,
     row_of,
+    told,
 )
 from tui.live import signs
 from tui.live.texts import why_cut
@@ -53,6 +56,7 @@ def row(chat: ConversationInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> 
         sign(chat),
         title_of(chat) or say("chat.untitled"),
         is_bad=bool(chat.error) and chat.status != "running",
+        asks=chat.status == "running" and bool(chat.asks),
         is_quiet=mark.is_deleted or chat.archived,
         short=mark.short,
     )
@@ -64,7 +68,7 @@ def row(chat: ConversationInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> 
 def sign(chat: ConversationInfo) -> str:
     """Return the sign of what goes on in a chat, or of how its newest answer ended."""
     if chat.status == "running":
-        return signs.PAUSED if chat.asks else signs.SPEAKING
+        return signs.WARNS if chat.asks else signs.SPEAKING
     if chat.error:
         return signs.FAILED
     if chat.interrupted:
@@ -77,7 +81,7 @@ def state(chat: ConversationInfo, mark: Mark) -> Piece:
     if away := put_away(mark, is_archived=chat.archived):
         return away
     if chat.status == "running":
-        return Piece(say("chat.asks" if chat.asks else "chat.answering"), "strong" if chat.asks else "plain")
+        return Piece(say("chat.asks" if chat.asks else "chat.answering"), "warned" if chat.asks else "plain")
     if chat.error:
         return Piece(inert_line(chat.error, MAX_WORDS_CHARACTERS), "failed")
     if chat.interrupted:
@@ -86,7 +90,19 @@ def state(chat: ConversationInfo, mark: Mark) -> Piece:
     return Piece(say("list.words", words=words) if words else say("chats.idle"), "dim")
 
 
-CHATS: Final = Kind(title_of, words_of, rank_of, MODEL_CELLS, row)
+def preview(chat: ConversationInfo) -> list[Told]:
+    """Return more of a chat: its model, its folder, how it stands and what was said last."""
+    return [
+        Told("", title_of(chat) or say("chat.untitled")),
+        *told("model", inert_line(chat.model, MAX_MODEL_CHARACTERS) or say("chat.model.default")),
+        *told("prompt", begun(chat.system_prompt)),
+        *told("workspace", inert_line(chat.workspace, MAX_WORDS_CHARACTERS)),
+        *told("state", state(chat, NO_MARK).text if chat.status == "running" or chat.error else ""),
+        *told("words", last_words(chat.last_words)),
+    ]
+
+
+CHATS: Final = Kind(title_of, words_of, rank_of, MODEL_CELLS, row, preview)
 
 HINTS: Final = (
     Hint("chats.open", "open", 0),

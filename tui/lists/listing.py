@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
-from tui.lists.texts import Form, Mark, Piece, moment_of
+from tui.lists.texts import Form, Mark, Piece, Told, moment_of
 
 SortKey = Literal["activity", "name", "status", "tokens", "cost"]
 SORT_KEYS: Final[tuple[SortKey, ...]] = ("activity", "name", "status", "tokens", "cost")
@@ -53,6 +53,9 @@ class Kind(Generic[T]):
     rank_of: Callable[[T], int]  # where its status stands when they are sorted by that
     extra_cells: tuple[int, int, int, int]  # of the column after the name, see ``form_of``
     row: Callable[[T, Form, str, Mark], list[Piece]]  # what it says, given how long ago it was active
+    preview: Callable[[T], list[Told]] = (
+        lambda _item: []
+    )  # what stands beside it, of the one under the cursor
 
 
 @dataclass(frozen=True, slots=True)

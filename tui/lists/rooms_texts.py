@@ -7,6 +7,7 @@ from typing import Final
 
 from rich.cells import cell_len
 
+from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from tui.lists.listing import MAX_NAME_CHARACTERS, Kind
@@ -18,10 +19,13 @@ from tui.lists.texts import (
     Hint,
     Mark,
     Piece,
+    Told,
     Use,
+    begun,
     last_words,
     put_away,
     row_of,
+    told,
 )
 from tui.live import signs
 from tui.screens.words import say
@@ -70,9 +74,10 @@ def rank_of(room: RoomInfo) -> int:
 def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
     """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
     head = Head(
-        signs.PAUSED if room.asks else _SIGNS.get(room.status, signs.WAITING),
+        signs.WARNS if room.asks else _SIGNS.get(room.status, signs.WAITING),
         name_of(room) or say("room.untitled"),
         is_bad=room.status == "error",
+        asks=bool(room.asks),
         is_quiet=mark.is_deleted or room.archived,
         short=mark.short,
     )
@@ -88,7 +93,7 @@ def state(room: RoomInfo, mark: Mark, cells: int) -> list[Piece]:
         return [away]
     match room.status:
         case "running" if room.asks:
-            return [Piece(say("chat.asks"), "strong")]
+            return [Piece(say("chat.asks"), "warned")]
         case "running":
             return agents(room.agents[:MAX_AGENTS], cells) or [Piece(say("room.live"))]
         case "paused":
@@ -175,7 +180,40 @@ def round_text(room: RoomInfo, cells: int) -> str:
     return long if cell_len(long) <= cells else short
 
 
-ROOMS: Final = Kind(name_of, words_of, rank_of, ROUND_CELLS, row)
+def preview(room: RoomInfo) -> list[Told]:
+    """Return more of a room: its whole task, its agents, how it stands and what was said last."""
+    agents_told = [
+        " ".join(filter(None, (_agent_sign(agent), _agent_name(agent), _agent_model(agent))))
+        for agent in room.agents[:MAX_AGENTS]
+    ]
+    standing = "".join(piece.text for piece in state(room, NO_MARK, STATE_CELLS))
+    task = begun(room.task)
+    return [
+        Told("", name_of(room) or say("room.untitled")),
+        *(told("task", task) if task != name_of(room) else ()),
+        *told("agents", "\n".join(agents_told)),
+        *told(
+            "state",
+            f"{round_text(room, STATE_CELLS)} · {standing}"
+            if standing and room.status != "completed"
+            else round_text(room, STATE_CELLS),
+        ),
+        *told(
+            "words",
+            ": ".join(
+                filter(
+                    None, (inert_line(room.last_speaker, MAX_AGENT_CHARACTERS), last_words(room.last_words))
+                )
+            ),
+        ),
+    ]
+
+
+def _agent_model(agent: AgentInfo) -> str:
+    return "" if agent.provider_id == DEMO_PROVIDER else inert_line(agent.model, MAX_AGENT_CHARACTERS)
+
+
+ROOMS: Final = Kind(name_of, words_of, rank_of, ROUND_CELLS, row, preview)
 
 HINTS: Final = (
     Hint("rooms.open", "open", 0),

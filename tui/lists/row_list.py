@@ -21,7 +21,7 @@ from agent_tui.model.inert import inert_line
 from tui.lists.listing import Listing, T
 from tui.lists.texts import NO_MARK, Form, Mark, Piece, age_text, form_of
 from widgets.color import ground_of, readable
-from widgets.ink import DIM, FAILED, PLAIN, STRONG
+from widgets.ink import DIM, FAILED, PLAIN, STRONG, WARNED
 from widgets.layout import Line, strips_in
 from widgets.painter import Look, Painter
 
@@ -29,7 +29,14 @@ CURSOR: Final = "▸ "
 NO_CURSOR: Final = "  "
 WHEEL_ROWS: Final = 3
 SHORT_ID_CHARACTERS: Final = 4  # of one whose name others have, too
-_INKS: Final = {"plain": PLAIN, "strong": STRONG, "dim": DIM, "failed": FAILED, "agent": PLAIN}
+_INKS: Final = {
+    "plain": PLAIN,
+    "strong": STRONG,
+    "dim": DIM,
+    "failed": FAILED,
+    "warned": WARNED,
+    "agent": PLAIN,
+}
 
 
 class _Seen(NamedTuple, Generic[T]):
@@ -49,7 +56,12 @@ class RowList(Widget, Generic[T], can_focus=True):
     """
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"row-list--dim", "row-list--failed", "row-list--cursor"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "row-list--dim",
+        "row-list--failed",
+        "row-list--warned",
+        "row-list--cursor",
+    }
     DEFAULT_CSS = """
     RowList {
         height: 1fr;
@@ -57,6 +69,7 @@ class RowList(Widget, Generic[T], can_focus=True):
         color: $foreground;
         & > .row-list--dim { color: $foreground 70%; }
         & > .row-list--failed { color: $error; }
+        & > .row-list--warned { color: $warning; text-style: bold; }
         & > .row-list--cursor { background: $accent 25%; color: $foreground; }
     }
     """
@@ -70,6 +83,9 @@ class RowList(Widget, Generic[T], can_focus=True):
 
     class Moved(Message):
         """The cursor stands on another one, or that has another state."""
+
+    class Shaped(Message):
+        """The columns have other widths."""
 
     def __init__(
         self,
@@ -88,6 +104,7 @@ class RowList(Widget, Generic[T], can_focus=True):
         self._place = 0  # where it stood last
         self._top = 0  # the first row in sight
         self._has_cost = False
+        self.shape = form_of(0, listing.kind.extra_cells, has_cost=False)
         self._seen: list[_Seen[T] | None] = []
         self._lines: list[Line] = []
         self._painters: tuple[Painter, Painter] | None = None  # of a row, of the cursor's
@@ -179,6 +196,9 @@ class RowList(Widget, Generic[T], can_focus=True):
             self._listing[place].item.cost for place in range(self._top, self._last(height))
         )
         shape = form_of(width, self._listing.kind.extra_cells, has_cost=self._has_cost)
+        if shape != self.shape:
+            self.shape = shape
+            self.post_message(self.Shaped())
         now = time.time()
         before, lines = self._seen, self._lines
         self._seen, self._lines, changed = [], [], []

@@ -19,7 +19,7 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import LinkChanged
 from tui.link import Link
 from tui.lists.acts import ListActs
-from tui.lists.board import ListBoard
+from tui.lists.board import ListBoard, ListBody
 from tui.lists.deleting import Deletions
 from tui.lists.feed import ListFeed
 from tui.lists.filter_bar import FilterBar
@@ -112,13 +112,14 @@ class ListScreen(Screen[None], Generic[T]):
         self._has_looked = False  # for what the server does not offer
         # Held, not looked for: an answer may come in while the screen is being taken down.
         self._list = RowList(listing, acts.marks, ascii_only=ascii_only, id="list")
+        self._body = ListBody(self._list, listing, self.KIND, ascii_only=ascii_only)
         self._filter = FilterBar(self.words("filter"), self.look_for, self._list, ascii_only=ascii_only)
         self._offer = SetupOffer(link)
         self._board = ListBoard(listing, self.KIND, ascii_only=ascii_only)
 
     def compose(self) -> ComposeResult:
         yield self._board.top
-        yield self._list
+        yield self._body
         yield self._board.empty
         yield self._filter
         yield self._offer
@@ -203,7 +204,7 @@ class ListScreen(Screen[None], Generic[T]):
             if key and not self.why(hint.binding_id):
                 hints.append(Part(say(f"list.hint.{hint.word}"), hint.rank, key))
         self._board.show(hints, self._state, self.key_of, is_known=self._is_known)
-        self._list.set_class(len(self.listing) == 0, "-hidden")
+        self._body.look()
 
     def tell(self, line: str, is_bad: bool) -> None:
         """Say one line in passing."""

@@ -10,12 +10,13 @@ from typing import Final, Literal
 from rich.cells import cell_len, set_cell_size
 
 from agent_tui.model.events import AgentInfo
-from agent_tui.model.inert import inert_line
+from agent_tui.model.inert import inert, inert_line
 from tui.screens.words import say
 from widgets.painter import cropped
 
-Ink = Literal["plain", "strong", "dim", "failed", "agent"]
+Ink = Literal["plain", "strong", "dim", "failed", "warned", "agent"]
 MAX_WORDS_CHARACTERS: Final = 200
+MAX_PREVIEW_CHARACTERS: Final = 600  # of a task in a preview
 GAP: Final = 2
 TOKEN_CELLS: Final = 10  # "99.9 k tok" at least; other languages may need more
 AGE_CELLS: Final = 10  # "59 min ago", as well
@@ -77,8 +78,28 @@ class Head:
     sign: str
     name: str
     is_bad: bool = False
+    asks: bool = False  # it waits for a person
     is_quiet: bool = False  # deleted or archived
     short: str = ""  # what tells it from others of its name
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A paragraph of a preview: text, and what stands over it, "" for a heading; all harmless."""
+
+    label: str
+    text: str
+
+
+def told(label: str, text: str) -> list[Told]:
+    """Return a paragraph under the words of ``label``; none where there is nothing to say."""
+    return [Told(say(f"list.preview.{label}"), text)] if text else []
+
+
+def begun(text: str) -> str:
+    """Return the beginning of a long text for a preview, with its line breaks."""
+    shown = inert(text[:MAX_PREVIEW_CHARACTERS]).strip()
+    return f"{shown}…" if len(text) > MAX_PREVIEW_CHARACTERS else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +140,9 @@ def row_of(shape: Form, head: Head, extra: str, state: list[Piece], use: Use) ->
     is_untold = head.is_quiet and not shape.state  # that it is deleted or archived
     name = f"{state[0].text} · {head.name}" if is_untold and state else head.name
     short = f" {head.short}" if head.short and shape.name >= LEAST_NAME_CELLS else ""
+    loud: Ink = "warned" if head.asks else "failed" if head.is_bad else "plain"
     pieces = [
-        Piece(f"{head.sign} ", "failed" if head.is_bad and not head.is_quiet else ink),
+        Piece(f"{head.sign} ", ink if head.is_quiet else loud),
         Piece(left(cropped(name, shape.name - cell_len(short)) + short, shape.name), ink),
     ]
     if shape.extra:
@@ -130,6 +152,19 @@ def row_of(shape: Form, head: Head, extra: str, state: list[Piece], use: Use) ->
         pieces += filled_cells(state, shape.state)
     columns = (shape.tokens, tokens_text(use.tokens)), (shape.cost, cost_text(use.cost)), (shape.age, use.age)
     return pieces + [Piece(" " * GAP + right(text, cells), "dim") for cells, text in columns if cells]
+
+
+def heads_of(shape: Form, kind: str) -> str:
+    """Return what stands over the columns of rows of this ``kind`` ("rooms", "chats")."""
+    name, extra, told = (say(f"list.column.{kind}.{column}") for column in ("name", "extra", "state"))
+    text = " " * HEAD_CELLS + left(name, shape.name)
+    text += "".join(
+        " " * GAP + left(head, cells) for head, cells in ((extra, shape.extra), (told, shape.state)) if cells
+    )
+    numbers = ("tokens", shape.tokens), ("cost", shape.cost), ("age", shape.age)
+    return text + "".join(
+        " " * GAP + right(say(f"list.column.{column}"), cells) for column, cells in numbers if cells
+    )
 
 
 def put_away(mark: Mark, *, is_archived: bool) -> Piece | None:
