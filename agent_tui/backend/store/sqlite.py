@@ -31,10 +31,13 @@ from sqlalchemy import (
     table,
     text,
 )
+from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.util import LRUCache
 
 from agent_tui.backend.store import schema
 from agent_tui.model.errors import StoreError, StoreFull
@@ -201,6 +204,22 @@ def clear_errors(file: Path) -> Iterator[None]:
         raise store_error(file, error) from error
 
 
+class Alike(SQLiteDialect_pysqlite):
+    """SQLite as SQLAlchemy speaks to it; what one engine has compiled serves all of the process."""
+
+    supports_statement_cache = True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike)
+
+    def __hash__(self) -> int:
+        return hash(Alike)
+
+
+registry.register("sqlite.alike", __name__, Alike.__name__)
+_COMPILED: LRUCache[Any, Any] = LRUCache(500)
+
+
 def open_engines(
     file: Path,
     *,
@@ -234,8 +253,13 @@ def open_engines(
 
 
 def _engine(file: Path, begin: str, busy_seconds: float, connections: int) -> Engine:
-    url = URL.create("sqlite", database=str(file))
-    engine = create_engine(url, pool_size=connections, max_overflow=0, connect_args={"timeout": busy_seconds})
+    engine = create_engine(
+        URL.create("sqlite+alike", database=str(file)),
+        pool_size=connections,
+        max_overflow=0,
+        connect_args={"timeout": busy_seconds},
+        execution_options={"compiled_cache": _COMPILED},
+    )
 
     @event.listens_for(engine, "connect")
     def settings(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
@@ -313,7 +337,7 @@ def _create(connection: Connection, file: Path, head: str) -> None:
     if inspect(connection).get_table_names():
         detail = "Name another file; this one is left as it is."
         raise StoreError(f"The database {file} belongs to another program", detail)
-    schema.metadata.create_all(connection)
+    schema.metadata.create_all(connection, checkfirst=False)
     schema.version.create(connection)
     connection.execute(insert(schema.version).values(version_num=head))
 
