@@ -165,7 +165,7 @@ def migrated(file, step):
         os._exit(0)
     return os.waitpid(pid, 0)[1] == 0
 
-for step in range(1, 1000, 17):
+for step in range(1, 1000, 41):
     file = old.with_name(f"killed-{step}.db")
     shutil.copy(old, file)
     whole = migrated(file, step)
