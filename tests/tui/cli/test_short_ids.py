@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_tui.model.events import AgentInfo, ConversationInfo, RoomInfo
@@ -25,6 +25,7 @@ from tui.lists.rooms_texts import ROOMS
 LONG_TITLE = "A title that is much longer than any column of a terminal has room for, and longer"
 
 
+@example([("aaaaaaaaa", "aaaaaaaab"), ("b", "aaaaaaaab")])
 @given(st.lists(st.tuples(st.text("ab", min_size=1, max_size=14), st.text("ab", max_size=14)), max_size=8))
 def test_a_short_id_finds_what_its_row_shows_or_is_as_long_as_ids_get(named: list[tuple[str, str]]) -> None:
     rooms = [RoomInfo(id_, name=name) for id_, name in {id_: (id_, name) for id_, name in named}.values()]

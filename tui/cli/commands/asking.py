@@ -208,11 +208,13 @@ def short_ids(named: Sequence[tuple[str, str]]) -> dict[str, str]:
 
     ``named`` has the id and the name of each, as ``tui.cli.commands.pick`` looks through them.
     """
-    words = sorted({word for pair in named for word in pair if word})
+    words = sorted(word for pair in named for word in set(pair) if word)
     shortest = {}
     for id_, name in named:
         at = bisect_left(words, id_)
-        others = [word for word in words[max(0, at - 2) : at + 3] if word not in (id_, name)]
+        others = words[max(0, at - 2) : at + 4]
+        for own in {id_, name}.intersection(others):
+            others.remove(own)  # once: somebody else may have the same name
         shared = max((len(commonprefix((id_, other))) for other in others), default=0)  # noqa: RUF071  no paths
         shortest[id_] = id_[: max(SHORT_ID_CHARACTERS, shared + 1)]
     return shortest
