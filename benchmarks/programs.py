@@ -32,7 +32,7 @@ from agent_tui.config.file import Config
 from agent_tui.model import events as ev
 from benchmarks.corpus import texts, tokens, words
 from benchmarks.load import EARLIER_WORDS, Load, Meter
-from tui.app import AgentTuiApp
+from tui.app import AgentTuiApp, crash_of
 from tui.link import ChatLink, RoomLink
 from tui.request import ScreenRequest, Server
 from tui.room.first import Found
@@ -397,8 +397,8 @@ def main(argument: str, path: Path) -> None:
         programs = {"ours": Ours, "chat": OursInAChat, "stock": Stock}
         app = programs[load.program](load, meter)
         app.run()
-        if isinstance(app, AgentTuiApp) and app.crash is not None:
-            raise app.crash
+        if isinstance(app, AgentTuiApp) and (crash := crash_of(app)) is not None:
+            raise crash
     except Exception:  # the parent shows it: this process has no terminal that a person sees
         meter.report.failure = traceback.format_exc()
         raise

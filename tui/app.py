@@ -10,10 +10,9 @@ import asyncio
 import importlib
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterable
-from functools import cached_property
-from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeVar
+from collections.abc import Iterable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 # Read by Textual at import: its own painting must not wait for more than our 30 Hz clock already does
 # (guides: 4 ms instead of 16 ms from key to screen, at the same CPU).
@@ -27,15 +26,15 @@ from textual.widgets import Static
 from textual.worker import WorkerFailed
 
 from agent_tui.config.file import Config
-from agent_tui.model.errors import AgentTuiError, TransportError
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
 from tui import clipboard, themes
 from tui.cli import output
 from tui.cli.exits import DONE, PAUSED, exit_code
 from tui.live.signs import wants_ascii
 from tui.motion import wants_calm
+from tui.opening import Opening
 from tui.request import ScreenRequest, Server
-from tui.screens.words import say
 from tui.terminal import ended_by
 from widgets.palettes import Backdrop
 from widgets.signs import twin
@@ -54,12 +53,9 @@ if TYPE_CHECKING:
     from widgets.status_line import StatusLine
     from widgets.transcript.transcript import Transcript
 
-T = TypeVar("T")
 SIXTEEN: Final = "standard"  # Rich's word for a terminal of sixteen colours
 MAX_ERROR_CHARACTERS: Final = 500
-MAX_HOST_CHARACTERS: Final = 60
 PRESSED: Final = (events.Key, events.Paste, events.MouseDown, events.MouseScrollUp, events.MouseScrollDown)
-RETRY_SECONDS: Final = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 
 
 class AgentTuiApp(KeysInOrder[int]):
@@ -104,7 +100,7 @@ class AgentTuiApp(KeysInOrder[int]):
         self.ascii_only = config_wants_ascii(config)
         self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
         self.garbage = Garbage(lambda: self.places.is_quiet)
-        self.is_unreachable = False  # the server, before there is a room to show
+        self.opening = Opening(self, request)
         self.parting = ""  # to be said once the screen is gone
         self._has_places = False  # they are loaded while the first frame stands
         self.early_input = request.background  # read by our driver
@@ -119,24 +115,15 @@ class AgentTuiApp(KeysInOrder[int]):
         self.theme = theme.name
 
     def compose(self) -> ComposeResult:
-        yield Static(self._own(self._opening), id="starting", markup=False)
+        yield Static(self.own(self.opening.line), id="starting", markup=False)
 
-    def _own(self, text: str) -> str:
+    def own(self, text: str) -> str:
         """Return a text of ours in signs that the terminal has."""
         return twin(text) if self.ascii_only else text
 
-    @property
-    def _opening(self) -> str:
-        source = self._request.source
-        if isinstance(source, Server):
-            return say("link.connecting.to", host=inert_line(source.host, MAX_HOST_CHARACTERS))
-        if self._request.setup:
-            return ""  # a form, which needs no backend yet
-        return say("link.starting" if source.is_new else "link.connecting")
-
     def notify(self, message: str, **options: Any) -> None:
         """Tell something in passing, in signs that the terminal has. Told again, it stands there once."""
-        text = self._own(message)
+        text = self.own(message)
         forget_notifications(self, text)
         super().notify(text, **options)
 
@@ -192,31 +179,13 @@ class AgentTuiApp(KeysInOrder[int]):
             elif self._request.home:
                 places.home.show()
             elif self._request.chat is not None:
-                places.open_chat(await self._found(places.first_chat))
+                places.open_chat(await self.opening.found(places.first_chat))
             else:
-                places.open_found(await self._found(places.first_room))
+                places.open_found(await self.opening.found(places.first_room))
         except AgentTuiError as error:
             # One line on stderr, and the error's exit code.
             line = f"agent-tui: {inert_line(str(error), MAX_ERROR_CHARACTERS)}"
             self.exit(exit_code(error), message=line)
-
-    async def _found(self, find: Callable[[], Awaitable[T]]) -> T:
-        """Find what to open, waiting for a server that cannot be reached; says so meanwhile."""
-        for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
-            try:
-                found = await find()
-            except TransportError as error:
-                if not error.retryable or self._request.embedded:
-                    raise
-                self.is_unreachable = True
-                fields = {"title": inert_line(str(error)), "seconds": delay, "quit": self.places.how_to_quit}
-                line = say("link.unreachable", **fields)
-                self.query_one("#starting", Static).update(self._own(line))
-            else:
-                self.is_unreachable = False
-                return found
-            await asyncio.sleep(delay)
-        raise AssertionError("the tries never end")
 
     # --- what the screens ask for ----------------------------------------------------------------------
 
@@ -291,7 +260,7 @@ class AgentTuiApp(KeysInOrder[int]):
 
     def action_themes(self) -> None:
         """Let a theme be chosen."""
-        self.places.choose_theme()
+        self.places.theme.choose()
 
     def action_setup(self) -> None:
         """Set up a provider of models for the backend of this machine."""
@@ -326,25 +295,24 @@ class AgentTuiApp(KeysInOrder[int]):
         severity: Literal["warning", "information"] = "warning" if copied.problem else "information"
         self.notify(clipboard.notice(copied, what), severity=severity, markup=False)
 
-    # --- ends that nobody wanted -----------------------------------------------------------------------
 
-    def end_by_signal(self) -> bool:
-        """Leave the screen as soon as the loop comes to it; return whether there is a loop.
+def end_by_signal(app: AgentTuiApp) -> bool:
+    """Leave the screen as soon as the loop comes to it; return whether there is a loop.
 
-        To be called from a signal handler.
-        """
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return False
-        loop.call_soon_threadsafe(self.exit, PAUSED)
-        return True
+    To be called from a signal handler.
+    """
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    loop.call_soon_threadsafe(app.exit, PAUSED)
+    return True
 
-    @property
-    def crash(self) -> Exception | None:
-        """The unhandled error that ended the screen, if one did."""
-        error = error_of(self)
-        return error.error if isinstance(error, WorkerFailed) else error  # type: ignore[return-value]
+
+def crash_of(app: AgentTuiApp) -> Exception | None:
+    """Return the unhandled error that ended the screen, if one did."""
+    error = error_of(app)
+    return error.error if isinstance(error, WorkerFailed) else error  # type: ignore[return-value]
 
 
 def config_wants_ascii(config: Config) -> bool:
@@ -361,10 +329,10 @@ def run_rooms(request: ScreenRequest) -> int:
     if not os.isatty(2):  # Textual draws on stderr; ``2>file`` must not take the screen with it
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
     app = AgentTuiApp(request)
-    with ended_by(app.end_by_signal):
+    with ended_by(partial(end_by_signal, app)):
         result = app.run(mouse=request.config.screen.mouse)
     if app.parting:
         output.notice(app.parting)
-    if app.crash is not None:
-        raise app.crash
+    if (crash := crash_of(app)) is not None:
+        raise crash
     return DONE if result is None else result

@@ -17,10 +17,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from agent_tui.model.errors import ConfigError
 from agent_tui.model.events import ConversationInfo, RoomInfo
 from agent_tui.model.inert import inert_line
-from tui import themes
 from tui.chat.first import NEW, NewChat, fields_here, first_chat
 from tui.chat.screen import ChatScreen
 from tui.cli.exits import DONE, UNREACHABLE, exit_code
@@ -46,7 +44,7 @@ from tui.room.screen import RoomScreen
 from tui.screens.help import HelpScreen
 from tui.screens.question import QuestionScreen
 from tui.screens.quit import QuitScreen
-from tui.screens.theme_picker import ThemeScreen, wear
+from tui.screens.theme_choice import ThemeChoice
 from tui.screens.words import say, say_count
 from tui.voice.opening import VoiceOpening
 from tui.voice.request import DEFAULT_ROOM, VoiceRequest
@@ -82,11 +80,11 @@ class Places:
             ask=self._say_what_quits,
             leave=partial(self.leave, is_sure=True),
         )
-        self.palette = Palette(app, self.keymap, self._wear)
+        self.theme = ThemeChoice(app, request.config)
+        self.palette = Palette(app, self.keymap, self.theme.wear)
         self._app = app
         self._request = request
         self._ascii_only = app.ascii_only
-        self._theme_name = request.config.theme  # as it stands in the config file
         app.set_keymap(self.keymap.for_textual())
         problems = len(self.keymap.problems)  # ``config check`` has them all
         if problems:
@@ -320,7 +318,7 @@ class Places:
         shown = self.room or self.chat
         if shown is None:
             home = self.home.screen
-            is_unreachable = home.is_unreachable if home is not None else self._app.is_unreachable
+            is_unreachable = home.is_unreachable if home is not None else self._app.opening.is_unreachable
             return UNREACHABLE if is_unreachable else DONE
         if shown.failure is not None:
             return exit_code(shown.failure)
@@ -389,26 +387,7 @@ class Places:
         shown = sections(self._app.screen, self.keymap, ascii_only=self._ascii_only)
         self._app.push_screen(HelpScreen(shown, ascii_only=self._ascii_only))
 
-    # --- themes and providers --------------------------------------------------------------------------
-
-    def _wear(self, name: str) -> None:
-        """Wear a theme until the end; of one that cannot be read, say what is wrong."""
-        app = self._app
-        name = themes.resolve(name, app.backdrop, has_colors=app.has_colors)
-        try:
-            wear(app, themes.load(name, app.themes_folder, backdrop=app.backdrop))
-        except ConfigError as error:
-            self._app.notify(inert_line(str(error)), severity="warning", markup=False)
-
-    def choose_theme(self) -> None:
-        """Let a theme be chosen."""
-
-        def kept(name: str | None) -> None:
-            self._theme_name = name or self._theme_name
-
-        path = self._request.config.path
-        screen = ThemeScreen(path, self._theme_name, self._app.backdrop, ascii_only=self._ascii_only)
-        self._app.push_screen(screen, kept)
+    # --- providers -------------------------------------------------------------------------------------
 
     def set_up(self, found: FoundModels | None = None) -> None:
         """Set up a provider of models for the backend of this machine, maybe one that was ``found`` here; a

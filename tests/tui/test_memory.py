@@ -88,7 +88,7 @@ async def test_a_screen_that_was_closed_leaves_nothing(tmp_path: Path, what: str
             "room": (partial(places.open_room, "r0"), in_room, seen.link),
             "chat": (partial(places.open_chat, "c"), in_chat, chat_link),
             "help": (places.show_help, [], seen.link),
-            "themes": (places.choose_theme, [], seen.link),
+            "themes": (places.theme.choose, [], seen.link),
         }
         await opened_and_closed(seen, *opened[what])  # what is made once and stays
         before = objects_of(StylesCache), objects_of(PaintedStrip)

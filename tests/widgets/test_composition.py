@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from textwrap import dedent
 
 import pytest
 
@@ -21,18 +22,23 @@ MOST_MODULES = 20  # of a folder
 
 
 OURS = ("tui.", "widgets.")
-# Forms and lists that are still to be composed: classes of ours they are made of, methods. Only ever less.
+# What is still to be composed: classes of ours they are made of, methods. Only ever less. A step and a spoken
+# line are kinds of a message that say most of it anew, which counts twice.
 NOT_YET = {
     "AgentFormScreen": (4, 40),
     "ChatQueueScreen": (3, 40),
     "ChooseScreen": (3, 40),
     "ConversationForm": (4, 40),
+    "ConversationsScreen": (2, 45),
     "ModelForm": (3, 40),
-    "NewRoomScreen": (4, 40),
+    "NewRoomScreen": (4, 45),
     "QueueScreen": (3, 40),
+    "RoomsScreen": (2, 46),
     "SearchScreen": (3, 40),
     "SettingsScreen": (3, 40),
-    "SetupScreen": (3, 48),
+    "SetupScreen": (3, 56),
+    "Spoken": (2, 48),
+    "Step": (2, 56),
     "ToolFormScreen": (3, 40),
 }
 
@@ -57,15 +63,11 @@ def chain_of(class_: type) -> list[type]:
     return [one for one in class_.__mro__ if one.__module__.startswith(OURS)]
 
 
-def methods_of(class_: type) -> set[str]:
-    """Return the names of functions and properties of a class and of those of ours it inherits from."""
-    kinds = (property, classmethod, staticmethod)
-    return {
-        name
-        for one in chain_of(class_)
-        for name, value in vars(one).items()
-        if (inspect.isfunction(value) or isinstance(value, kinds)) and name not in dir(object)
-    }
+def methods_of(class_: type) -> list[str]:
+    """Return every ``def`` in a class and those of ours it inherits from; what is overridden counts twice."""
+    trees = [ast.parse(dedent(inspect.getsource(one))) for one in chain_of(class_)]
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
 @pytest.mark.parametrize("class_", classes_of_ours())

@@ -307,7 +307,7 @@ class RoomPanes(Container):
             arrangement = replace(arrangement, places=(None,) * len(self._panes))
         for pane, place in zip(self._panes.values(), arrangement.places, strict=True):
             if place is not None and pane.is_attached:
-                pane.has_divider = place.x + place.width < size.width
+                pane.canvas.divide(place.x + place.width < size.width)
                 found.append(_placed(pane, place))
         if arrangement.strip is not None:
             self._strip.columns = arrangement.strip_columns

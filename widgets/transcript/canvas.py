@@ -32,6 +32,12 @@ class Canvas:
         self._ground: tuple[Style, Color] | None = None
         self._painted_for: tuple[object, ...] = ()  # what the painter's look was made from
 
+    def divide(self, has_divider: bool) -> None:
+        """Draw a line down the right edge, or none."""
+        if has_divider != self.has_divider:
+            self.has_divider = has_divider
+            self._transcript.clock.mark(self._transcript)
+
     def forget_style(self) -> None:
         """Paint everything anew: theme or focus changed."""
         self.painter = None

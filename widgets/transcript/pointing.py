@@ -25,7 +25,21 @@ class Pointer:
         self._at = (0, 0)
         self._edge = 0  # rows to scroll in each frame: the pointer is beyond an edge
 
-    def press(self, event: events.MouseDown) -> None:
+    def take(self, event: events.MouseEvent) -> None:
+        """Do what the mouse was used for: select, choose, fold."""
+        match event:
+            case events.MouseDown():
+                self._press(event)
+            case events.MouseMove():
+                self._move(event)
+            case events.MouseUp():
+                self._release(event)
+            case events.Click():
+                self._click(event)
+            case _:
+                pass
+
+    def _press(self, event: events.MouseDown) -> None:
         """Begin to select; with shift, extend what is selected."""
         place = self._place_at(event.y)
         if event.button != 1 or place is None:
@@ -37,7 +51,7 @@ class Pointer:
         else:
             self._transcript.reader.press(place, self._cell_at(event.x, event.y))
 
-    def move(self, event: events.MouseMove) -> None:
+    def _move(self, event: events.MouseMove) -> None:
         """Extend the selection to the pointer; beyond an edge the transcript scrolls."""
         if self._pressed is None or (not self._is_dragged and (event.x, event.y) == self._pressed):
             return
@@ -50,7 +64,7 @@ class Pointer:
         self._edge = min(0, event.y - top) + max(0, event.y - bottom + 1)
         self._extend(event.x, event.y)
 
-    def release(self, event: events.MouseUp) -> None:
+    def _release(self, event: events.MouseUp) -> None:
         """End selecting."""
         if self._pressed is not None:
             if self._edge:
@@ -63,7 +77,7 @@ class Pointer:
             self._transcript.release_mouse()
             self._pressed, self._edge = None, 0
 
-    def click(self, event: events.Click) -> None:
+    def _click(self, event: events.Click) -> None:
         """Choose the message, and fold or unfold the step whose head row it is; twice selects the word,
         three times the block.
         """

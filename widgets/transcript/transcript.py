@@ -309,17 +309,6 @@ class Transcript(Widget, can_focus=True):
             self.view.stay()
 
     @property
-    def has_divider(self) -> bool:
-        """Whether a line is drawn down the right edge."""
-        return self.canvas.has_divider
-
-    @has_divider.setter
-    def has_divider(self, has_divider: bool) -> None:
-        if has_divider != self.canvas.has_divider:
-            self.canvas.has_divider = has_divider
-            self.clock.mark(self)
-
-    @property
     def is_shown(self) -> bool:
         """Whether the pane is on the screen, with at most see-through screens (dialogs) above it."""
         return is_shown(self)
@@ -380,25 +369,16 @@ class Transcript(Widget, can_focus=True):
         event.stop()
         self.action_scroll_rows(-WHEEL_ROWS if isinstance(event, events.MouseScrollUp) else WHEEL_ROWS)
 
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Begin to select."""
-        self.pointer.press(event)
-
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Extend the selection."""
-        self.pointer.move(event)
-
-    def on_mouse_up(self, event: events.MouseUp) -> None:
-        """End selecting."""
-        self.pointer.release(event)
+    @on(events.MouseDown)
+    @on(events.MouseMove)
+    @on(events.MouseUp)
+    @on(events.Click)
+    def _point(self, event: events.MouseEvent) -> None:
+        self.pointer.take(event)
 
     def on_hide(self) -> None:
         """End selecting when the pane goes out of sight."""
         self.pointer.let_go()
-
-    def on_click(self, event: events.Click) -> None:
-        """Choose the message, fold the step; twice selects the word, three times the block."""
-        self.pointer.click(event)
 
     # --- drawing ---
 
@@ -445,11 +425,9 @@ class Transcript(Widget, can_focus=True):
         """Draw what came in while the screen was covered, when it is uncovered."""
         self.watch(self.screen, "stack_updates", lambda: self.clock.mark(self), init=False)
 
-    def on_show(self) -> None:
-        """Draw what came in while the pane was hidden, and tell that it came into sight."""
+    @on(events.Show)
+    @on(events.Resize)
+    def _tell_size(self) -> None:
+        """Draw what came in while the pane was hidden; tell that it came into sight or has another size."""
         self.clock.mark(self)
-        self.post_message(self.Resized(self))
-
-    def on_resize(self) -> None:
-        """Tell that it has another size."""
         self.post_message(self.Resized(self))

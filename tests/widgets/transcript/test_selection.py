@@ -228,13 +228,13 @@ async def test_dragging_over_an_edge_scrolls_as_long_as_the_button_is_down() -> 
         hand.turn_until_clean()
         assert screen_of(pane)[0] == "   • 35"
         mouse = Mouse(pilot, pane, hand)
-        pane.pointer.press(events.MouseDown(pane, 5, 0, 0, 0, 1, False, False, False))
-        pane.pointer.move(events.MouseMove(pane, 4, -2, 0, 0, 1, False, False, False))
+        pane.pointer.take(events.MouseDown(pane, 5, 0, 0, 0, 1, False, False, False))
+        pane.pointer.take(events.MouseMove(pane, 4, -2, 0, 0, 1, False, False, False))
         for _ in range(5):
             hand.turn()
         await pilot.pause()
         assert hand.waiting
-        pane.pointer.release(events.MouseUp(pane, 4, -2, 0, 0, 1, False, False, False))
+        pane.pointer.take(events.MouseUp(pane, 4, -2, 0, 0, 1, False, False, False))
         hand.turn_until_clean()
         await pilot.pause()
         top = int(screen_of(pane)[0].split()[1])
@@ -373,7 +373,7 @@ async def test_a_pane_that_is_cleared_while_the_button_is_down_lets_go_of_the_mo
     pane, hand = a_pane("some words")
     async with Reader(pane).run_test(size=(30, 6)) as pilot:
         hand.turn_until_clean()
-        pane.pointer.press(events.MouseDown(pane, 5, 1, 0, 0, 1, False, False, False))
+        pane.pointer.take(events.MouseDown(pane, 5, 1, 0, 0, 1, False, False, False))
         await pilot.pause()
         assert pilot.app.mouse_captured is pane
         pane.clear()

@@ -52,8 +52,8 @@ async def test_a_divider_can_come_and_go() -> None:
     pane = a_pane(hand)
     async with running(pane, (20, 2)) as pilot:
         assert not any("│" in row for row in await shown(pane, hand, pilot))
-        pane.has_divider = True
-        assert pane.has_divider
+        pane.canvas.divide(True)
+        assert pane.canvas.has_divider
         assert all(row.endswith("│") for row in await shown(pane, hand, pilot))
 
 

@@ -1,0 +1,43 @@
+"""The theme that the program wears, as far as a person chooses it: from the list, or by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_tui.config.file import Config
+from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
+from tui import themes
+from tui.screens.theme_picker import ThemeScreen, wear
+
+if TYPE_CHECKING:
+    from tui.app import AgentTuiApp
+
+
+class ThemeChoice:
+    """Lets a theme be chosen, and has the program wear it."""
+
+    def __init__(self, app: AgentTuiApp, config: Config) -> None:
+        self._app = app
+        self._path: Path = config.path
+        self._name = config.theme  # as it stands in the config file
+
+    def wear(self, name: str) -> None:
+        """Wear a theme until the end; of one that cannot be read, say what is wrong."""
+        app = self._app
+        name = themes.resolve(name, app.backdrop, has_colors=app.has_colors)
+        try:
+            wear(app, themes.load(name, app.themes_folder, backdrop=app.backdrop))
+        except ConfigError as error:
+            app.notify(inert_line(str(error)), severity="warning", markup=False)
+
+    def choose(self) -> None:
+        """Let a theme be chosen."""
+        app = self._app
+        app.push_screen(
+            ThemeScreen(self._path, self._name, app.backdrop, ascii_only=app.ascii_only), self._kept
+        )
+
+    def _kept(self, name: str | None) -> None:
+        self._name = name or self._name
