@@ -271,7 +271,10 @@ CHAT_COMMANDS: Final = (
         after="With --backend NAME of kind tasks CONVERSATION is the id of a session (default: a new one), "
         "of kind socket that of a chat (default: 0).\n"
         "\n"
-        "On the screen, ? lists the keys; / in the input line lists the commands.",
+        "On the screen, ? lists the keys; / in the input line lists the commands.\n"
+        "\n"
+        "With --plain, type a line to ask it. /stop, /quit and /help are commands; approvals are answered "
+        "with y, c, a or n.",
     ),
     Command(
         "ask", "ask one question, without a screen",

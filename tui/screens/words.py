@@ -440,6 +440,7 @@ ENGLISH: Final[dict[str, str]] = {
     "plain.asks": "{who} needs approval: {call}",
     "plain.asks.words": "Type y (once), c (this conversation), a (always) or n (no), a reason behind it",
     "plain.asks.form": "It asks for a form, which needs the screen. Type n to decline",
+    "plain.denied": "denied, nobody can be asked any more: {call}",
     "plain.which": "there are several rooms",
     "plain.which.how": "name one: agent-tui rooms ROOM --plain; agent-tui rooms list shows them",
     "setting.synthesis": "synthesis",

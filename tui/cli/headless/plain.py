@@ -27,7 +27,7 @@ from tui.cli.headless.answer import Answer
 from tui.cli.headless.answering import Answering, Asks, agent_answers, agent_client, server_answers
 from tui.cli.headless.ask import folder
 from tui.cli.headless.ask_input import Asked
-from tui.cli.headless.ask_telling import Telling
+from tui.cli.headless.ask_telling import NOT_ALLOWED, Telling
 from tui.cli.headless.formats import AnswerText, Ending, Record, RoomText
 from tui.cli.headless.interrupts import Interrupts, carried_out
 from tui.cli.headless.lines import CTRL_C, Lines
@@ -149,18 +149,22 @@ class _Asks:
             output.notice(say("plain.asks.form" if is_form else "plain.asks.words"))
             return True
         pattern = asked.ask.pattern if asked.ask is not None and decision == "always" else ""
-        del self.waiting[0]
-        await _done(
-            self.client.answer(
-                self.id_,
-                asked.turn_id,
-                asked.step_id,
-                "decline" if is_form else decision,
-                pattern,
-                reason if decision == "deny" and not is_form else "",
-            )
-        )
+        await self._answer(decision, pattern, reason if decision == "deny" else "")
         return True
+
+    async def deny(self) -> None:
+        """Deny all that wait: nobody can type any more."""
+        while self.waiting:
+            ask = self.waiting[0].ask
+            self.tell(say("plain.denied", call=inert_line(ask.call if ask is not None else "")))
+            await self._answer("deny", "", NOT_ALLOWED)
+
+    async def _answer(self, decision: str, pattern: str, reason: str) -> None:
+        asked = self.waiting.pop(0)
+        if asked.ask is not None and asked.ask.form is not None:
+            decision, reason = "decline", ""
+        answer = self.client.answer(self.id_, asked.turn_id, asked.step_id, decision, pattern, reason)
+        await _done(answer)
 
 
 async def _done(call: Awaitable[object], done: str = "") -> None:
@@ -236,6 +240,8 @@ class _Typing:
                 line = reading.result() if reading.done() else None
                 if line is not None and (ending := await self.take(line)) is not None:
                     return ending, True
+            if self.reads_on and self.lines.has_ended:
+                await self.asks.deny()
             return await working, False
         finally:
             working.cancel()
@@ -383,6 +389,8 @@ class _Chat:
 
     async def _heard(self, event: ev.ToolStatusChanged) -> None:
         await self.typing.asks.take(event, self.model)
+        if self.typing.lines.has_ended:
+            await self.typing.asks.deny()
 
     async def _queue(self, words: str) -> None:
         self.waiting.append(words)

@@ -224,6 +224,14 @@ def test_what_was_asked_through_a_pipe_is_answered_before_it_is_left(home: Home,
     assert done.stderr == ""
 
 
+def test_what_asks_behind_the_end_of_the_input_is_denied(home: Home) -> None:
+    done = home.run("chat", "--new", "--plain", stdin="write late.txt: hello\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "demo needs approval: " in done.stdout
+    assert "denied, nobody can be asked any more: " in done.stdout
+    assert not Path(home.folder, "late.txt").exists()
+
+
 def test_a_room_that_stands_is_left_at_the_end_of_the_input(slow: Home) -> None:
     done = slow.run("rooms", slow.new_room(TASK), "--plain", stdin="/nothing\n")
     assert (done.returncode, done.stderr) == (0, "")
