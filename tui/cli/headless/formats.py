@@ -322,13 +322,9 @@ def format_named(name: FormatName, text: type[Format], *, is_plain: bool | None 
     """Return the format that ``--output`` names; ``text`` is the one for people, ``is_plain`` as
     ``StreamFormat`` has it.
     """
-    match name:
-        case "text":
-            return text()
-        case "json":
-            return JsonFormat()
-        case "stream-json":
-            return StreamFormat(is_plain)
+    if name == "text":
+        return text()
+    return JsonFormat() if name == "json" else StreamFormat(is_plain)
 
 
 def end_data(ending: Ending, text: str) -> dict[str, object]:

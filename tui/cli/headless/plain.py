@@ -114,68 +114,59 @@ def _shown(source: Source, errand: Callable[[Server, Interrupts], Any]) -> int:
 
 @dataclass(slots=True)
 class _Asks:
-    """The calls that wait for a person's word, the oldest first."""
+    """The calls that wait for a person's word, the oldest first, each with what it asks."""
 
     client: Any  # of rooms, chats or an agent of others
     id_: str
-    waiting: list[ev.ToolStatusChanged] = field(default_factory=list)
+    waiting: list[tuple[ev.ToolStatusChanged, ev.ToolAsk]] = field(default_factory=list)
     tell: Callable[[str], None] = output.notice
 
-    async def take(self, event: ev.ToolStatusChanged, who: str) -> None:
+    def take(self, event: ev.ToolStatusChanged, who: str) -> None:
         """Take what becomes of a call; say what it asks."""
         at = (event.turn_id, event.step_id)
-        self.waiting = [one for one in self.waiting if (one.turn_id, one.step_id) != at]
-        if event.status == "asks" and event.ask is not None:
-            self.waiting.append(event)
-            self._say(event, who)
-
-    def _say(self, event: ev.ToolStatusChanged, who: str) -> None:
-        ask = event.ask
-        assert ask is not None
-        self.tell(say("plain.asks", who=who, call=inert_line(ask.call)))
-        for line in inert(ask.preview).splitlines():
-            self.tell(f"  {line}")
-        self.tell(say("plain.asks.form" if ask.form is not None else "plain.asks.words"))
+        self.waiting = [one for one in self.waiting if (one[0].turn_id, one[0].step_id) != at]
+        if event.status == "asks" and (ask := event.ask) is not None:
+            self.waiting.append((event, ask))
+            self.tell(say("plain.asks", who=who, call=inert_line(ask.call)))
+            for line in inert(ask.preview).splitlines():
+                self.tell(f"  {line}")
+            self.tell(say("plain.asks.words" if ask.form is None else "plain.asks.form"))
 
     async def answer(self, line: str) -> bool:
         """Take a line for the answer to the oldest call that asks; return whether there is one."""
-        if not self.waiting or line.startswith("/"):
+        if not self.waiting:
             return False
-        asked = self.waiting[0]
+        ask = self.waiting[0][1]
         word, _, reason = line.strip().partition(" ")
         decision = WORDS.get(word.lower().rstrip(",.:"), "")
-        is_form = asked.ask is not None and asked.ask.form is not None
-        if not decision or (is_form and decision != "deny"):
-            output.notice(say("plain.asks.form" if is_form else "plain.asks.words"))
-            return True
-        pattern = asked.ask.pattern if asked.ask is not None and decision == "always" else ""
-        await self._answer(decision, pattern, reason if decision == "deny" else "")
+        if not decision or (ask.form is not None and decision != "deny"):
+            output.notice(say("plain.asks.words" if ask.form is None else "plain.asks.form"))
+        else:
+            await self._decide(decision, reason)
         return True
 
     async def deny(self) -> None:
         """Deny all that wait: nobody can type any more."""
         while self.waiting:
-            ask = self.waiting[0].ask
-            self.tell(say("plain.denied", call=inert_line(ask.call if ask is not None else "")))
-            await self._answer("deny", "", NOT_ALLOWED)
+            self.tell(say("plain.denied", call=inert_line(self.waiting[0][1].call)))
+            await self._decide("deny", NOT_ALLOWED)
 
-    async def _answer(self, decision: str, pattern: str, reason: str) -> None:
-        asked = self.waiting.pop(0)
-        if asked.ask is not None and asked.ask.form is not None:
+    async def _decide(self, decision: str, reason: str) -> None:
+        event, ask = self.waiting.pop(0)
+        pattern, reason = ask.pattern if decision == "always" else "", reason if decision == "deny" else ""
+        if ask.form is not None:
             decision, reason = "decline", ""
-        answer = self.client.answer(self.id_, asked.turn_id, asked.step_id, decision, pattern, reason)
-        await _done(answer)
+        await _done(self.client.answer(self.id_, event.turn_id, event.step_id, decision, pattern, reason))
 
 
 async def _done(call: Awaitable[object], done: str = "") -> None:
     """Make a call that somebody typed, and say what came of it."""
     try:
         await call
-    except AgentTuiError as error:
-        output.notice(str(error))
-    else:
         if done:
             output.notice(done)
+    except AgentTuiError as error:
+        output.notice(str(error))
 
 
 @dataclass(slots=True)
@@ -313,7 +304,7 @@ class _Room:
         turn = self.answer.turns.get(event.turn_id)
         who = "" if turn is None else inert_line(turn.sender_name)
         if isinstance(event, ev.ToolStatusChanged):
-            await self.typing.asks.take(event, who)
+            self.typing.asks.take(event, who)
         elif event.interrupted:
             output.notice(say("plain.cut", who=who))
 
@@ -382,13 +373,15 @@ class _Chat:
         self.is_answering = True
         ending, is_left = await self.typing.during(answer.until_its_end(self.interrupts))
         self.is_answering = False
+        if self.typing.was_ctrl_c:
+            self.waiting.clear()
         output.end_line()
         if not is_left and ending.reason != "completed":
             output.notice(ending.detail or say("plain.stopped"))
         return ending, is_left or self.interrupts.is_ending
 
     async def _heard(self, event: ev.ToolStatusChanged) -> None:
-        await self.typing.asks.take(event, self.model)
+        self.typing.asks.take(event, self.model)
         if self.typing.lines.has_ended:
             await self.typing.asks.deny()
 

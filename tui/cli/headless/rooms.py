@@ -128,9 +128,8 @@ class Run:
         return Ending("interrupted", ending.detail) if paused else ending
 
     async def _follow(self) -> Ending:
-        ending = await followed(
-            self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS), self._take
-        )
+        frames = self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS)
+        ending = await followed(frames, self._take)
         while ending.reason == "paused" and await self._may_go_on():
             output.notice(say("plain.waits"))
             ending = await self._read_again(ending)
@@ -216,8 +215,7 @@ def _tell(event: ev.Event) -> None:
     """Say on stderr what is no answer: rounds, failed turns, pauses."""
     match event:
         case ev.RoundStarted(number, most):
-            key = "room.round" if most else "plain.round"
-            output.notice(say(key, round=number, most=most))
+            output.notice(say("room.round" if most else "plain.round", round=number, most=most))
         case ev.TurnFailed(error, _, name):
             output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {error}")
         case ev.RunPaused(_, _, reason):
