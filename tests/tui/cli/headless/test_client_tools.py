@@ -18,6 +18,7 @@ from websockets.asyncio.server import ServerConnection
 from agent_tui.config.file import BackendConfig
 from tests.fakes import agent_socket_server as at_socket
 from tests.fakes.agent_socket_server import Action, AgentSocketServer, agent_socket_server
+from tests.tui.cli.headless.test_plain import plain
 from tests.tui.one_chat import OneChat
 from tests.tui.programs import Home, home_at, own_environ
 from tests.tui.test_chat_agents import Chat
@@ -100,6 +101,23 @@ def test_ask_runs_what_only_looks_and_what_allow_names_and_denies_all_else(
     notices = [line for line in done.stderr.splitlines() if "touch c.txt" in line]
     assert len(notices) == 1, done.stderr
     assert "not allowed: touch c.txt; --allow" in notices[0]
+
+
+def test_in_lines_a_person_is_asked(home: Home, agent: AgentSocketServer) -> None:
+    agent.answers = [wants(agent, *(("run_command", {"command": f"touch {name}.txt"}) for name in "ab"))]
+    with plain(home, "chat", "--plain", "--backend", "them") as program:
+        program.until("Type a question")
+        program.type("Do it")
+        program.until("them needs approval: touch a.txt")
+        program.type("y")
+        program.until("them needs approval: touch b.txt")
+        program.type("n not that")
+        program.until("Thanks.")
+        program.type("/quit")
+        assert program.ended() == 0
+    program.check_bytes()
+    assert [path.name for path in (home.folder / "work").iterdir()] == ["a.txt"]
+    assert "not that" in results(agent)["c1"]["error"]
 
 
 def test_hostile_calls_bring_an_error_and_reach_nothing_outside(home: Home, agent: AgentSocketServer) -> None:
