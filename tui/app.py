@@ -35,6 +35,7 @@ from tui.live.signs import wants_ascii
 from tui.motion import wants_calm
 from tui.opening import Opening
 from tui.request import ScreenRequest, Server
+from tui.screens.localised import localised
 from tui.terminal import ended_by
 from widgets.palettes import Backdrop
 from widgets.signs import twin
@@ -184,7 +185,7 @@ class AgentTuiApp(KeysInOrder[int]):
                 places.open_found(await self.opening.found(places.first_room))
         except AgentTuiError as error:
             # One line on stderr, and the error's exit code.
-            line = f"agent-tui: {inert_line(str(error), MAX_ERROR_CHARACTERS)}"
+            line = f"agent-tui: {localised(inert_line(str(error), MAX_ERROR_CHARACTERS))}"
             self.exit(exit_code(error), message=line)
 
     # --- what the screens ask for ----------------------------------------------------------------------

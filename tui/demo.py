@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent_tui.config.file import DEMO_PROVIDER
-from tui.language import language_of_locale
+from tui.language import short_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +109,6 @@ _RUSSIAN = DemoRoom(
 _BY_LANGUAGE = {"zh": _CHINESE, "ru": _RUSSIAN}
 
 
-def demo_room(environ: Mapping[str, str]) -> DemoRoom:
-    """Return the demo room in the user's language, as the locale variables of ``environ`` name it."""
-    return _BY_LANGUAGE.get(language_of_locale(environ), _ENGLISH)
+def demo_room() -> DemoRoom:
+    """Return the demo room in the language that the screens speak."""
+    return _BY_LANGUAGE.get(short_language(), _ENGLISH)

@@ -7,10 +7,12 @@ table, ``KEY`` for what a key does, or ``CLI`` for the command line. What script
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tui.model.errors import AgentTuiError
+from widgets import units
 
 if TYPE_CHECKING:
     from gettext import NullTranslations
@@ -22,6 +24,7 @@ FOLDER: Final = Path(__file__).parent / "locale"
 DOMAIN: Final = "agent_tui"
 KEY: Final = "key"
 CLI: Final = "cli"
+WIDGET: Final = "widget"
 _THOUSANDS: Final = {"ru": "\u00a0"}  # between the digits of large numbers, where it is no comma
 
 
@@ -72,11 +75,19 @@ def speak(language: str) -> None:
 
         texts = translation(DOMAIN, FOLDER, [LANGUAGES[language]])
     Spoken.language, Spoken.texts = language, texts
+    units.Spoken.word = partial(translated, WIDGET)
+    units.Spoken.form = partial(translated_count, WIDGET)
+    units.Spoken.units = {unit: translated(f"unit.{unit}", unit) for unit in units.ENGLISH}
 
 
 def spoken() -> str:
     """Return the language that is spoken now."""
     return Spoken.language
+
+
+def short_language() -> str:
+    """Return it as templates and the demo have it: "en", "zh" or "ru"."""
+    return Spoken.language.partition("-")[0]
 
 
 def translated(context: str, text: str) -> str:

@@ -12,6 +12,7 @@ from textual.widgets import Static
 from agent_tui.model.errors import TransportError
 from agent_tui.model.inert import inert_line
 from tui.request import ScreenRequest, Server
+from tui.screens.localised import localised
 from tui.screens.words import say
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ class Opening:
                 if not error.retryable or self._request.embedded:
                     raise
                 self.is_unreachable = True
-                fields = {"title": inert_line(str(error)), "seconds": delay, "quit": app.places.how_to_quit}
+                fields = {
+                    "title": localised(inert_line(str(error))),
+                    "seconds": delay,
+                    "quit": app.places.how_to_quit,
+                }
                 line = say("link.unreachable", **fields)
                 app.query_one("#starting", Static).update(app.own(line))
             else:

@@ -6,7 +6,6 @@ Loaded while the first frame stands, for it brings every screen of the program.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -115,7 +114,7 @@ class Places:
 
     async def first_room(self) -> Found | list[RoomInfo]:
         """Find the room to open first, or those to choose from; raises what ``first_room`` raises."""
-        return await first_room(self.link, self._request.room, os.environ)
+        return await first_room(self.link, self._request.room)
 
     def open_found(self, found: Found | list[RoomInfo]) -> None:
         """Show what ``first_room`` found."""

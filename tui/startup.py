@@ -15,6 +15,7 @@ from tui.cli import exits, output
 from tui.cli.arguments import Connection, ScreenArguments
 from tui.request import ANSWERING, WARNING, ScreenRequest, Source, other_server, wants_embedded
 from tui.runtime import Starting, begin
+from tui.screens.localised import localised
 from tui.terminal import is_terminal, restored
 from tui.voice.request import VoiceRequest
 
@@ -110,13 +111,16 @@ def _may_open(source: Starting) -> bool:
     work = source.in_the_way()
     if not work:
         return True
-    choice = output.choice(f"{work} under way, which this version cannot show.", CHOICES)
+    choice = output.choice(
+        localised(f"{work} under way, which this version cannot show."),
+        {letter: localised(meaning) for letter, meaning in CHOICES.items()},
+    )
     if choice == "q":
         return False
     if choice == "s":
         runtime.stop()
     else:
-        output.notice("waiting; ctrl+c leaves")
+        output.notice(localised("waiting; ctrl+c leaves"))
     while source.in_the_way():
         time.sleep(runtime.BUSY_POLL_SECONDS)
     return True

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
 _SIZES: Final = ("B", "kB", "MB", "GB", "TB")
+ENGLISH: Final[Mapping[str, str]] = {unit: unit for unit in ("ms", "s", "min", "h", *_SIZES)}
 
 
-def duration(seconds: float) -> str:
-    """Return "3 ms", "1.2 s", "12 s", "2 min 5 s" or "1 h 3 min"."""
+class Spoken:
+    """The units and few words of widgets in the language spoken; set by those who have catalogues."""
+
+    units: Mapping[str, str] = ENGLISH
+    word: Callable[[str], str] = staticmethod(str)
+    form: Callable[[str, str, int], str] = staticmethod(lambda one, many, count: one if count == 1 else many)
+
+
+def duration(seconds: float, units: Mapping[str, str] | None = None) -> str:
+    """Return "3 ms", "1.2 s", "12 s", "2 min 5 s" or "1 h 3 min", in the units spoken or in ``units``."""
+    unit = Spoken.units if units is None else units
     if not 0 <= seconds < float("inf"):
-        return "0 ms"
+        return f"0 {unit['ms']}"
     if seconds < 0.9995:
-        return f"{seconds * 1000:.0f} ms"
+        return f"{seconds * 1000:.0f} {unit['ms']}"
     if seconds < 9.95:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.1f} {unit['s']}"
     whole = round(seconds)
     if whole < 60:
-        return f"{whole} s"
+        return f"{whole} {unit['s']}"
     minutes, rest = divmod(whole, 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+        said = f"{minutes} {unit['min']}"
+        return f"{said} {rest} {unit['s']}" if rest else said
     hours, rest = divmod(minutes, 60)
-    return f"{hours:,} h {rest} min" if rest else f"{hours:,} h"
+    said = f"{hours:,} {unit['h']}"
+    return f"{said} {rest} {unit['min']}" if rest else said
 
 
 def elapsed(seconds: int) -> str:
     """Return how long something takes by now: "4 s", "2 min 5 s"; in whole seconds, so that it is calm."""
-    return duration(seconds) if seconds >= 10 else f"{max(0, seconds)} s"
+    return duration(seconds) if seconds >= 10 else f"{max(0, seconds)} {Spoken.units['s']}"
 
 
 def size(count: int) -> str:
@@ -36,7 +49,7 @@ def size(count: int) -> str:
     while value >= 999.5 and unit < len(_SIZES) - 1:
         value, unit = value / 1000, unit + 1
     digits = 1 if unit and value < 9.95 else 0
-    return f"{value:,.{digits}f} {_SIZES[unit]}"
+    return f"{value:,.{digits}f} {Spoken.units[_SIZES[unit]]}"
 
 
 def tokens(count: int) -> str:
@@ -51,4 +64,4 @@ def tokens(count: int) -> str:
 
 def counted(count: int, one: str, many: str) -> str:
     """Return "1 row" or "1,234 rows"."""
-    return f"{count:,} {one if count == 1 else many}"
+    return f"{count:,} {Spoken.form(one, many, count)}"

@@ -13,12 +13,15 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from tests.tui.raised import raised
 from tui.cli import pages
 from tui.cli.declared import COMMANDS
 from tui.forms.setup_words import WORDS
 from tui.keys.keymap import catalogue
-from tui.language import CLI, DOMAIN, FOLDER, KEY, LANGUAGES
+from tui.language import CLI, DOMAIN, FOLDER, KEY, LANGUAGES, WIDGET
+from tui.screens.localised import BELOW, PATTERNS
 from tui.screens.words import ENGLISH
+from widgets.transcript import step_body
 
 COLUMNS: Final = 110
 BEGAN: Final = datetime(2026, 11, 23, tzinfo=UTC)  # of all catalogues: only their texts are news
@@ -35,7 +38,7 @@ class Text(NamedTuple):
 
 def texts() -> list[Text]:
     """Return everything that is translated, each once, in the order of the code."""
-    return list(dict.fromkeys([*_of_screens(), *_of_keys(), *_of_commands()]))
+    return list(dict.fromkeys([*_of_screens(), *_of_keys(), *_of_commands(), *_of_widgets(), *_below()]))
 
 
 def _of_screens() -> Iterator[Text]:
@@ -59,6 +62,16 @@ def _of_commands() -> Iterator[Text]:
         said += [argument.text for argument in command.arguments]
         said += [option.text for option in command.options]
         yield from (Text(CLI, text) for text in said if text)
+
+
+def _of_widgets() -> Iterator[Text]:
+    yield from (Text(WIDGET, word) for word in step_body.WORDS)
+    yield from (Text(WIDGET, one, many) for one, many in step_body.COUNTED)
+
+
+def _below() -> Iterator[Text]:
+    for text in raised():
+        yield Text(BELOW, text)
 
 
 def path_of(folder: str, ending: str) -> Path:
@@ -101,9 +114,15 @@ def compiled(catalog: Catalog) -> bytes:
     return file.getvalue()
 
 
+def patterns() -> str:
+    """Return the texts with places that are said below the screens, a line each."""
+    return "".join(f"{text}\n" for text in raised() if "{" in text)
+
+
 def update() -> int:
     """Write all catalogues; return how many texts lack a translation."""
     lacking = 0
+    PATTERNS.write_text(patterns(), encoding="utf-8")
     for folder in FOLDERS:
         path = path_of(folder, "po")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
+from agent_tui.config.agent_templates import language_of
 from tui.demo import demo_room
+from tui.language import speak, wanted_language
+
+
+@pytest.fixture(autouse=True)
+def _english_again() -> Iterator[None]:
+    yield
+    speak("en")
+
+
+@pytest.mark.parametrize("written", ["zh-CN", "ru"])
+def test_it_follows_the_setting_rather_than_the_locale(written: str) -> None:
+    speak(wanted_language(written, {"LANG": "en_GB.UTF-8"}))
+    assert language_of(demo_room().task) == written[:2]
 
 
 @pytest.mark.parametrize(
@@ -22,12 +37,14 @@ from tui.demo import demo_room
     ],
 )
 def test_it_speaks_the_language_of_the_user(environ: dict[str, str], letter: str) -> None:
-    assert demo_room(environ).task.startswith(letter)
+    speak(wanted_language("", environ))
+    assert demo_room().task.startswith(letter)
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "ru"])
 def test_three_agents_of_different_name_colour_and_role_speak_three_rounds_at_once(language: str) -> None:
-    room = demo_room({"LANG": f"{language}_XX.UTF-8"})
+    speak(wanted_language("", {"LANG": f"{language}_XX.UTF-8"}))
+    room = demo_room()
     fields = room.agent_fields()
     assert (room.execution_mode, room.max_rounds, len(fields)) == ("parallel", 3, 3)
     for key in ("name", "color", "system_prompt"):

@@ -11,6 +11,7 @@ from agent_tui.state.turn import Turn
 from tui.chat.drafts import MAX_QUEUED, Waiting, new_key
 from tui.chat.files import Unfit, with_named
 from tui.chat.open_chat import OpenChat
+from tui.screens.localised import localised
 from tui.screens.words import say
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Asking:
         try:
             attached = with_named(text, list(composer.attachments), composer.files)
         except Unfit as error:
-            composer.tell(str(error))
+            composer.tell(localised(error))
             return
         if self.is_busy or (composer.queue and not composer.is_editing):
             self._let_wait(text, tuple(attached))
@@ -145,7 +146,7 @@ class Asking:
             self._busy(sending)
             if self._chat.link.is_agent:  # nobody tells when it is free
                 self._composer.hold()
-                self._composer.tell(say("chat.agent.busy", reason=str(error)))
+                self._composer.tell(say("chat.agent.busy", reason=localised(error)))
         except AgentTuiError as error:
             self._failed(sending, error)
         finally:
@@ -215,7 +216,7 @@ class Asking:
         failed = "composer.failed"
         if self._chat.link.is_agent:  # it is not heard of otherwise
             failed, self._chat.following.failure = "chat.agent.failed", error
-        self._composer.tell(say(failed, reason=str(error)))
+        self._composer.tell(say(failed, reason=localised(error)))
 
     def note(self, event: ev.Event) -> None:
         """Follow what becomes of answers: after a whole one the next question is asked."""

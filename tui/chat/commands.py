@@ -21,6 +21,7 @@ from tui.live.changes import ChangesScreen
 from tui.live.commands import Commands, copy_newest, path_for_export, written_path
 from tui.live.texts import told_server
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
+from tui.screens.localised import localised
 from tui.screens.words import say
 
 NOTHING: Final = "-"
@@ -143,7 +144,7 @@ class ChatCommands:
             tools, servers = await (await self._chat.client()).backend.tools()
             suspended = [] if words else await self._suspended_rules()
         except AgentTuiError as error:
-            self._composer.tell(str(error))
+            self._composer.tell(localised(error))
             return
         known = [tool.name for tool in tools]
         self._composer.tools = [inert_line(name, 60) for name in known]
@@ -298,7 +299,7 @@ class ChatCommands:
                 text = rendered(document, "html" if is_page else "md")
             write_file(path, text)
         except AgentTuiError as error:
-            self._composer.tell(str(error))
+            self._composer.tell(localised(error))
         else:
             self._tell("command.exported", file=inert_line(str(path), MAX_WORDS))
 

@@ -18,6 +18,7 @@ from tui.chat.line import ChatLine
 from tui.forms.fields import own
 from tui.live import commands
 from tui.live.composer import Writing
+from tui.screens.localised import localised
 from tui.screens.words import count, say
 from widgets.choices import Choice, Completion
 from widgets.fuzzy import places
@@ -150,7 +151,7 @@ class ChatComposer(Writing):
                 self.attach(Attachment(name, inert(text)))
                 return True
         except Unfit as error:
-            self.call_later(self.tell, str(error))  # once the words are there that it tells of
+            self.call_later(self.tell, localised(error))  # once the words are there that it tells of
             return not pasted  # a path is still a word
         return False
 

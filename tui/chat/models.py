@@ -10,6 +10,7 @@ from agent_tui.model.inert import inert_line
 from tui.chat.open_chat import OpenChat
 from tui.live.texts import dollars
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
+from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.units import tokens
 
@@ -66,7 +67,7 @@ class ModelPicker:
             try:
                 models, why = await client.backend.offered(provider.id), ""
             except AgentTuiError as error:
-                models, why = [], inert_line(str(error), MAX_WORDS)
+                models, why = [], localised(inert_line(str(error), MAX_WORDS))
             if default.id and all(model.id != default.id for model in models):
                 models = [*models, default]
             return [_candidate(provider.id, model, why) for model in models]

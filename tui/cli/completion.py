@@ -21,6 +21,7 @@ from tui.cli import output
 from tui.cli.arguments import COMPLETION_VARIABLE, CONNECTION_OPTIONS, take_connection
 from tui.cli.output import PROGRAM
 from tui.request import wants_embedded
+from tui.screens.localised import localised
 
 LINES: Final = "lines"  # the value of the variable that asks for the words
 DATABASE: Final = "agent-tui.db"
@@ -129,7 +130,7 @@ def set_up(option: str, shell: str) -> None:
                 file.write(("\n" if known and not known.endswith("\n") else "") + line + "\n")
     except OSError as error:
         raise ConfigError("completion cannot be set up", f"{path}: {error.strerror or error}") from error
-    output.say(f"{shell} completion is in {path}; it works in the next shell")
+    output.say(localised(f"{shell} completion is in {path}; it works in the next shell"))
 
 
 # --- answering ---------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Literal, TextIO
 
 from agent_tui.model.errors import not_written
 from agent_tui.model.inert import inert, inert_json, inert_line
+from tui.screens.localised import localised
 
 OutputFormat = Literal["text", "json"]
 PROGRAM = "agent-tui"
@@ -123,7 +124,7 @@ def notice(text: str) -> None:
 
 def complain(text: str) -> None:
     """Write the one line that a failed command leaves on stderr."""
-    notice(f"{PROGRAM}: {text}")
+    notice(f"{PROGRAM}: {localised(text)}")
 
 
 def agrees(question: str) -> bool:

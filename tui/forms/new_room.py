@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -26,7 +25,7 @@ from tui.forms.new_room_fields import FIRST, SETTINGS, OwnAgent, Written
 from tui.forms.quick_room import quick_names, quick_room
 from tui.forms.tool_list import RoomTools
 from tui.forms.values import setting_field
-from tui.language import language_of_locale
+from tui.language import short_language
 from tui.link import RoomLink
 from tui.live.key_hints import key_of
 from tui.screens.words import say
@@ -77,7 +76,7 @@ class NewRoomScreen(ModelForm[Made | None]):
     def __init__(self, link: RoomLink, *, ascii_only: bool) -> None:
         super().__init__(link, ascii_only=ascii_only)
         self._room_link = link
-        self._language = language_of_locale(os.environ)
+        self._language = short_language()
         self._templates: list[Template] = []
         self._chosen: set[str] = set()  # ids of templates
         self._own_agents: list[OwnAgent] = []
@@ -170,7 +169,7 @@ class NewRoomScreen(ModelForm[Made | None]):
         """Offer the agents in the language of the task."""
         event.stop()
         text = event.text_area.text
-        language = language_of(text) if text.strip() else language_of_locale(os.environ)
+        language = language_of(text) if text.strip() else short_language()
         if language != self._language:
             self._language = language
             self._list_agents()

@@ -34,6 +34,7 @@ from tui.lists.feed import ListFeed
 from tui.lists.rooms_feed import RoomsFeed
 from tui.lists.row_list import RowList
 from tui.screens.choose import Candidate, ChooseScreen
+from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 
@@ -197,7 +198,7 @@ class HomeScreen(Screen[None]):
         """Say how it stands with the server, or else who speaks."""
         if self._state.status in ("waiting", "refused"):
             seconds = round(self._state.delay)
-            return [say("list.waiting", title=inert_line(self._state.detail), seconds=seconds)]
+            return [say("list.waiting", title=localised(inert_line(self._state.detail)), seconds=seconds)]
         if self._is_demo:
             return [say("home.demo"), Part(say("home.demo.hint"), 1, self.key_of("app.setup"))]
         return [self._model] if self._model else []
@@ -286,7 +287,7 @@ class HomeScreen(Screen[None]):
             fields = await asyncio.to_thread(quick_room, task)
             room = await (await self._link.client()).create(**fields)
         except AgentTuiError as error:
-            self.app.notify(inert_line(str(error)), severity="error", markup=False)
+            self.app.notify(localised(inert_line(str(error))), severity="error", markup=False)
         else:
             self._ask.line.take_away(task)
             self.action_leave_line()

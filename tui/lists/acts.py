@@ -10,6 +10,7 @@ from agent_tui.model.inert import inert_line
 from tui.link import C, Link
 from tui.lists.listing import Listing, T
 from tui.lists.texts import Mark
+from tui.screens.localised import localised
 
 MAX_ERROR_CHARACTERS: Final = 300
 
@@ -103,6 +104,6 @@ class ListActs(Generic[C, T]):
         """Say why something was not done, and of what; that is listed as before."""
         self.marks.pop(item_id, None)
         item = self._listing.get(item_id)
-        line = inert_line(str(error), MAX_ERROR_CHARACTERS)
+        line = localised(inert_line(str(error), MAX_ERROR_CHARACTERS))
         self._tell(f"{self._listing.kind.name_of(item)}: {line}" if item is not None else line, is_bad)
         self._changed()

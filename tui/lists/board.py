@@ -18,6 +18,7 @@ from tui.lists.listing import Listing
 from tui.lists.row_list import RowList
 from tui.lists.texts import Told, heads_of
 from tui.live import signs
+from tui.screens.localised import localised
 from tui.screens.words import count, say
 from widgets.status_line import Part, StatusLine
 
@@ -128,9 +129,9 @@ class ListBoard:
 
 def _server_state(link: LinkChanged) -> str:
     if link.status == "connecting":
-        return link.detail
+        return localised(link.detail)
     if link.status == "waiting":
-        return say("list.waiting", title=inert_line(link.detail), seconds=round(link.delay))
+        return say("list.waiting", title=localised(inert_line(link.detail)), seconds=round(link.delay))
     if link.status == "refused":
-        return f"{signs.FAILED} {say('link.refused', detail=inert_line(link.detail))}"
+        return f"{signs.FAILED} {say('link.refused', detail=localised(inert_line(link.detail)))}"
     return ""

@@ -8,6 +8,7 @@ from typing import Any
 from agent_tui.model.errors import AgentTuiError, NotFound
 from agent_tui.model.inert import inert_line
 from tui.link import Link
+from tui.screens.localised import localised
 from tui.screens.words import count, say
 
 MAX_ERROR_CHARACTERS = 300
@@ -52,6 +53,6 @@ class Deletions:
             except NotFound:
                 pass  # somebody else did
             except AgentTuiError as error:
-                failed, reason = failed + 1, inert_line(str(error), MAX_ERROR_CHARACTERS)
+                failed, reason = failed + 1, localised(inert_line(str(error), MAX_ERROR_CHARACTERS))
             self._marked.pop(item_id, None)
         return say("list.not_deleted", count=count(failed), reason=reason) if failed else ""

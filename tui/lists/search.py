@@ -21,6 +21,7 @@ from tui.link import ChatLink
 from tui.lists.texts import ago
 from tui.live.key_hints import Hints
 from tui.screens.line_and_list import LineAndList, keys_of
+from tui.screens.localised import localised
 from tui.screens.words import count, say
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class SearchScreen(LineAndList["Hit | None"]):
         try:
             hits = await (await self._link.client()).search(words, MOST)
         except AgentTuiError as error:
-            self._list([], "", inert_line(str(error), MAX_LINE_CHARACTERS))
+            self._list([], "", localised(inert_line(str(error), MAX_LINE_CHARACTERS)))
             return
         key = ("search.found.most" if len(hits) >= MOST else "search.found") if hits else "search.none"
         self._list(hits, words, say(key, count=count(len(hits))))

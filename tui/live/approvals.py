@@ -23,6 +23,7 @@ from tui.live.composer import Writing
 from tui.live.key_hints import key_of
 from tui.live.texts import Spot
 from tui.live.tool_form import FilledIn, ToolFormScreen
+from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.terminal.frame_clock import FrameClock
 from widgets.transcript.transcript import Transcript
@@ -401,11 +402,11 @@ class Approvals(Vertical):
             await client.answer(state.info.id, message_id, spot[1], *word)
         except Refused as error:
             is_gone = error.status == CONFLICT
-            self.notify(say("ask.gone") if is_gone else str(error), severity="warning", markup=False)
+            self.notify(say("ask.gone") if is_gone else localised(error), severity="warning", markup=False)
             if not is_gone:
                 self._answered.discard(spot)
         except AgentTuiError as error:
-            self.notify(str(error), severity="error", markup=False)
+            self.notify(localised(error), severity="error", markup=False)
             self._answered.discard(spot)
         self.ask()
         self._show_soon()

@@ -23,6 +23,7 @@ from tui.live import signs
 from tui.live.host import Host
 from tui.live.key_hints import key_of
 from tui.live.pager import WHOLE, PagerScreen
+from tui.screens.localised import localised
 from tui.screens.question import QuestionScreen
 from tui.screens.words import count, say
 from widgets.status_line import Part, StatusLine
@@ -110,7 +111,7 @@ class ChangesScreen(ModalScreen[None]):
         try:
             self._take(await (await self._client()).changed_files(self._conversation_id))
         except AgentTuiError as error:
-            self._note.update(wrong(str(error), MAX_PROBLEM_CHARACTERS, ascii_only=self._ascii_only))
+            self._note.update(wrong(localised(error), MAX_PROBLEM_CHARACTERS, ascii_only=self._ascii_only))
 
     def _take(self, changes: Sequence[ChangedFile]) -> None:
         """Show these; the mark stays on the same change."""

@@ -9,6 +9,7 @@ from textual.screen import Screen
 from textual.worker import Worker
 
 from agent_tui.model.errors import AgentTuiError
+from tui.screens.localised import localised
 from widgets.terminal.frame_clock import FrameClock
 
 R = TypeVar("R")
@@ -51,7 +52,7 @@ class Host:
 
     def fail(self, error: AgentTuiError) -> None:
         """Say what went wrong."""
-        self._screen.notify(str(error), severity="error", markup=False)
+        self._screen.notify(localised(error), severity="error", markup=False)
 
     def allows(self, reason: str) -> bool:
         """Say ``reason``, which is why something cannot be done; return whether there is none."""

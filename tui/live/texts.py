@@ -15,6 +15,7 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import Steps, StepState
 from agent_tui.state.turn import Turn
 from tui.live import signs
+from tui.screens.localised import localised
 from tui.screens.words import count, ordinal_try, said, say, say_count
 from widgets.units import size, tokens
 
@@ -52,7 +53,7 @@ def link_status(link: LinkChanged, seconds_left: int) -> str:
     """Return how it stands with the server, with its sign; "" where that is no news: while it is live, and
     with servers that are heard only while something runs.
     """
-    detail = inert_line(link.detail, MAX_DETAIL_CHARACTERS)
+    detail = localised(inert_line(link.detail, MAX_DETAIL_CHARACTERS))
     match link.status:
         case "live" | "ended" | "lost":
             return ""

@@ -14,6 +14,7 @@ from tui.live.changes import ChangesScreen
 from tui.room.open_room import OpenRoom
 from tui.room.queue import Change, QueueScreen
 from tui.room.settings import SettingsScreen
+from tui.screens.localised import localised
 from tui.screens.words import count, say
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class RoomActs:
                     room.id, change.message_id, content=change.content, to=change.to
                 )
         except AgentTuiError as error:
-            return str(error)
+            return localised(error)
         room.state.take_queue(queue)  # what was said meanwhile does not wait any more
         room.host.show_soon()
         return ""

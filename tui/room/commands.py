@@ -13,6 +13,7 @@ from tui.live.commands import Commands, copy_newest, path_for_export
 from tui.room.acts import RoomActs
 from tui.room.open_room import OpenRoom
 from tui.room.running import Running
+from tui.screens.localised import localised
 from tui.screens.words import say
 
 MAX_WORDS: Final = 300
@@ -82,6 +83,6 @@ async def _write(room: OpenRoom, path: Path) -> None:
             text = rendered(document, "html" if ending in (".html", ".htm") else "md")
         write_file(path, text)
     except AgentTuiError as error:
-        room.composer.tell(str(error))
+        room.composer.tell(localised(error))
     else:
         room.composer.tell(say("command.exported", file=inert_line(str(path), MAX_WORDS)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent_tui.model.errors import NotFound, NotOffered
@@ -21,9 +20,7 @@ class Found:
     start: bool = False
 
 
-async def first_room(
-    link: RoomLink, wanted: str | None, environ: Mapping[str, str]
-) -> Found | list[RoomInfo]:
+async def first_room(link: RoomLink, wanted: str | None) -> Found | list[RoomInfo]:
     """Return the room to open, or all rooms to choose from.
 
     The wanted one; else the only one; else the list; else a new demo room in an empty store. Raises what
@@ -42,7 +39,7 @@ async def first_room(
         return Found(rooms[0].id)
     if rooms or await client.listed(archived=True):
         return rooms
-    demo = demo_room(environ)
+    demo = demo_room()
     room = await client.create(
         task=demo.task,
         name=demo.name,

@@ -26,6 +26,7 @@ from tui.forms.tool_list import RoomTools
 from tui.forms.values import read_changed, setting_field, settings_in
 from tui.link import RoomLink
 from tui.live.key_hints import Hints
+from tui.screens.localised import localised
 from tui.screens.words import count, say, say_count
 from widgets.composer import Composer
 
@@ -204,7 +205,7 @@ class SettingsScreen(Form[None]):
                 return
             room = await client.change(self._state.room.id, **fields)
         except AgentTuiError as error:
-            self.blame(str(error), fields)
+            self.blame(localised(error), fields)
             return
         await self._take(room)
         self.dismiss()

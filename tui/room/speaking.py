@@ -10,6 +10,7 @@ from agent_tui.model.errors import AgentTuiError
 from tui.room.acts import RoomActs
 from tui.room.open_room import OpenRoom
 from tui.room.texts import labels_of
+from tui.screens.localised import localised
 from tui.screens.question import QuestionScreen
 from tui.screens.words import say
 from widgets.composer import whispered
@@ -87,7 +88,7 @@ class Speaking:
             if add_a_round:
                 await client.resume(room.id)
         except AgentTuiError as error:
-            composer.tell(say("composer.failed", reason=str(error)))
+            composer.tell(say("composer.failed", reason=localised(error)))
         finally:
             self._is_sending = False
         room.host.show_soon()

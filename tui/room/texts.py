@@ -29,6 +29,7 @@ from tui.live.texts import (
     why_cut,
     why_paused,
 )
+from tui.screens.localised import localised
 from tui.screens.words import count, said, say, say_count
 from widgets.units import duration, elapsed
 
@@ -99,7 +100,7 @@ def _with_key(name: str, key: str) -> str:
 def _link(state: ConversationState, seconds_left: int, key_now: KeyNow) -> str:
     match state.link.status:
         case "ended" if state.room.status == "idle":
-            detail = inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)
+            detail = localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS))
             return f"{signs.WAITING} {detail or say('link.ended')}"
         case "lost":
             return f"{signs.CUT} {_with_key('link.lost', key_now('c'))}"

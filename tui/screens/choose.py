@@ -19,6 +19,7 @@ from agent_tui.model.inert import inert_line
 from tui.forms.fields import MAX_LINE_CHARACTERS, Line, swatch, wrong
 from tui.live.key_hints import Hints
 from tui.screens.line_and_list import LineAndList, keys_of
+from tui.screens.localised import localised
 from tui.screens.words import count, say
 
 MOST_SHOWN: Final = 200  # of what fits; a provider may offer thousands
@@ -84,7 +85,7 @@ class ChooseScreen(LineAndList[str | None]):
         try:
             self._known = await self._load()
         except AgentTuiError as error:
-            self._list(wrong(str(error), MAX_LINE_CHARACTERS, ascii_only=self._ascii_only))
+            self._list(wrong(localised(error), MAX_LINE_CHARACTERS, ascii_only=self._ascii_only))
         else:
             self._list("" if self._known else say("choose.none"))
 

@@ -9,6 +9,7 @@ from agent_tui.config.file import Config
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from tui import themes
+from tui.screens.localised import localised
 from tui.screens.theme_picker import ThemeScreen, wear
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class ThemeChoice:
         try:
             wear(app, themes.load(name, app.themes_folder, backdrop=app.backdrop))
         except ConfigError as error:
-            app.notify(inert_line(str(error)), severity="warning", markup=False)
+            app.notify(localised(inert_line(str(error))), severity="warning", markup=False)
 
     def choose(self) -> None:
         """Let a theme be chosen."""

@@ -27,6 +27,7 @@ from tui.forms.fields import wrong
 from tui.live import signs
 from tui.live.key_hints import Hints
 from tui.screens.dialog import Dialog
+from tui.screens.localised import localised
 from tui.screens.words import say
 from tui.setting import keep_setting
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, ground_of, readable
@@ -170,7 +171,7 @@ class ThemeScreen(Dialog[str]):
         try:
             await asyncio.to_thread(keep_setting, self._config, "theme", chosen.name)
         except ConfigError as error:
-            line = inert_line(str(error), MAX_COMPLAINT_CHARACTERS)
+            line = localised(inert_line(str(error), MAX_COMPLAINT_CHARACTERS))
             self.app.notify(say("theme.not_kept", detail=line), severity="warning", markup=False)
         else:
             self.app.notify(say("theme.kept", name=chosen.name), markup=False)

@@ -18,6 +18,7 @@ from tui.cli.commands.asking import note_line
 from tui.link import ChatLink
 from tui.live.composer import Writing
 from tui.live.texts import Spot
+from tui.screens.localised import localised
 from tui.voice.feed import VoiceFeed
 from tui.voice.session import VoiceSession
 from widgets.transcript.transcript import Transcript
@@ -63,7 +64,7 @@ class VoiceAsks:
                     self._forward(event)
                     self._changed()
         except AgentTuiError as error:
-            self._failed(str(error))
+            self._failed(localised(error))
         finally:
             self._state = ConversationState()
             self._changed()

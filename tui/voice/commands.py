@@ -15,6 +15,7 @@ from tui.cli.arguments import Connection
 from tui.cli.headless.formats import FormatName
 from tui.cli.output import PROGRAM
 from tui.request import flag_token
+from tui.screens.localised import localised
 from tui.startup import choose_source, open_voice
 from tui.terminal import is_terminal
 from tui.voice.request import VoiceRequest
@@ -110,7 +111,7 @@ def _set_up_first(request: VoiceRequest) -> None:
     if chosen:
         setup.get(chosen, data_path())
     else:
-        output.notice(f"{setup.COMMAND} gets it later.")
+        output.notice(localised(f"{setup.COMMAND} gets it later."))
     asked.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     asked.touch()  # only now: what was broken off is offered again
 

@@ -10,6 +10,7 @@ from agent_tui.audio.devices import Device, DeviceList, Direction
 from agent_tui.config.file import load
 from tui.cli import exits, output
 from tui.cli.output import OutputFormat
+from tui.screens.localised import localised
 
 DIRECTIONS: tuple[Direction, ...] = ("input", "output")
 WORDS = {"input": "microphone", "output": "speaker"}
@@ -26,7 +27,7 @@ def list_devices(output_format: OutputFormat) -> int:
         output.write_json({**rows, "problem": listed.problem or None})
         return exits.DONE
     table = [
-        ("*" if device == used[direction] else "", WORDS[direction], device.key)
+        ("*" if device == used[direction] else "", localised(WORDS[direction]), device.key)
         for direction in DIRECTIONS
         for device in listed.of(direction)
     ]
@@ -36,7 +37,9 @@ def list_devices(output_format: OutputFormat) -> int:
         if not listed.of(direction):
             output.notice(no_device(direction, listed.problem, Surroundings.of_this_process()))
         elif wanted[direction] and used[direction] is None:
-            output.notice(f"{WORDS[direction]} {wanted[direction]} of the config file is not there")
+            output.notice(
+                localised(f"{WORDS[direction]} {wanted[direction]} of the config file is not there")
+            )
     return exits.DONE
 
 

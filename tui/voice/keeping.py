@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.voice import SpokenItem
+from tui.screens.localised import localised
 
 if TYPE_CHECKING:
     from agent_tui.clients.chat import ChatClient
@@ -79,7 +80,7 @@ class Keeper:
                         conversation_id = made.id
                     await client.record(conversation_id, **_fields(item, speaker))
             except AgentTuiError as error:
-                self.problem = str(error)
+                self.problem = localised(error)
             finally:
                 self._queue.task_done()
 

@@ -24,6 +24,7 @@ from agent_tui.model.errors import Refused
 from agent_tui.voice_instructions import spoken_prompt
 from agent_tui.voice_parts import find_agent_python
 from tui.request import Server, Source, reach
+from tui.screens.localised import localised
 from tui.screens.words import say
 from tui.setting import change_table
 from tui.voice.keeping import Keeper
@@ -124,7 +125,7 @@ class VoiceOpening:
                 raise NotSetUp(error.title, error.detail) from error
             if livekit is not None or error.code not in NO_SERVER:
                 raise
-            tell(say("voice.starting.local", why=error.title))
+            tell(say("voice.starting.local", why=localised(error.title)))
             return await self._local(request, voice, error)
         known = KnownTicket(tokens, ticket)
         place = say("voice.place.server", host=_host(livekit.url)) if livekit else say("voice.place.here")

@@ -10,6 +10,7 @@ from agent_tui.model.inert import inert, inert_line
 from agent_tui.model.voice import TurnTimes
 from agent_tui.state.voice import VoiceState
 from tui.live import signs
+from tui.screens.localised import localised
 from tui.screens.words import ordinal_try, say
 from tui.voice.endings import ABSENT
 
@@ -79,7 +80,7 @@ def status(state: VoiceState, shown: Shown) -> Status:
     if is_absent(state):
         return Status(f"{signs.FAILED} {say('voice.absent')}")
     if phase in ("idle", "preparing"):
-        detail = inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)
+        detail = localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS))
         return Status(f"{signs.WAITING} {detail or say('voice.preparing')}", "preparing")
     words = say("voice.away" if phase == "listening" and "away" in overlays else f"voice.{phase}")
     return Status(f"{_SIGNS.get(phase, signs.WAITING)} {words}", phase if phase in TIMED else "")
@@ -99,11 +100,15 @@ def card(state: VoiceState, shown: Shown) -> Card | None:
         keys = (retry, leave)
         return Card(shown.problem, keys, is_failure=True)
     if state.is_over:
-        detail = inert_line(state.link.detail, MAX_DETAIL_CHARACTERS) or say("voice.card.ended.other")
+        detail = localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)) or say(
+            "voice.card.ended.other"
+        )
         return Card(detail, (retry, leave), is_failure=state.phase == "failed")
     if is_absent(state):
         helps = (retry, local, text) if shown.may_use_local else (retry, text)
-        return Card(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS) or say("voice.card.absent"), helps)
+        return Card(
+            localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)) or say("voice.card.absent"), helps
+        )
     if "agent_left" in overlays:
         return Card(say("voice.card.agent_left"), (retry, local) if shown.may_use_local else (retry,))
     if "not_linked" in overlays:
@@ -129,7 +134,7 @@ def _name(state: VoiceState) -> str:
 
 def problem(error: AgentTuiError) -> str:
     """Return why there is no session, in lines for a person."""
-    return "\n".join(filter(None, (inert(error.title), inert(error.detail or ""))))
+    return "\n".join(filter(None, (localised(inert(error.title)), localised(inert(error.detail or "")))))
 
 
 def instead_of_levels(state: VoiceState, has_signal: bool, *, is_open: bool) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from typing import Final
 from agent_tui.model.inert import inert, inert_line
 from widgets.markdown.step_row import APART
 from widgets.transcript.json_text import GOES_ON, Parsed, parse, pretty, readable
-from widgets.units import counted, duration, size
+from widgets.units import Spoken, counted, duration, size
 
 MAX_LINES: Final = 200
 MAX_CHARACTERS: Final = 20_000
@@ -32,6 +32,8 @@ FILES: Final = {  # what an agent shares: type of the step → what it is called
     "file_refused": "file",
 }
 # What a call is about is the first of its arguments with one of these names, else its first short text.
+WORDS: Final = (THINKING, RESULT, *FILES.values(), "more")
+COUNTED: Final = (("row", "rows"), ("more line", "more lines"), ("more row", "more rows"))
 MAIN_ARGUMENTS: Final = ("command", "pattern", "query", "expression", "url", "path", "name", "title")
 PLACE_ARGUMENTS: Final = ("glob", "path", "folder")  # where something is looked for
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
@@ -61,11 +63,11 @@ def step_head(
     times = [duration(seconds)] if seconds is not None else []
     match kind:
         case "thinking":
-            return _title(THINKING, _first_words(content)), _joined(times)
+            return _title(Spoken.word(THINKING), _first_words(content)), _joined(times)
         case "sub_agent":
             return _title(name, _first_words(content)), _joined(times)
         case "file_offered" | "file_saved" | "file_refused":
-            return _title(FILES[kind], name), _joined(times)
+            return _title(Spoken.word(FILES[kind]), name), _joined(times)
         case "text":
             return "", _joined(times)
         case "tool_call":
@@ -73,7 +75,7 @@ def step_head(
             return _title(name or kind, _about(arguments)[0]), _joined(summary)
         case "tool_result":
             text = content if result is None else result
-            return _title(RESULT, name), _joined(_outcome(text, success, times))
+            return _title(Spoken.word(RESULT), name), _joined(_outcome(text, success, times))
         case _:
             return _title(kind, name), _joined(times)
 
@@ -238,7 +240,11 @@ def _limited(text: str, limit: str | None) -> tuple[str, str]:
     if len(shown) > MAX_CHARACTERS:
         shown = shown[:MAX_CHARACTERS]
         left = text.count("\n", MAX_CHARACTERS)
-        what = counted(left, "more line", "more lines") if left else f"{size(len(text) - len(shown))} more"
+        what = (
+            counted(left, "more line", "more lines")
+            if left
+            else f"{size(len(text) - len(shown))} {Spoken.word('more')}"
+        )
         return shown, limit.replace("{more}", what)
     return shown, limit.replace("{more}", counted(left, "more line", "more lines")) if left else ""
 

@@ -16,6 +16,7 @@ from agent_tui.config.agent_templates import language_of
 from agent_tui.model.events import AgentInfo
 from tests.backend.models.talk import AGENTS, ANYTHING, LANGUAGES, OTHERS, TASKS, Said, ask, play
 from tui.demo import demo_room
+from tui.language import speak
 
 DEBATES = {
     "sessions": TASKS,
@@ -128,7 +129,9 @@ def test_a_debate_has_the_same_parts_in_all_languages(name: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_demo_room_talks_for_a_minute_or_more(language: str) -> None:
-    room = demo_room({"LANG": f"{language}_XX.UTF-8"})
+    speak({"zh": "zh-CN"}.get(language, language))
+    room = demo_room()
+    speak("en")
     agents = [(agent.name, agent.system_prompt) for agent in room.agents]
     said = play(room.task, agents, rounds=room.max_rounds)
     lengths = {turn: len(turn.text) for turn in said}

@@ -26,6 +26,7 @@ from tui.cli import exits, output
 from tui.cli.output import OutputFormat
 from tui.live.texts import dollars, guide, left_out, why_paused
 from tui.request import Server, Source, reach
+from tui.screens.localised import localised
 from tui.screens.words import count, say
 
 
@@ -97,14 +98,14 @@ def delete_one(
 
     async def delete(client: Shows, id_: str) -> Item | None:
         item = await kind.known(client, id_)
-        if not yes and not output.agrees(f"delete {kind.called(item)} and everything said in it?"):
+        if not yes and not output.agrees(localised(f"delete {kind.called(item)} and everything said in it?")):
             return None
         await client.delete(id_)
         return item
 
     item = of_one(source, kind, wanted, delete)
     if item is None:
-        output.notice("kept")
+        output.notice(localised("kept"))
         return exits.DONE
     return told(f"deleted {kind.called(item)}", kind.fields(item), output_format)
 
@@ -179,7 +180,7 @@ def note_line(noted: ev.TurnNoted) -> str:
 def server_line(server: ToolServer) -> str:
     """Return what is wrong with an MCP server, and what helps, as one line."""
     fix = f"; {server.fix}" if server.fix else ""
-    return inert_line(f"MCP server {server.name}: {server.problem}{fix}")
+    return localised(inert_line(f"MCP server {server.name}: {server.problem}{fix}"))
 
 
 def told(text: str, value: object, output_format: OutputFormat) -> int:
@@ -187,7 +188,7 @@ def told(text: str, value: object, output_format: OutputFormat) -> int:
     if output_format == "json":
         output.write_json(value)
     else:
-        output.say(text)
+        output.say(localised(text))
     return exits.DONE
 
 
@@ -197,9 +198,9 @@ def listed(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> 
     """
     if found := list(rows):
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        output.say(output.table([head, *found], width=width, crops=1))
+        output.say(output.table([[localised(name) for name in head], *found], width=width, crops=1))
     else:
-        output.notice(nothing)
+        output.notice(localised(nothing))
     return exits.DONE
 
 

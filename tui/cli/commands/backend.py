@@ -5,6 +5,8 @@ from __future__ import annotations
 from tui import runtime
 from tui.cli import exits, output
 from tui.cli.output import OutputFormat
+from tui.screens.localised import localised
+from tui.screens.words import say, say_count
 
 
 def status(output_format: OutputFormat) -> int:
@@ -15,7 +17,7 @@ def status(output_format: OutputFormat) -> int:
             nothing = {"pid": None, "version": None, "url": None}
             output.write_json({"running": False, **nothing, **_counts(runtime.Work())})
         else:
-            output.say("not running")
+            output.say(localised("not running"))
         return exits.DONE
     work = runtime.under_way(endpoint)
     if output_format == "json":
@@ -23,7 +25,7 @@ def status(output_format: OutputFormat) -> int:
         output.write_json({"running": True, **about_it, **_counts(work)})
     else:
         about = f"running: process {endpoint.pid}, version {endpoint.version}, {endpoint.url}"
-        output.say(f"{about}; {runtime.said(work)} under way")
+        output.say(localised(f"{about}; {_said(work)} under way"))
     return exits.DONE
 
 
@@ -31,10 +33,18 @@ def stop() -> int:
     """Stop the backend and wait until it is gone; say what that cut."""
     cut = runtime.stop()
     if cut is None:
-        output.say("not running")
+        output.say(localised("not running"))
     else:
-        output.say(f"stopped, which cut {runtime.said(cut)}" if any(cut) else "stopped")
+        output.say(localised(f"stopped, which cut {_said(cut)}" if any(cut) else "stopped"))
     return exits.DONE
+
+
+def _said(work: runtime.Work) -> str:
+    """Return "2 rooms and 1 answer", or with voice "2 rooms, 1 answer and 1 voice room"."""
+    said = {"rooms": say_count("work.rooms", work.rooms), "answers": say_count("work.answers", work.answers)}
+    if not work.voice_rooms:
+        return say("work.two", **said)
+    return say("work.three", **said, voice=say_count("work.voice", work.voice_rooms))
 
 
 def _counts(work: runtime.Work) -> dict[str, int]:

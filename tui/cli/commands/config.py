@@ -13,6 +13,7 @@ from agent_tui.redaction import hide_secrets
 from tui.cli import exits, output
 from tui.cli.output import MAX_LINE_CHARACTERS, OutputFormat
 from tui.language import KEY, translated
+from tui.screens.localised import localised
 
 NO_KEY = "–"
 _TAG = re.compile("[\U000e0000-\U000e007f]")  # hostile, and beyond the four digits of a JSON escape
@@ -28,7 +29,7 @@ def show() -> int:
     """Print the file's settings, secrets hidden; raises ``ConfigError`` when it is no TOML."""
     table = read_table(config_path())
     if not table:
-        output.say(f"# {config_path()}: no settings, the defaults hold")
+        output.say(localised(f"# {config_path()}: no settings, the defaults hold"))
         return exits.DONE
     output.say(f"# {config_path()}")
     output.say(toml_text(hide_secrets(table)))
@@ -50,10 +51,10 @@ def check() -> int:
     config = load()
     warnings = problems(config)
     for warning in warnings:
-        output.say(warning.replace("\n", " "))
+        output.say(localised(warning).replace("\n", " "))
     if not warnings:
         there = config.path if config.path.exists() else f"{config.path} (no such file: the defaults hold)"
-        output.say(f"ok: {there}")
+        output.say(localised(f"ok: {there}"))
     return exits.DONE
 
 
@@ -109,7 +110,7 @@ def keys(output_format: OutputFormat) -> int:
     ]
     output.write(output.table(rows) + "\n")
     for problem in keymap.problems:
-        output.notice(problem)
+        output.notice(localised(problem))
     return exits.DONE
 
 

@@ -30,6 +30,7 @@ from tui.cli.commands.asking import (
 )
 from tui.cli.output import OutputFormat
 from tui.request import Source
+from tui.screens.localised import localised
 
 HEAD: Final = ("ID", "TITLE", "STATUS", "MODEL", "TOKENS", "CHANGED")
 MAX_SNIPPET_CHARACTERS: Final = 300
@@ -70,7 +71,7 @@ def search(source: Source, wanted: str, limit: int, output_format: OutputFormat)
     if hits:
         output.say("\n\n".join(_found(hit, short) for hit in hits))
     else:
-        output.notice(NOTHING_FOUND)
+        output.notice(localised(NOTHING_FOUND))
     return exits.DONE
 
 
@@ -120,7 +121,7 @@ def _row(conversation: ConversationInfo, short: Mapping[str, str]) -> tuple[str,
 
 
 def _status(conversation: ConversationInfo) -> str:
-    return f"{conversation.status}, archived" if conversation.archived else conversation.status
+    return localised(f"{conversation.status}, archived" if conversation.archived else conversation.status)
 
 
 def _described(conversation: ConversationInfo) -> str:
@@ -142,7 +143,7 @@ def _described(conversation: ConversationInfo) -> str:
         ("made", age(conversation.created_at)),
         ("changed", age(conversation.updated_at)),
     ]
-    return output.table([(label, text) for label, text in facts if text])
+    return output.table([(localised(label), text) for label, text in facts if text])
 
 
 def _found(hit: Hit, short: Mapping[str, str]) -> str:

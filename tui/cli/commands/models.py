@@ -14,6 +14,7 @@ from tui.cli.commands import connect
 from tui.cli.commands.asking import asked
 from tui.cli.output import OutputFormat
 from tui.request import Server, Source
+from tui.screens.localised import localised
 
 SHOWN_MODELS = 12
 MAX_ERROR_CHARACTERS = 600
@@ -38,9 +39,9 @@ def list_models(source: Source, output_format: OutputFormat) -> int:
         for answer in answers:
             output.say(_line(answer))
     if not answers:
-        output.notice(NO_PROVIDERS)
+        output.notice(localised(NO_PROVIDERS))
     elif all(answer["kind"] == DEMO_PROVIDER for answer in answers):
-        output.notice(ONLY_DEMO)
+        output.notice(localised(ONLY_DEMO))
     return exits.FAILED if any(answer["error"] for answer in answers) else exits.DONE
 
 
@@ -57,10 +58,10 @@ def _line(answer: dict[str, object]) -> str:
     offered, error = answer["models"], answer["error"]
     about = inert_line(f"{answer['id']} ({answer['kind']})")
     if error:
-        return f"{about}: {error}"
+        return f"{about}: {localised(error)}"
     names = [inert_line(str(name)) for name in offered] if isinstance(offered, list) else []
-    more = f" and {len(names) - SHOWN_MODELS} more" if len(names) > SHOWN_MODELS else ""
-    return f"{about}: {', '.join(names[:SHOWN_MODELS]) or 'no models'}{more}"
+    more = " " + localised(f"and {len(names) - SHOWN_MODELS} more") if len(names) > SHOWN_MODELS else ""
+    return f"{about}: {', '.join(names[:SHOWN_MODELS]) or localised('no models')}{more}"
 
 
 def why_failed(error: AgentTuiError) -> str:

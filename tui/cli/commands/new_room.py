@@ -15,6 +15,7 @@ from agent_tui.model.events import RoomInfo
 from agent_tui.model.settings import Values, settings_of
 from tui.cli import output
 from tui.cli.output import PROGRAM
+from tui.screens.localised import localised
 
 SUFFIX = ".toml"
 # Settings of a room that have an option.
@@ -98,7 +99,7 @@ def described(options: RoomOptions) -> NewRoom:
     if options.from_file is not None:
         file = read_room_file(options.from_file)
         for warning in file.warnings:
-            output.notice(warning)
+            output.notice(localised(warning))
     said = {name: value for name, value in options.values.items() if value != "" or OPTIONS[name].required}
     values = {**file.values, **said}
     task = values.get("task", "")
@@ -124,7 +125,7 @@ def _agents(options: RoomOptions, file: RoomFile, task: str) -> tuple[FileAgent,
     if any(agent.template for agent in agents):
         known, warnings = agent_templates.load()
         for warning in warnings:
-            output.notice(warning)
+            output.notice(localised(warning))
     elif asked and any(not wanted.strip() for wanted in options.templates or ()):
         raise ConfigError("--template needs an ID", f"{PROGRAM} rooms templates lists them")
     return tuple(resolved(agents, known, task, path))

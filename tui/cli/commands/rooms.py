@@ -32,6 +32,7 @@ from tui.cli.commands.asking import (
 from tui.cli.commands.new_room import NewRoom
 from tui.cli.output import OutputFormat
 from tui.request import Source
+from tui.screens.localised import localised
 from tui.screens.words import count
 
 HEAD = ("ID", "NAME", "STATUS", "ROUND", "AGENTS", "CHANGED")
@@ -93,7 +94,7 @@ def _called(room: RoomInfo) -> str:
 def _row(room: RoomInfo, short: Mapping[str, str]) -> tuple[str, ...]:
     name = inert_line(room.name or room.task, MAX_NAME_CHARACTERS)
     rounds = f"{room.current_round}/{room.max_rounds}"
-    return short[room.id], name, room.status, rounds, str(len(room.agents)), age(room.updated_at)
+    return short[room.id], name, localised(room.status), rounds, str(len(room.agents)), age(room.updated_at)
 
 
 def _described(room: RoomInfo) -> str:
@@ -101,7 +102,7 @@ def _described(room: RoomInfo) -> str:
         ("id", room.id),
         ("name", room.name),
         ("task", room.task),
-        ("status", status_of(room)),
+        ("status", localised(status_of(room))),
         ("mode", room.execution_mode),
         ("round", f"{room.current_round} of {room.max_rounds}"),
         ("used", spent(room.tokens, room.cost)),
@@ -111,7 +112,7 @@ def _described(room: RoomInfo) -> str:
         ("changed", age(room.updated_at)),
     ]
     agents = [(f"agent {n}", _spoken_for(agent)) for n, agent in enumerate(room.agents, 1)]
-    return output.table([(label, text) for label, text in facts + agents if text])
+    return output.table([(localised(label), text) for label, text in facts + agents if text])
 
 
 def _spoken_for(agent: AgentInfo) -> str:

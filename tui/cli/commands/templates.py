@@ -10,6 +10,7 @@ from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from tui.cli import exits, output
 from tui.cli.output import OutputFormat
+from tui.screens.localised import localised
 
 MAX_SHOWN_CHARACTERS = 60  # of an id that means nothing
 
@@ -27,7 +28,7 @@ def list_templates(output_format: OutputFormat) -> int:
     """
     found, warnings = agent_templates.load()
     for warning in warnings:
-        output.notice(warning)
+        output.notice(localised(warning))
     if output_format == "json":
         output.write_json({"templates": [_fields(template) for template in found]})
         return exits.DONE

@@ -17,6 +17,7 @@ from tui.cli.commands.asking import age, asked, listed, server_line, short_ids, 
 from tui.cli.commands.conversations import ids_of_conversations
 from tui.cli.output import OutputFormat
 from tui.request import Source
+from tui.screens.localised import localised
 
 MAX_DESCRIPTION_CHARACTERS: Final = 80
 RUNS: Final = {"read": "only reads", "ask": "asks first"}  # permission → what it means
@@ -62,7 +63,7 @@ def list_rules(source: Source, output_format: OutputFormat) -> int:
     rows = [(short[rule.id], *_rule_cells(rule, places)) for rule in rules]
     code = listed(("ID", "ALLOWED", "IN", "HOLDS FOR", "SINCE"), rows, NO_RULES)
     if any(rule.scope == "suspended" for rule in rules):
-        output.notice(SUSPENDED)
+        output.notice(localised(SUSPENDED))
     return code
 
 

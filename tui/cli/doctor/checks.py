@@ -15,6 +15,7 @@ from typing import Final, Literal
 from agent_tui.config.file import config_path, data_path
 from agent_tui.model.inert import inert_line
 from tui.cli import exits, output
+from tui.screens.localised import localised
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 MOUNTS: Final = Path("/proc/self/mounts")
@@ -87,7 +88,11 @@ def run(as_json: bool) -> int:
         output.write_json({"ok": ok, "checks": [check.fields() for check in found]})
     elif ok:
         warnings = sum(check.status == "warning" for check in found)
-        output.say(f"nothing failed, {warnings} {'warning' if warnings == 1 else 'warnings'}")
+        output.say(
+            localised(
+                "nothing failed, 1 warning" if warnings == 1 else f"nothing failed, {warnings} warnings"
+            )
+        )
     if not ok:
         failed = sum(not check.ok for check in found)
         output.complain(f"{failed} of {len(found)} checks failed")
@@ -112,6 +117,6 @@ def checks(here: Surroundings) -> Iterator[Check]:
 
 def lines(check: Check) -> list[str]:
     """Return what a person reads about a check."""
-    detail = f": {inert_line(check.detail, MAX_DETAIL_CHARACTERS)}" if check.detail else ""
-    found = f"{_SIGNS[check.status]:<8}{check.title}{detail}"
-    return [found, f"{'':<10}→ {check.fix}"] if check.fix else [found]
+    detail = f": {localised(inert_line(check.detail, MAX_DETAIL_CHARACTERS))}" if check.detail else ""
+    found = f"{_SIGNS[check.status]:<8}{localised(check.title)}{detail}"
+    return [found, f"{'':<10}→ {localised(check.fix)}"] if check.fix else [found]

@@ -25,8 +25,9 @@ from tui.cli.commands.asking import asked, model_named, note_line, spent, status
 from tui.live.texts import dollars, why_cut
 from tui.request import Source
 from tui.room.texts import NAMELESS
+from tui.screens.localised import localised
 from tui.screens.words import say
-from widgets.units import counted, duration
+from widgets.units import ENGLISH, counted, duration
 
 ExportFormat = Literal["md", "json", "html", "toml"]
 
@@ -152,7 +153,7 @@ def deliver(text: str, out: Path | None, *, is_harmless: bool = False) -> None:
         output.write(text if is_harmless else inert(text))
         return
     write_file(out, text)
-    output.notice(f"written: {out}")
+    output.notice(localised(f"written: {out}"))
 
 
 def deliver_json(fields: Mapping[str, object], out: Path | None) -> None:
@@ -206,7 +207,7 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
         if spoken.text and message.role != "user":
             found.append(f"heard as far as: {spoken.text}")
         if spoken.whole is not None:
-            found.append(f"answered after {duration(spoken.whole)}")
+            found.append(f"answered after {duration(spoken.whole, ENGLISH)}")
     if message.error:
         found.append(f"failed: {message.error}")
     if message.trimmed:

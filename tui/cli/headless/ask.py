@@ -20,6 +20,7 @@ from tui.cli.headless.ask_telling import Telling, decide, streamed
 from tui.cli.headless.formats import AnswerText, Ending, FormatName, Record, format_named
 from tui.cli.headless.interrupts import Interrupts, carried_out
 from tui.request import Server, Source
+from tui.screens.localised import localised
 from tui.screens.words import say
 
 NOTHING: Final = Record({"conversation": None}, ())
@@ -95,7 +96,9 @@ async def _conversation_id(server: Server, client: ChatClient, options: AskOptio
         raise NotOffered(error.title, "name one that is there: --conversation ID") from error
     output.notice(say("plain.conversation", id=made.id))
     if options.folder is not None and not made.workspace:
-        output.notice(f"this server does not take a folder: its tools do not work in {options.folder}")
+        output.notice(
+            localised(f"this server does not take a folder: its tools do not work in {options.folder}")
+        )
     return made.id
 
 

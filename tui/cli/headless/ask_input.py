@@ -19,6 +19,7 @@ from agent_tui.model.inert import inert_line
 from agent_tui.model.records import Attachment
 from agent_tui.wire.content import dump, encodable
 from tui.cli import output
+from tui.screens.localised import localised
 
 STDIN: Final = "-"  # a word that means what comes through stdin
 STDIN_NAME: Final = "stdin"  # of the attachment that it becomes beside other words
@@ -111,7 +112,7 @@ def _read_stdin() -> str:
     if sys.stdin is None:
         return ""
     if not sys.stdin.isatty() and not select.select([sys.stdin], [], [], SILENCE_SECONDS)[0]:
-        output.notice(WAITING)
+        output.notice(localised(WAITING))
     return _text(_read(sys.stdin.buffer, STDIN_NAME), STDIN_NAME)
 
 

@@ -17,6 +17,7 @@ from tui.cli.commands.asking import note_line
 from tui.cli.headless.ask_input import Asked
 from tui.cli.headless.ask_tools import ToolNotices, is_allowed, not_allowed
 from tui.cli.headless.formats import Format, as_told
+from tui.screens.localised import localised
 
 MAX_ERROR_CHARACTERS: Final = 500
 NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
@@ -73,7 +74,7 @@ async def decide(
         return
     decision, why = "once", ""
     if ask.form is not None:
-        telling.notice(f"{inert_line(ask.call)}: declined, nobody can be asked without a screen")
+        telling.notice(localised(f"{inert_line(ask.call)}: declined, nobody can be asked without a screen"))
         decision = "decline"
     elif not is_allowed(step, ask, allow):
         telling.notices.denied.add((asks.turn_id, asks.step_id))
@@ -84,7 +85,7 @@ async def decide(
     except Refused:
         pass  # somebody else has answered, or it asks no more
     except AgentTuiError as error:
-        telling.notice(f"the answer to {step.name} was not taken: {error}")
+        telling.notice(localised(f"the answer to {step.name} was not taken: {error}"))
 
 
 def streamed(asked: Asked, state: ConversationState) -> list[object]:

@@ -19,6 +19,7 @@ from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, not_writ
 from tui.cli import exits, output
 from tui.cli.headless.formats import Ending
 from tui.request import Server, Source, reach
+from tui.screens.localised import localised
 from tui.screens.words import say
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -161,7 +162,7 @@ class Stop:
         except AgentTuiError as error:
             why = f"the {self.name} was not taken: {error}"
         if why:
-            self.tell(why)
+            self.tell(localised(why))
         return why
 
 
@@ -207,7 +208,7 @@ async def until_its_end(
 def tell_link(link: ev.LinkChanged, tell: Callable[[str], object] = output.notice) -> None:
     """Say on stderr that a connection is waited for."""
     if link.status == "waiting":
-        tell(say("plain.reconnecting", seconds=f"{link.delay:.0f}", why=link.detail))
+        tell(say("plain.reconnecting", seconds=f"{link.delay:.0f}", why=localised(link.detail)))
 
 
 def _stdout_pipe() -> int | None:

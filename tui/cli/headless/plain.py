@@ -8,7 +8,6 @@ terminal ctrl+c and ctrl+d do what they do in a shell: they stop what is under w
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
@@ -35,6 +34,7 @@ from tui.cli.headless.rooms import Run
 from tui.link import RoomLink
 from tui.request import Server, Source
 from tui.room.first import first_room
+from tui.screens.localised import localised
 from tui.screens.words import say
 
 LEFT: Final = Ending("completed")  # whoever leaves lets things go on
@@ -54,7 +54,7 @@ def rooms(source: Source, wanted: str | None) -> int:
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         link = RoomLink(server)
         try:
-            found = await first_room(link, wanted, os.environ)
+            found = await first_room(link, wanted)
         finally:
             await link.close()
         if isinstance(found, list):
@@ -166,7 +166,7 @@ async def _done(call: Awaitable[object], done: str = "") -> None:
         if done:
             output.notice(done)
     except AgentTuiError as error:
-        output.notice(str(error))
+        output.notice(localised(error))
 
 
 @dataclass(slots=True)
@@ -377,7 +377,7 @@ class _Chat:
             self.waiting.clear()
         output.end_line()
         if not is_left and ending.reason != "completed":
-            output.notice(ending.detail or say("plain.stopped"))
+            output.notice(localised(ending.detail or "") or say("plain.stopped"))
         return ending, is_left or self.interrupts.is_ending
 
     async def _heard(self, event: ev.ToolStatusChanged) -> None:

@@ -31,6 +31,7 @@ from tui.cli.headless.interrupts import (
     until_its_end,
 )
 from tui.request import Server, Source
+from tui.screens.localised import localised
 from tui.screens.words import said, say
 
 MAX_NAME_CHARACTERS = 60
@@ -87,7 +88,7 @@ async def _room_id(
             await check_tools(chats, tools)
     if isinstance(wanted, NewRoom):
         room = await connect.create(client, wanted)
-        output.notice(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})")
+        output.notice(localised(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})"))
         return room.id
     try:
         room_id = await connect.room_id(client, wanted)
@@ -217,7 +218,7 @@ def _tell(event: ev.Event) -> None:
         case ev.RoundStarted(number, most):
             output.notice(say("room.round" if most else "plain.round", round=number, most=most))
         case ev.TurnFailed(error, _, name):
-            output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {error}")
+            output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {localised(error)}")
         case ev.RunPaused(_, _, reason):
             why = said(f"plain.paused.{reason}")
             told = f" ({reason})" if reason not in ("", "pause") else ""

@@ -34,6 +34,7 @@ from tui.cli.headless.formats import Ending, FormatName
 from tui.cli.headless.interrupts import Interrupts, carried_out, followed, until_its_end
 from tui.cli.headless.lines import Lines
 from tui.request import Server, Source
+from tui.screens.localised import localised
 from tui.voice.endings import ending_of
 from tui.voice.headless.formats import SAID, VoiceFormat, line_text, said, voice_format
 from tui.voice.request import VoiceRequest
@@ -110,13 +111,13 @@ async def follow_log(client: ChatClient, session: VoiceSession) -> None:
                     if line := note_line(event):
                         output.notice(line)
                 if isinstance(event, ToolStatusChanged) and event.ask is not None:
-                    output.notice(f"denied: {event.ask.call}")
+                    output.notice(localised(f"denied: {event.ask.call}"))
                     with suppress(Refused):  # somebody with a screen was faster
                         await client.answer(
                             session.conversation_id, event.turn_id, event.step_id, "deny", reason=NOT_ALLOWED
                         )
     except AgentTuiError as error:
-        output.notice(str(error))
+        output.notice(localised(error))
 
 
 def _opened(path: Path | None) -> TextIO | None:
@@ -272,7 +273,7 @@ class Told:
                     self._asked_at = None
                 self._form.agent_state(state)
             case SessionFailed(message):
-                output.notice(message)
+                output.notice(localised(message))
             case _:
                 pass
         self._tell()

@@ -26,6 +26,7 @@ from agent_tui.voice_parts import (
 )
 from tui.cli import exits, output
 from tui.cli.output import PROGRAM
+from tui.screens.localised import localised
 from tui.voice.setup import getting
 from widgets.units import duration, size
 
@@ -56,7 +57,7 @@ def setup(
         return _get_named(data, hearing, voice)
     missing = [part for part in missing_parts(data) if not only or part.name in only]
     if not missing:
-        output.say("Voice is set up: nothing is missing.")
+        output.say(localised("Voice is set up: nothing is missing."))
         return exits.DONE
     chosen = missing if yes else offered(missing)
     if not chosen:
@@ -74,7 +75,7 @@ def offered(missing: Sequence[Part]) -> list[Part]:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ConfigError("voice is not set up", f"run: {COMMAND} --yes")
     is_one = len(missing) == 1
-    if _asked("Get it?" if is_one else "Get all of it?", default=True):
+    if _asked(localised("Get it?" if is_one else "Get all of it?"), default=True):
         return list(missing)
     if is_one:
         return []
@@ -82,7 +83,7 @@ def offered(missing: Sequence[Part]) -> list[Part]:
     for part in missing:
         if part is MODELS and AGENT in missing and AGENT not in chosen:
             continue  # they are installed with the agent, and nobody else needs them
-        if _asked(f"Get the {part.name} ({size(part.download)})?", default=False):
+        if _asked(localised(f"Get the {part.name} ({size(part.download)})?"), default=False):
             chosen.append(part)
     return chosen
 
@@ -100,15 +101,19 @@ def _show(lines: Sequence[str]) -> None:
 
 def described(missing: Sequence[Part]) -> list[str]:
     """Return the lines that say what is missing, how large it is, its licence, and what goes without it."""
-    lines = ["Voice needs some things that are not on this machine yet:"]
+    lines = [localised("Voice needs some things that are not on this machine yet:")]
     for part in missing:
         lines += [
-            f"  {part.name}: {part.what}",
-            f"    download {size(part.download)}, keeps {size(part.kept)}; licence: {part.licence}",
-            f"    without it: {part.without}",
+            f"  {part.name}: {localised(part.what)}",
+            "    "
+            + localised(f"download {size(part.download)}, keeps {size(part.kept)}; licence: {part.licence}"),
+            "    " + localised(f"without it: {part.without}"),
         ]
     total = size(sum(part.download for part in missing))
-    return [*lines, f"All of it is a download of about {total}; {COMMAND} --remove deletes it again."]
+    return [
+        *lines,
+        localised(f"All of it is a download of about {total}; {COMMAND} --remove deletes it again."),
+    ]
 
 
 def get(parts: Sequence[Part], data: Path) -> None:
@@ -135,9 +140,8 @@ def get(parts: Sequence[Part], data: Path) -> None:
             finally:
                 bar.end()
     left = missing_parts(data)
-    output.notice(
-        "Voice is set up." if not left else f"Still missing: {', '.join(one.name for one in left)}."
-    )
+    missing = ", ".join(one.name for one in left)
+    output.notice(localised(f"Still missing: {missing}." if missing else "Voice is set up."))
     if failed is not None:
         raise failed
 
@@ -177,11 +181,11 @@ def _get_named(data: Path, hearing: str, voice: str) -> int:
 
 
 def _remove(data: Path, *, yes: bool) -> int:
-    if not yes and not _asked("Delete everything that voice setup got?", default=False):
+    if not yes and not _asked(localised("Delete everything that voice setup got?"), default=False):
         return exits.DONE
     with getting.one_at_a_time(data):
         freed = getting.remove_all(data)
-    output.say(f"deleted: {size(freed)}")
+    output.say(localised(f"deleted: {size(freed)}"))
     return exits.DONE
 
 

@@ -1,0 +1,103 @@
+"""What is said in English below the screens reaches a person in the language spoken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent_tui.model.errors import ConnectFailed
+from agent_tui.model.events import LinkChanged
+from tests.tui.messages import patterns
+from tests.tui.one_room import loaded, opened
+from tests.tui.programs import Home, home_at
+from tests.tui.raised import raised
+from tui.language import LANGUAGES, speak
+from tui.screens.localised import PATTERNS, localised
+from widgets.units import duration, size
+
+OTHERS = [language for language, folder in LANGUAGES.items() if folder]
+FOREIGN = "upstream: quota of tenant 7 exceeded, see the portal"
+
+
+@pytest.fixture(autouse=True)
+def _english_again() -> Iterator[None]:
+    yield
+    speak("en")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    with home_at(tmp_path) as at:
+        yield at
+
+
+def test_the_patterns_that_are_shipped_are_those_of_the_code() -> None:
+    assert PATTERNS.read_text(encoding="utf-8") == patterns(), "make messages writes them"
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_text_raised_below_the_screens_is_told_in_the_language(language: str) -> None:
+    speak(language)
+    assert not [text for text in raised() if "{" not in text and localised(text) == text]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "cannot connect to http://h:1: Connection refused"),
+        ("zh-CN", "无法连接到 http://h:1: 连接被拒绝"),
+        ("ru", "не удаётся соединиться с http://h:1: соединение отклонено"),
+    ],
+)
+def test_an_error_has_its_values_in_the_sentence_of_the_language(language: str, text: str) -> None:
+    speak(language)
+    assert localised(ConnectFailed("cannot connect to http://h:1", "Connection refused")) == text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_words_of_a_foreign_server_are_shown_as_they_came(language: str) -> None:
+    speak(language)
+    assert localised(FOREIGN) == FOREIGN
+    assert FOREIGN in localised(f"the server refused that (402): {FOREIGN}")
+    assert localised("x" * 5_000) == "x" * 5_000
+    assert localised("{0.__class__} {} {path") == "{0.__class__} {} {path"
+
+
+def test_a_command_that_a_sentence_names_can_be_typed_as_it_stands() -> None:
+    speak("ru")
+    assert "agent-tui rooms list" in localised('there is no room "x": agent-tui rooms list names them')
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "2 min 5 s, 1.2 kB"), ("zh-CN", "2 分 5 秒, 1.2 kB"), ("ru", "2 мин 5 с, 1.2 кБ")],
+)
+def test_units_are_those_of_the_language(language: str, said: str) -> None:
+    speak(language)
+    assert f"{duration(125)}, {size(1200)}" == said
+
+
+def test_a_command_that_fails_says_why_in_the_language_and_its_exit_code_stays(home: Home) -> None:
+    codes = set()
+    for lang, said in [
+        ("C", "nothing to run"),
+        ("zh_CN.UTF-8", "没有可运行的内容"),
+        ("ru_RU.UTF-8", "запускать нечего"),
+    ]:
+        done = home.main("rooms", "run", LANG=lang)
+        assert said in done.stderr
+        codes.add(done.returncode)
+    assert codes == {2}
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "Connection refused"), ("zh-CN", "连接被拒绝"), ("ru", "соединение отклонено")],
+)
+async def test_a_screen_says_in_the_language_why_a_server_refused(language: str, said: str) -> None:
+    speak(language)
+    async with opened(size=(120, 30)) as screen:
+        text = await screen.send(loaded(status="running"), LinkChanged("refused", "Connection refused"))
+    assert said in text
