@@ -30,6 +30,7 @@ from tui.forms.setup_kept import Kept, Wanted, configured, keep, limit_of, remov
 from tui.forms.setup_words import models_found, told, word
 from tui.found import FoundModels
 from tui.live.key_hints import Hints, with_keys
+from tui.screens.localised import localised
 from tui.screens.question import QuestionScreen
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class SetupScreen(Form[str]):
         self._no_keyring = await asyncio.to_thread(self._fault_of_keyring)
         if self._no_keyring:
             self._hint_at_key()
-            self._tell(word("key.no_keyring", why=self._no_keyring, path=self._path()))
+            self._tell(word("key.no_keyring", why=localised(self._no_keyring), path=self._path()))
 
     def _hint_at_key(self) -> None:
         kept = "key.kept" if self._kept and self._kept.has_key else ""
