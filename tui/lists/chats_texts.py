@@ -20,9 +20,9 @@ from tui.lists.texts import (
     Use,
     begun,
     last_words,
+    paragraph,
     put_away,
     row_of,
-    told,
 )
 from tui.live import signs
 from tui.live.texts import why_cut
@@ -94,11 +94,11 @@ def preview(chat: ConversationInfo) -> list[Told]:
     """Return more of a chat: its model, its folder, how it stands and what was said last."""
     return [
         Told("", title_of(chat) or say("chat.untitled")),
-        *told("model", inert_line(chat.model, MAX_MODEL_CHARACTERS) or say("chat.model.default")),
-        *told("prompt", begun(chat.system_prompt)),
-        *told("workspace", inert_line(chat.workspace, MAX_WORDS_CHARACTERS)),
-        *told("state", state(chat, NO_MARK).text if chat.status == "running" or chat.error else ""),
-        *told("words", last_words(chat.last_words)),
+        *paragraph("model", inert_line(chat.model, MAX_MODEL_CHARACTERS) or say("chat.model.default")),
+        *paragraph("prompt", begun(chat.system_prompt)),
+        *paragraph("workspace", inert_line(chat.workspace, MAX_WORDS_CHARACTERS)),
+        *paragraph("state", state(chat, NO_MARK).text if chat.status == "running" or chat.error else ""),
+        *paragraph("words", last_words(chat.last_words)),
     ]
 
 

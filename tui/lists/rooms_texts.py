@@ -23,9 +23,9 @@ from tui.lists.texts import (
     Use,
     begun,
     last_words,
+    paragraph,
     put_away,
     row_of,
-    told,
 )
 from tui.live import signs
 from tui.screens.words import say
@@ -190,8 +190,8 @@ def preview(room: RoomInfo) -> list[Told]:
     task = begun(room.task)
     return [
         Told("", name_of(room) or say("room.untitled")),
-        *(told("task", task) if task != name_of(room) else ()),
-        *told("agents", "\n".join(agents_told)),
+        *(paragraph("task", task) if task != name_of(room) else ()),
+        *paragraph("agents", "\n".join(agents_told)),
         *told(
             "state",
             f"{round_text(room, STATE_CELLS)} · {standing}"

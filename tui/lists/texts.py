@@ -91,7 +91,7 @@ class Told:
     text: str
 
 
-def told(label: str, text: str) -> list[Told]:
+def paragraph(label: str, text: str) -> list[Told]:
     """Return a paragraph under the words of ``label``; none where there is nothing to say."""
     return [Told(say(f"list.preview.{label}"), text)] if text else []
 
