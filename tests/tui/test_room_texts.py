@@ -14,6 +14,7 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.chat import texts as chat_texts
 from tui.live.signs import wants_ascii
+from tui.live.texts import ending
 from tui.room import texts
 from tui.room.speed import Speed
 from tui.screens.words import ENGLISH, ordinal_try
@@ -220,7 +221,7 @@ def test_a_waiting_agent_says_for_whom() -> None:
     assert texts.doing(mika, state, 41, 0) == "● 41 tok/s"
     state.apply(ev.TurnEnded("1", "Hello", 1, "", "crash"))
     assert texts.doing(mika, state, 0, 0) == "‖ cut when the backend crashed"
-    assert texts.ending(mika.turns[0]) == "┄ cut when the backend crashed"
+    assert ending(mika.turns[0]) == "┄ cut when the backend crashed"
 
 
 def test_an_agent_whose_provider_limits_the_rate_counts_down_honestly() -> None:

@@ -12,7 +12,7 @@ from agent_tui.state.turn import Turn
 from tui.chat import texts
 from tui.chat.files import facts
 from tui.live.step_rows import StepRows, as_typed
-from tui.live.texts import Spot
+from tui.live.texts import Spot, ending
 from tui.screens.words import say
 from widgets.markdown.step_row import APART
 from widgets.painter import PEOPLE
@@ -153,10 +153,10 @@ class _Turn(StepRows):
             self.go_on()
         self.take_steps(turn.steps)
         turn.steps.changed.clear()
-        ending = texts.ending(turn)
-        if turn.status != "speaking" and ending != self._ending:
-            self._ending = ending
-            self.end(ending)
+        how = ending(turn)
+        if turn.status != "speaking" and how != self._ending:
+            self._ending = how
+            self.end(how)
 
     def _head(self) -> None:
         """Say who speaks; once it is over, how long it took and what it used."""

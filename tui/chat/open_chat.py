@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
 from tui.chat.composer import ChatComposer
 from tui.chat.feed import ChatFeed, key_of
 from tui.chat.first import NEW, NewChat
 from tui.link import ChatLink
-from tui.live.following import Following
 from tui.live.host import Host
+from tui.live.opened import Opened
 from tui.live.texts import Spot
 from widgets.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
-    from agent_tui.clients.chat import ChatClient
+    from agent_tui.clients.chat import ChatClient  # noqa: F401  named below in quotes
 
 
-class OpenChat:
+class OpenChat(Opened["ChatClient"]):
     """Takes every event into the state and onto the transcript. It knows whom its tools ask
     (``approvals.Questions``).
     """
@@ -37,32 +36,24 @@ class OpenChat:
     ) -> None:
         """``noted`` is called for every event that is more than words."""
         conversation_id = chat if isinstance(chat, str) else NEW
-        ascii_only = host.ascii_only
-        self.new = chat if isinstance(chat, NewChat) else None  # until the chat is stored
-        self.state = ConversationState(ev.ConversationInfo(conversation_id))
-        self.link = link
-        self.host = host
-        self.composer = ChatComposer(conversation_id, ascii_only=ascii_only)
+        ascii_only, state = host.ascii_only, ConversationState(ev.ConversationInfo(conversation_id))
         self.transcript = Transcript(clock=host.clock, ascii_only=ascii_only, id="chat", classes="-hidden")
+        super().__init__(state, link, host, self.transcript, noted)
+        self.link = link
+        self.new = chat if isinstance(chat, NewChat) else None  # until the chat is stored
+        self.composer = ChatComposer(conversation_id, ascii_only=ascii_only)
         self.feed = ChatFeed(self.transcript, self.state)
-        self.following = Following(host, self.transcript, self.take)
-        self._noted = noted
         self._is_linked = asyncio.Event()  # whether following has got further than connecting
-
-    @property
-    def id(self) -> str:
-        """The id of the chat."""
-        return self.state.conversation.id
 
     # --- what comes in ---------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """Follow what happens in the chat."""
         self._is_linked.clear()
-        self.following.begin(self._events)
+        super().begin()
 
     async def _events(self) -> AsyncGenerator[ev.Event, None]:
-        return self.new.events() if self.new is not None else await self.link.follow(self.id)
+        return self.new.events() if self.new is not None else await super()._events()
 
     async def take(self, event: ev.Event) -> None:
         """Take an event into the state and onto the transcript."""
@@ -87,10 +78,6 @@ class OpenChat:
 
     # --- what is changed -------------------------------------------------------------------------------
 
-    async def client(self) -> ChatClient:
-        """Return the client of the chat's server."""
-        return await self.link.client()
-
     async def store(self) -> None:
         """Have a new chat stored, and follow it from now on."""
         if self.new is None:
@@ -110,16 +97,6 @@ class OpenChat:
             return self.new.change(fields)
         client = await self.link.client()
         return await client.change(self.id, **fields)
-
-    async def changed_by(self, answer: Awaitable[ev.ConversationInfo]) -> bool:
-        """Take the answer to a call into the state; say what went wrong."""
-        try:
-            conversation = await answer
-        except AgentTuiError as error:
-            self.host.fail(error)
-            return False
-        await self.take(ev.ConversationChanged(conversation))
-        return True
 
     # --- tools that ask --------------------------------------------------------------------------------
 

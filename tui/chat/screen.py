@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
@@ -102,15 +101,7 @@ class ChatScreen(LiveScreen):
             now=lambda: self.now(),
             ascii_only=ascii_only,
         )
-
-    def compose(self) -> ComposeResult:
-        yield self._board.top
-        yield self._board.place
-        yield self._transcript
-        yield self._approvals
-        yield self._composer
-        yield self._find_bar
-        yield self._board.bottom
+        self._lines, self._words = self._board.lines, (self._board.place, self._transcript)
 
     # --- what is known of it ---------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from agent_tui.config.tool_rules import WRITING_TOOLS, is_exact, spelled_out
 from agent_tui.model.events import UNDONE, ToolAsk, TurnNoted
@@ -18,13 +18,13 @@ from tui.live import signs
 from tui.live import texts as live_texts
 from tui.live.texts import (
     Hint,
+    Status,
     choosing_hints,
     link_status,
     rate_limited,
     told_apart,
     tools_at_work,
     under_way,
-    why_cut,
 )
 from tui.screens.words import count, say
 from widgets.signs import twin
@@ -61,15 +61,6 @@ class Shown:
     on_question: bool = False
     has_versions: bool = False
     can: frozenset[str] = frozenset()  # of again, continue: what was not answered to its end
-
-
-class Status(NamedTuple):
-    """What is going on. ``pending`` names what is waited for, where the screen is to say since when: it is
-    the same as long as that is.
-    """
-
-    text: str
-    pending: str = ""
 
 
 # --- the line above ----------------------------------------------------------------------------------------
@@ -251,20 +242,6 @@ def turn_title(turn: Turn, model: str = "") -> str:
     if turn.tokens:
         parts.append(say("chat.tok", count=count(turn.tokens)))
     return f"{name}\t{' · '.join(parts)}" if parts else name
-
-
-def ending(turn: Turn) -> str:
-    """Return the last row of a turn: empty where it simply ended."""
-    match turn.status:
-        case "cut":
-            return f"{signs.CUT} {why_cut(turn.interrupted)}"
-        case "failed":
-            why = inert_line(turn.error, 2 * MAX_DETAIL_CHARACTERS)
-            return f"{signs.FAILED} {why or say('agent.failed')}"
-        case "said" if turn.parts > 1:
-            return f"{signs.CUT} {say('turn.continued')}"
-        case "said" | "speaking":
-            return ""
 
 
 # --- steps -------------------------------------------------------------------------------------------------

@@ -93,7 +93,6 @@ class HomeScreen(Screen[None]):
         super().__init__()
         self.key_of: Callable[[str], str] = lambda _binding_id: ""  # its key now, for a person
         self._link = link
-        self._chat_link = chat_link
         self._ways = ways
         self._ascii_only = ascii_only
         self._feeds: tuple[tuple[ListFeed[Any, Any], type[Conversation]], ...] = (

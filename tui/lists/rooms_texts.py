@@ -192,13 +192,13 @@ def preview(room: RoomInfo) -> list[Told]:
         Told("", name_of(room) or say("room.untitled")),
         *(paragraph("task", task) if task != name_of(room) else ()),
         *paragraph("agents", "\n".join(agents_told)),
-        *told(
+        *paragraph(
             "state",
             f"{round_text(room, STATE_CELLS)} · {standing}"
             if standing and room.status != "completed"
             else round_text(room, STATE_CELLS),
         ),
-        *told(
+        *paragraph(
             "words",
             ": ".join(
                 filter(

@@ -64,7 +64,7 @@ class Host:
         """Open a dialog; ``done`` gets its result."""
         self._screen.app.push_screen(dialog, done)
 
-    def run(self, group: str, work: Coroutine[Any, Any, None], *, exclusive: bool = False) -> Worker[None]:
+    def run(self, group: str, work: Coroutine[Any, Any, R], *, exclusive: bool = False) -> Worker[R]:
         """Run ``work`` as long as the screen lives; an ``exclusive`` one ends the others of its group."""
         return self._screen.run_worker(work, group=group, exclusive=exclusive)
 

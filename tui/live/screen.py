@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from textual import on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import DescendantFocus, Resize
 from textual.reactive import Reactive
@@ -16,6 +17,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui.live.approvals import Approvals
+from tui.live.board import Lines
 from tui.live.composer import Writing
 from tui.live.find import FIND_BINDINGS, Find, FindBar
 from tui.live.host import Host
@@ -37,6 +39,8 @@ class LiveScreen(Screen[None]):
     # looks different with the focus repaints itself.
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     _begin: Callable[[], None]  # to follow what happens
+    _lines: Lines
+    _words: Sequence[Widget]  # what stands between the line above and what is written
     _approvals: Approvals
     _composer: Writing
     _find_bar: FindBar
@@ -47,6 +51,14 @@ class LiveScreen(Screen[None]):
         self.now: Callable[[], float] = time.monotonic
         self._host = Host(self, clock, self._show, ascii_only=ascii_only)
         self._looking: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self._lines.top
+        yield from self._words
+        yield self._approvals
+        yield self._composer
+        yield self._find_bar
+        yield self._lines.bottom
 
     def on_mount(self) -> None:
         """Show what is known, then follow."""

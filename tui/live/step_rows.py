@@ -12,7 +12,7 @@ from agent_tui.state.steps import Steps, StepState
 from agent_tui.state.turn import Turn
 from tui.chat import texts
 from tui.live.key_hints import key_of
-from tui.room.texts import ending
+from tui.live.texts import ending
 from widgets.transcript.transcript import Transcript
 
 WRITTEN_CHARACTERS: Final = 8_000  # of arguments: longer ones are shown once they are whole

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from agent_tui.model.budget import ceilings
 from agent_tui.model.events import LinkChanged, Note, TurnNoted
@@ -20,6 +20,7 @@ from tui.screens.words import count, ordinal_try, said, say, say_count
 from widgets.units import size, tokens
 
 MAX_DETAIL_CHARACTERS: Final = 120
+MAX_ERROR_CHARACTERS: Final = 400
 MAX_TOOL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 40
 MAX_SERVER_CHARACTERS: Final = 100
@@ -38,6 +39,15 @@ class Hint:
     key: str
     text: str
     rank: int = 0
+
+
+class Status(NamedTuple):
+    """What is going on. ``pending`` names what is waited for, where the screen is to say since when: it is
+    the same as long as that is.
+    """
+
+    text: str
+    pending: str = ""
 
 
 def choosing_hints() -> list[Hint]:
@@ -132,6 +142,21 @@ def connected(link: LinkChanged) -> str:
 def why_cut(reason: str) -> str:
     """Return why a turn or an answer was cut, in a person's words; what nobody knows is shown as it came."""
     return _because("cut", reason)
+
+
+def ending(turn: Turn) -> str:
+    """Return the last row of a turn: empty when it simply ended."""
+    if turn.superseded:
+        return f"{signs.CUT} {say('turn.superseded')}"
+    match turn.status:
+        case "cut":
+            return f"{signs.CUT} {why_cut(turn.interrupted)}"
+        case "failed":
+            return f"{signs.FAILED} {inert_line(turn.error, MAX_ERROR_CHARACTERS) or say('agent.failed')}"
+        case "said" if turn.parts > 1:
+            return f"{signs.CUT} {say('turn.continued')}"
+        case "said" | "speaking":
+            return ""
 
 
 def why_paused(reason: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
@@ -16,9 +16,6 @@ from tui.room.queue import Change, QueueScreen
 from tui.room.settings import SettingsScreen
 from tui.screens.localised import localised
 from tui.screens.words import count, say
-
-if TYPE_CHECKING:
-    from agent_tui.clients.rooms import RoomsClient
 
 Act = Literal["stop", "skip", "retry", "continue"]
 _CALL_OF: Final[Mapping[str, str]] = {"queue": "queue", "settings": "change", "say": "say"}
@@ -75,19 +72,17 @@ class RoomActs:
         if agent is None or reason:
             host.tell(reason or say("help.why.not_now"))
         else:
-            host.run("act", self._act(act, agent.id))
+            host.run("act", self._room.changed_by(self._act(act, agent.id)))
 
-    async def _act(self, act: Act, agent_id: str) -> None:
-        async def call(client: RoomsClient) -> ev.RoomInfo:
-            calls = {
-                "stop": client.stop_agent,
-                "skip": client.skip_agent,
-                "retry": client.retry_agent,
-                "continue": client.continue_agent,
-            }
-            return await calls[act](self._room.id, agent_id)
-
-        await self._room.changed_by(call)
+    async def _act(self, act: Act, agent_id: str) -> ev.RoomInfo:
+        client = await self._room.client()
+        calls = {
+            "stop": client.stop_agent,
+            "skip": client.skip_agent,
+            "retry": client.retry_agent,
+            "continue": client.continue_agent,
+        }
+        return await calls[act](self._room.id, agent_id)
 
     # --- what waits, and what the room is ----------------------------------------------------------------
 

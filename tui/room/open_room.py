@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from textual.widgets import Static
 
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from tui.forms.fields import own
 from tui.link import RoomLink
-from tui.live.following import Following
 from tui.live.host import Host
+from tui.live.opened import Opened
 from tui.live.step_rows import step_key
 from tui.live.texts import Spot
 from tui.room.composer import RoomComposer
@@ -25,13 +24,13 @@ from tui.screens.words import say
 from widgets.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
-    from agent_tui.clients.rooms import RoomsClient
+    from agent_tui.clients.rooms import RoomsClient  # noqa: F401  named below in quotes
 
 MOST_LOOKS: Final = 15  # until a message that was found is in sight
 LOOK_SECONDS: Final = 1 / 30  # between two of them
 
 
-class OpenRoom:
+class OpenRoom(Opened["RoomsClient"]):
     """Takes every event into the state and onto the panes. It knows whom its tools ask
     (``approvals.Questions``).
     """
@@ -40,23 +39,15 @@ class OpenRoom:
         self, link: RoomLink, room_id: str, host: Host, *, noted: Callable[[ev.Event], None]
     ) -> None:
         """``noted`` is called for every event that is more than words, once the panes show it."""
-        ascii_only = host.ascii_only
+        ascii_only, state = host.ascii_only, ConversationState(ev.RoomInfo(room_id))
+        self.panes = RoomPanes(state, host.clock, ascii_only=ascii_only, id="panes", classes="-hidden")
+        super().__init__(state, link, host, self.panes, noted)
         self.go_to = ""  # id of the message to show once the room is loaded
-        self.state = ConversationState(ev.RoomInfo(room_id))
         self.link = link
-        self.host = host
         self.composer = RoomComposer(room_id, ascii_only=ascii_only)
-        self.panes = RoomPanes(self.state, host.clock, ascii_only=ascii_only, id="panes", classes="-hidden")
         self.place = Static(own(say("room.loading"), ascii_only=ascii_only), id="loading", markup=False)
-        self.following = Following(host, self.panes, self.take)
-        self._noted = noted
         self._has_view = False  # the timeline or the panes were chosen, as the room says
         self._fitting = asyncio.Lock()  # events come from the room, and from answers to what was asked
-
-    @property
-    def id(self) -> str:
-        """The id of the room."""
-        return self.state.room.id
 
     @property
     def focused_agent(self) -> Agent | None:
@@ -69,13 +60,6 @@ class OpenRoom:
         return room.view == "timeline" or (room.view == "auto" and room.execution_mode == "sequential")
 
     # --- what comes in ---------------------------------------------------------------------------------
-
-    def begin(self) -> None:
-        """Follow what happens in the room."""
-        self.following.begin(self._events)
-
-    async def _events(self) -> AsyncGenerator[ev.Event, None]:
-        return await self.link.follow(self.id)
 
     def begin_run(self) -> None:
         """Run the room on a server that shows it only while it runs it."""
@@ -113,21 +97,6 @@ class OpenRoom:
         self.go_to = ""
         if not self.panes.go_to_turn(turn) and looks:
             self.panes.set_timer(LOOK_SECONDS, partial(self._go_there, message_id, looks - 1))
-
-    # --- what is changed -------------------------------------------------------------------------------
-
-    async def client(self) -> RoomsClient:
-        """Return the client of the room's server."""
-        return await self.link.client()
-
-    async def changed_by(self, call: Callable[[RoomsClient], Awaitable[ev.RoomInfo]]) -> None:
-        """Take what a call answers into the state; say what went wrong."""
-        try:
-            room = await call(await self.client())
-        except AgentTuiError as error:
-            self.host.fail(error)
-        else:
-            await self.take(ev.RoomChanged(room))
 
     # --- tools that ask --------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import ClassVar
 
 from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from agent_tui.model import events as ev
@@ -73,15 +72,7 @@ class RoomScreen(LiveScreen):
         self._approvals = Approvals(room, self._host.show_soon, clock, ascii_only=ascii_only)
         self._find_bar = FindBar(self._panes, ascii_only=ascii_only)
         self._board = RoomBoard(room, key_now=lambda key: self.key_now(key), ascii_only=ascii_only)
-
-    def compose(self) -> ComposeResult:
-        yield self._board.top
-        yield self._room.place
-        yield self._panes
-        yield self._approvals
-        yield self._composer
-        yield self._find_bar
-        yield self._board.bottom
+        self._lines, self._words = self._board.lines, (room.place, self._panes)
 
     # --- what is known of it ---------------------------------------------------------------------------
 

@@ -373,21 +373,6 @@ def labels_of(state: ConversationState) -> dict[str, str]:
     return found
 
 
-def ending(turn: Turn) -> str:
-    """Return the dim last row of a turn: empty when it simply ended."""
-    if turn.superseded:
-        return f"{signs.CUT} {say('turn.superseded')}"
-    match turn.status:
-        case "cut":
-            return f"{signs.CUT} {why_cut(turn.interrupted)}"
-        case "failed":
-            return f"{signs.FAILED} {inert_line(turn.error, 400) or say('agent.failed')}"
-        case "said" if turn.parts > 1:
-            return f"{signs.CUT} {say('turn.continued')}"
-        case "said" | "speaking":
-            return ""
-
-
 def person_title(turn: Turn) -> str:
     """Return what stands over a person's words: who said them, and to whom alone."""
     who = inert_line(turn.sender_name, 60)

@@ -9,13 +9,14 @@ from textual.widgets import Static
 
 from tui.forms.fields import own
 from tui.live.ask_bar import status_part
+from tui.live.board import Lines
+from tui.live.texts import Hint
 from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.panel import MicPanel
 from tui.voice.run import VoiceRun
-from widgets.status_line import Part, StatusLine
+from widgets.status_line import Part
 from widgets.terminal.frame_clock import FrameClock
-from widgets.units import elapsed
 
 Focus = Literal["words", "line", "find"]  # what has the focus: in a line keys are letters
 
@@ -36,16 +37,14 @@ class Board:
         now: Callable[[], float],
         ascii_only: bool,
     ) -> None:
-        self.top = StatusLine(id="top", ascii_only=ascii_only)
+        self.lines = Lines(key_now, ascii_only=ascii_only)
         self.panel = MicPanel(clock=clock, ascii_only=ascii_only)
         self.place = Static("", id="place", markup=False)
         self.card = VoiceCard("", markup=False, classes="-hidden")
-        self.bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
         self._run = run
         self._key_now = key_now
         self._now = now
         self._ascii_only = ascii_only
-        self._pending = "", 0.0  # what is waited for, and since when
         self._where = ""
 
     def show(self, shown: texts.Shown, focus: Focus) -> bool:
@@ -53,15 +52,15 @@ class Board:
         run, state = self._run, self._run.state
         status = texts.status(state, shown)
         self._where = run.session.place if run.session is not None else self._where
-        self.top.show(
+        self.lines.top.show(
             [say("voice.title", room=run.request.room)],
             [Part(part, rank) for part, rank in ((self._where, 2), (texts.connection(state), 3)) if part],
-            [status_part(self._timed(status))],
+            [status_part(self.lines.timed(status, self._now()))],
         )
         self._show_panel(focus)
         self._show_place()
         self._show_card(shown)
-        self.bottom.show([part for part in self._hints(focus) if part.key])
+        self.lines.show_below(self._hints(focus))
         return bool(status.pending)
 
     def show_levels(self, shown: texts.Shown) -> None:
@@ -72,15 +71,6 @@ class Board:
             self.panel.show_levels(None, None, words)
         else:
             self.panel.show_levels(session.sound.input_level, session.sound.output_level, words)
-
-    def _timed(self, status: texts.Status) -> str:
-        """Return what goes on; of what is pending, since when."""
-        pending, since = self._pending
-        if status.pending != pending:
-            since = self._now()
-            self._pending = status.pending, since
-        seconds = int(self._now() - since) if status.pending else 0
-        return f"{status.text} {elapsed(seconds)}" if seconds else status.text
 
     def _show_panel(self, focus: Focus) -> None:
         run, state = self._run, self._run.state
@@ -120,19 +110,18 @@ class Board:
         self.card.set_class(card.is_failure, "-failure")
         self.card.update(own("\n".join(filter(None, (card.text, keys))), ascii_only=self._ascii_only))
 
-    def _hints(self, focus: Focus) -> list[Part]:
-        key = self._key_now
+    def _hints(self, focus: Focus) -> list[Hint]:
         if focus == "find":
-            return [Part(say("hint.close"), 0, key("esc"))]
+            return [Hint("esc", say("hint.close"), 0)]
         if focus == "line":
-            return [Part(say("hint.send"), 0, key("enter")), Part(say("hint.back"), 1, key("esc"))]
+            return [Hint("enter", say("hint.send"), 0), Hint("esc", say("hint.back"), 1)]
         text = "hint.voice_again" if self._run.is_text_only else "hint.text_only"
         is_speaking = self._run.state.phase == "speaking"
         return [
-            *([Part(say("hint.interrupt"), 0, key("i"))] if is_speaking else []),
-            Part(say("hint.type"), 1, key("tab")),
-            Part(say("hint.devices"), 4, key("d")),
-            Part(say(text), 3, key("t")),
-            Part(say("hint.leave"), 2, key("esc")),
-            Part(say("hint.help"), 0, key("?")),
+            *([Hint("i", say("hint.interrupt"), 0)] if is_speaking else []),
+            Hint("tab", say("hint.type"), 1),
+            Hint("d", say("hint.devices"), 4),
+            Hint("t", say(text), 3),
+            Hint("esc", say("hint.leave"), 2),
+            Hint("?", say("hint.help"), 0),
         ]

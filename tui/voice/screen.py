@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Final
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Key, Resize
 
@@ -91,6 +90,8 @@ class VoiceScreen(LiveScreen):
             now=lambda: self.now(),
             ascii_only=ascii_only,
         )
+        board = self._board
+        self._lines, self._words = board.lines, (board.panel, board.place, self._transcript, board.card)
         self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
         self._composer = VoiceComposer(request.room, ascii_only=ascii_only)
         self._feed = VoiceFeed(self._transcript, self.state, lambda: self.wall_clock())
@@ -109,18 +110,6 @@ class VoiceScreen(LiveScreen):
     def state(self) -> VoiceState:
         """The session as it is known."""
         return self.run.state
-
-    def compose(self) -> ComposeResult:
-        board = self._board
-        yield board.top
-        yield board.panel
-        yield board.place
-        yield self._transcript
-        yield board.card
-        yield self._approvals
-        yield self._composer
-        yield self._find_bar
-        yield board.bottom
 
     def on_mount(self) -> None:
         """Show how loud it is; have the key for push to talk."""

@@ -10,6 +10,7 @@ from agent_tui.model.inert import inert, inert_line
 from agent_tui.model.voice import TurnTimes
 from agent_tui.state.voice import VoiceState
 from tui.live import signs
+from tui.live.texts import Status
 from tui.screens.localised import localised
 from tui.screens.words import ordinal_try, say
 from tui.voice.endings import ABSENT
@@ -34,13 +35,6 @@ DEFAULT_KEYS: Final = {  # of the keys that cards name, by binding id
     "voice.devices": "d",
 }
 TIMED: Final = ("preparing", "connecting", "waiting_agent", "initializing", "thinking")
-
-
-class Status(NamedTuple):
-    """What goes on; ``pending`` names what is waited for, "" for nothing."""
-
-    text: str
-    pending: str = ""
 
 
 class Card(NamedTuple):

@@ -224,9 +224,6 @@ class Talk:
         """Return what both sides said behind so many lines."""
         return [line for line in islice(self._state.lines.all.values(), before, None) if line.kind in SAID]
 
-    def _is_understood(self, before: int) -> bool:
-        return any(line.kind == "person" for line in self._said(before))
-
     def _is_quiet(self, phase: str, seconds: float) -> bool:
         """Whether it has been in this phase for so long, and nothing is left to be played."""
         is_played = self._session.sound.queued_seconds < PLAYED_SECONDS

@@ -1,0 +1,47 @@
+"""The line above the words of a live screen and the line below: what goes on, and which keys make sense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from tui.live.texts import Hint, Status
+from widgets.status_line import Part, StatusLine
+from widgets.units import elapsed
+
+
+class Lines:
+    """The two lines, and since when what is pending is waited for."""
+
+    def __init__(self, key_now: Callable[[str], str], *, ascii_only: bool) -> None:
+        """``key_now`` returns what a default key is now, "" for none."""
+        # Held, not looked for: the clock may tell them something while the screen is being taken down.
+        self.top = StatusLine(id="top", ascii_only=ascii_only)
+        self.bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
+        self._key_now = key_now
+        self._pending = "", 0.0  # what is waited for, and since when
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether something is waited for."""
+        return bool(self._pending[0])
+
+    def timed(self, status: Status, now: float) -> str:
+        """Return what goes on; of what is pending, since when."""
+        pending, since = self._pending
+        if status.pending != pending:
+            since = now
+            self._pending = status.pending, since
+        seconds = int(now - since) if status.pending else 0
+        return f"{status.text} {elapsed(seconds)}" if seconds else status.text
+
+    def show_below(
+        self, hints: Iterable[Hint], facts: Iterable[Part] = (), typed: Collection[str] = ()
+    ) -> None:
+        """Show the hints whose keys there are, and what is known at the right. What is ``typed`` is a sign,
+        which no other key stands for.
+        """
+        keys = [(hint, hint.key if hint.key in typed else self._key_now(hint.key)) for hint in hints]
+        self.bottom.show(
+            [Part(hint.text, hint.rank, key) for hint, key in keys if key or not hint.key],
+            right=[part for part in facts if part.text],
+        )

@@ -1,0 +1,68 @@
+"""The conversation that a screen shows, room or chat: its state, its server, and the loop that follows it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Generic
+
+from textual.widget import Widget
+
+from agent_tui.model import events as ev
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.state.conversation import ConversationState
+from tui.link import C, Link
+from tui.live.following import Following
+from tui.live.host import Host
+
+
+class Opened(Generic[C]):
+    """What ``OpenRoom`` and ``OpenChat`` have in common; they say what is fed with what happens."""
+
+    def __init__(
+        self,
+        state: ConversationState,
+        link: Link[C],
+        host: Host,
+        shown: Widget,
+        noted: Callable[[ev.Event], None],
+    ) -> None:
+        """Follows as long as ``shown`` is on the screen. ``noted`` is called for every event that is more
+        than words, once it is shown.
+        """
+        self.state = state
+        self.host = host
+        self.following = Following(host, shown, self.take)
+        self._link = link
+        self._noted = noted
+
+    @property
+    def id(self) -> str:
+        """The id of the room or chat."""
+        return self.state.info.id
+
+    def begin(self) -> None:
+        """Follow what happens."""
+        self.following.begin(self._events)
+
+    async def _events(self) -> AsyncGenerator[ev.Event, None]:
+        return await self._link.follow(self.id)
+
+    @abstractmethod
+    async def take(self, event: ev.Event) -> None:
+        """Take an event into the state, and show it."""
+
+    async def client(self) -> C:
+        """Return the client of the server."""
+        return await self._link.client()
+
+    async def changed_by(self, answer: Awaitable[ev.RoomInfo | ev.ConversationInfo]) -> bool:
+        """Take the answer to a call into the state; say what went wrong, and return whether nothing did."""
+        try:
+            info = await answer
+        except AgentTuiError as error:
+            self.host.fail(error)
+            return False
+        changed = ev.RoomChanged(info) if isinstance(info, ev.RoomInfo) else ev.ConversationChanged(info)
+        await self.take(changed)
+        return True
