@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from textual.app import App
 from textual.dom import DOMNode
 
-from tests.parsed_css import style_components
+from tests.parsed_css import as_textual_does
 from tests.tui.debate import first_round, second_round
 from tests.tui.one_room import opened
+from tests.tui.rooms_listed import listed, room
 from tui import themes
 from tui.screens.theme_picker import wear
 
 
-def rules(node: DOMNode) -> dict[str, object]:
-    """Return the rules that hold for each component class of a node."""
-    return {name: styles.get_rules() for name, styles in node._component_styles.items()}
+def rules(node: DOMNode) -> tuple[object, Mapping[str, object]]:
+    """Return the rules that hold for a node, and those for each of its component classes."""
+    parts = {name: styles.get_rules() for name, styles in node._component_styles.items()}
+    return node.styles.base.get_rules(), parts
 
 
 def styled_otherwise(app: App[Any]) -> list[DOMNode]:
-    """Return the nodes that Textual would give other component styles than they have."""
+    """Return the nodes that Textual would give other styles, or other component styles, than they have."""
     found: list[DOMNode] = []
-    for node in app.screen.walk_children(with_self=True):
-        kept = rules(node)
-        style_components(app.stylesheet, node)
-        if rules(node) != kept:
-            found.append(node)
+    with as_textual_does():
+        for node in app.screen.walk_children(with_self=True):
+            kept = rules(node)
+            app.stylesheet.apply(node)
+            if rules(node) != kept:
+                found.append(node)
     return found
 
 
-async def test_component_styles_that_were_kept_are_those_that_textual_finds() -> None:
+async def test_styles_that_were_kept_are_those_that_textual_finds() -> None:
     async with opened() as screen:
         await screen.send(*first_round(3), *second_round(3))
         for keys in ([], ["tab"], ["tab", "z"], ["z", "i"], ["escape", "t"], ["escape", "slash"], ["escape"]):
@@ -39,3 +44,11 @@ async def test_component_styles_that_were_kept_are_those_that_textual_finds() ->
         wear(screen.app, themes.load("light"))
         await screen.text()
         assert styled_otherwise(screen.app) == []
+
+
+async def test_they_are_so_in_a_form_whose_fields_change_with_the_focus(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        await seen.press("n", "ctrl+o")
+        for _ in range(12):
+            await seen.press("tab")
+            assert styled_otherwise(seen.app) == []
