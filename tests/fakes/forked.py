@@ -17,23 +17,18 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import IO, Any
 
 FORKING = Path(__file__).with_name("forking.py")
 
 
 class Forked(subprocess.Popen[str]):
-    """A program that was forked, with pipes for what it says: as much of ``Popen`` as tests use."""
+    """A program that was forked: as much of ``Popen`` as tests use."""
 
-    def __init__(
-        self, module: str, arguments: Sequence[str], folder: Path, env: Mapping[str, str], stdin: int
-    ) -> None:
-        (said, out), (complained, err) = os.pipe(), os.pipe()
-        self.args = [module, *arguments]
-        self._status = os.fdopen(fork(module, arguments, folder, env, (stdin, out, err)), "rb", 0)
-        os.close(out)
-        os.close(err)
-        self.stdin, self.returncode = None, None
-        self.stdout, self.stderr = os.fdopen(said, encoding="utf-8"), os.fdopen(complained, encoding="utf-8")
+    def __init__(self, args: Sequence[str], status: int) -> None:
+        self.args = args
+        self.stdin, self.stdout, self.stderr, self.returncode = None, None, None, None
+        self._status = os.fdopen(status, "rb", 0)
         self.pid = int(self._status.readline())
 
     def poll(self) -> int | None:
@@ -75,14 +70,42 @@ class Forked(subprocess.Popen[str]):
         return out, err
 
 
+def talking(
+    module: str, arguments: Sequence[str], folder: Path, env: Mapping[str, str], stdin: int
+) -> Forked:
+    """Start a program with pipes for what it says."""
+    (said, out), (complained, err) = os.pipe(), os.pipe()
+    forked = Forked([module, *arguments], fork(module, arguments, folder, env, (stdin, out, err)))
+    os.close(out)
+    os.close(err)
+    forked.stdout, forked.stderr = os.fdopen(said, encoding="utf-8"), os.fdopen(complained, encoding="utf-8")
+    return forked
+
+
+def backend(
+    command: Sequence[str], *, cwd: Path, stdin: int, stdout: int, stderr: IO[bytes], **_: Any
+) -> Forked:
+    """Start the backend of a person as ``subprocess.Popen`` is asked to: in a session of its own, mute."""
+    with Path(os.devnull).open("r+b") as nothing:
+        streams = (nothing.fileno(), nothing.fileno(), stderr.fileno())
+        status = fork(command[3], command[4:], cwd, os.environ, streams, leads=True)
+    return Forked(command, status)
+
+
 def fork(
-    module: str, arguments: Sequence[str], folder: Path, env: Mapping[str, str], streams: Sequence[int]
+    module: str,
+    arguments: Sequence[str],
+    folder: Path,
+    env: Mapping[str, str],
+    streams: Sequence[int],
+    *,
+    leads: bool = False,
 ) -> int:
     """Start ``python -P -m module arguments`` on three descriptors; return at once the one that tells its
-    process id, and at the end its exit code, in a line each.
+    process id, and at the end its exit code, in a line each. It ``leads`` a session of its own.
     """
     told, tells = os.pipe()
-    request = {"arguments": list(arguments), "folder": str(folder), "env": dict(env)}
+    request = {"arguments": list(arguments), "folder": str(folder), "env": dict(env), "leads": leads}
     socket.send_fds(_interpreter(module), [json.dumps(request).encode()], [*streams, tells])
     os.close(tells)
     return told

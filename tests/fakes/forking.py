@@ -1,7 +1,7 @@
 """An interpreter that has imported a program and forks it for each request on a socket.
 
-A request is JSON (arguments, folder, env) with four descriptors: stdin, stdout, stderr, and where to tell the
-process id and, at the end, the exit code. What is forked does what ``python -P -m PROGRAM`` does.
+A request is JSON (arguments, folder, env, leads) with four descriptors: stdin, stdout, stderr, and where to
+tell the process id and, at the end, the exit code. What is forked does what ``python -P -m PROGRAM`` does.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ def become(asked: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         kept = {"encoding": was.encoding, "errors": was.errors, "closefd": False}
         setattr(sys, name, os.fdopen(number, mode, 1 if is_last else -1, **kept))
     os.closerange(3, MAX_DESCRIPTORS)
+    if asked["leads"]:
+        os.setsid()
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["env"])

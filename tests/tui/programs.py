@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 import pytest
 
-from tests.fakes.forked import Forked
+from tests.fakes.forked import talking
 from tui import runtime
 from tui.__main__ import main
 
@@ -70,7 +70,7 @@ class Home:
         stdin = changes.pop("stdin", "")
         if not changes:
             with piped(stdin) as read:
-                process = Forked("tui", arguments, self.folder, self.environ, read.fileno())
+                process = talking("tui", arguments, self.folder, self.environ, read.fileno())
             out, err = process.communicate(timeout=SECONDS)
             return subprocess.CompletedProcess(process.args, process.returncode, out, err)
         return subprocess.run(
@@ -136,7 +136,7 @@ class Home:
         """Start one command, forked as by ``run`` unless it ``is_new``; the test ends it."""
         if not (changes or is_new):
             with Path(os.devnull).open() as nothing:
-                return Forked("tui", arguments, self.folder, self.environ, nothing.fileno())
+                return talking("tui", arguments, self.folder, self.environ, nothing.fileno())
         return subprocess.Popen(
             [*PROGRAM, *arguments],
             env={**self.environ, **changes},
@@ -155,7 +155,7 @@ class Home:
         arguments = [mode, *(["--config", config] if config else []), *options]
         with Path(os.devnull).open() as nothing:
             environ = {**self.environ, **variables}
-            return Forked("agent_tui.backend", arguments, self.folder, environ, nothing.fileno())
+            return talking("agent_tui.backend", arguments, self.folder, environ, nothing.fileno())
 
     def stop(self) -> None:
         """Stop the backend of this home."""

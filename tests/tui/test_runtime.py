@@ -49,6 +49,11 @@ def tell(data: Path, value: object) -> None:
     path.chmod(0o600)
 
 
+@pytest.fixture(autouse=True)
+def backends_are_forked() -> None:
+    """Start each as a new process: that is what is tested here."""
+
+
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
