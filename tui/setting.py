@@ -99,7 +99,7 @@ def with_table(text: str, name: str, fields: Mapping[str, Value]) -> str:
     wanted = tomllib.loads(text)
     *outer, last = _parts(name)
     if (outer and not isinstance(wanted.setdefault(outer[0], {}), dict)) or _is_there(wanted, name):
-        raise ConfigError(f"[{name}] cannot be added", "it is there already, or its section is no table")
+        raise ConfigError(f"[{name}] cannot be added", "it already exists, or its section is not a table")
     _table(wanted, ".".join(outer))[last] = dict(fields)
     end = _line_end(text)
     added = tomlkit.dumps({outer[0]: {last: dict(fields)}} if outer else {last: dict(fields)})

@@ -132,7 +132,7 @@ def serve(connection: Connection, options: Sequence[str]) -> NoReturn:
     The backend checks ``options`` itself. Raises ``ConfigError`` for options that point at another server.
     """
     if any(value is not None for value in connection):
-        raise ConfigError("serve is a server itself", "its own options stand behind the word serve")
+        raise ConfigError("serve is a server itself", "put its options after the word serve")
     command = [sys.executable, "-P", "-m", "agent_tui.backend", "serve", "--config", str(config_path())]
     options, token = _without_token(options)
     if token:

@@ -240,7 +240,7 @@ def _read(theme: Listed) -> dict[str, Any]:
         with theme.file.open("rb") as file:
             raw = file.read(MAX_FILE_BYTES + 1)
         if len(raw) > MAX_FILE_BYTES:
-            raise ConfigError(f"{theme.file}: longer than {MAX_FILE_BYTES:,} bytes", "this is no theme")
+            raise ConfigError(f"{theme.file}: longer than {MAX_FILE_BYTES:,} bytes", "it is not a theme")
         return tomllib.loads(raw.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{theme.file}: not valid TOML", inert_line(str(error))) from error

@@ -1,4 +1,4 @@
-"""Which letters of a text somebody means who typed a few of them, and how well the text fits."""
+"""Which letters of a text match the few that were typed, and how well the text fits."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _low(text: str) -> str:
 
 
 def _whole(low: str, wanted: str, text: str) -> int:
-    """Return where all of it stands in one piece, at the beginning of a word if it does; else -1."""
+    """Return where all of it is found in one piece, at the start of a word if possible; else -1."""
     first = at = low.find(wanted)
     while at >= 0:
         if _begins_word(text, at):

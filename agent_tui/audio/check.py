@@ -138,6 +138,6 @@ async def _server_check(raw: DeviceList, around: Surroundings) -> SoundCheck:
         fix = "install libasound2-plugins (Debian, Ubuntu) or alsa-plugins-pulseaudio (Fedora, Arch)"
         return SoundCheck(name, is_ok=False, problem="ALSA has no way to PulseAudio", fix=fix)
     if raw.devices:
-        found = "none that answers; sound cards are used directly" if has_pactl() else "not asked: no pactl"
+        found = "none answers; sound cards are used directly" if has_pactl() else "not asked: no pactl"
         return SoundCheck(name, is_ok=True, found=found)
     return SoundCheck(name, is_ok=False, problem="No sound server answers", fix=server_fix(around))

@@ -221,7 +221,7 @@ def _token(given: argparse.Namespace, host: str) -> str | None:
         if not token:
             return ""
     if not usable_token(token):
-        raise ConfigError(source, "must hold a token of visible ASCII characters without spaces")
+        raise ConfigError(source, "must contain a token of visible ASCII characters without spaces")
     return token
 
 

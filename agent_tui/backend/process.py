@@ -60,7 +60,7 @@ _left: set[asyncio.Task[Any]] = set()
 
 
 def run(settings: Settings) -> None:
-    """Run the backend until it is told to stop or, embedded, until nobody needs it.
+    """Run the backend until it is told to stop or, if embedded, until no client needs it.
 
     Raises ``AgentBusy`` when another process has the database, ``ConfigError`` and ``StoreError`` when
     something of what was asked for cannot be used, the config file among it.

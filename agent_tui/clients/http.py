@@ -219,7 +219,7 @@ class Net:
             url = httpx.URL(f"{str(self._base).rstrip('/')}/{path.lstrip('/')}")
             return url.copy_merge_params(dict(params)) if params else url
         except httpx.InvalidURL as error:  # of an id or a cursor that the server gave us
-            raise ProtocolError("the server cannot be asked that", inert_line(str(error))) from error
+            raise ProtocolError("the request cannot be sent to the server", inert_line(str(error))) from error
 
     def _client(self, url: httpx.URL, *, is_stream: bool = False) -> httpx.AsyncClient:
         """Return the client for the way to ``url``: straight or through a proxy, with TLS or without.

@@ -48,7 +48,7 @@ MAX_REASON_CHARACTERS = 200
 # What a close that the server began says; that it lasts is no reason to think the next try does better.
 _CLOSED_BY_SERVER = {
     1000: "the server closed the connection before the end",
-    1001: "the server is going away",
+    1001: "the server is shutting down",
     1002: "the server says that the WebSocket protocol was broken",
     1003: "the server takes no message of this kind",
     1007: "the server says that a message was not UTF-8",

@@ -64,9 +64,9 @@ def read_assignment(line: str) -> Assignment:
     try:
         fields = json.loads(line)
     except ValueError as error:
-        raise ConfigError("the agent was told nothing it can read", "one JSON object was expected") from error
+        raise ConfigError("the agent cannot read what it was told", "one JSON object was expected") from error
     if not isinstance(fields, Mapping):
-        raise ConfigError("the agent was told nothing it can read", "one JSON object was expected")
+        raise ConfigError("the agent cannot read what it was told", "one JSON object was expected")
     return assignment(fields)
 
 

@@ -172,7 +172,7 @@ async def run_console(out: TextIO, address: str) -> None:
             try:
                 await agent.start()
             except OSError as error:
-                raise ConnectFailed(f"nobody listens at {address}", error.strerror or "") from error
+                raise ConnectFailed(f"nothing listens at {address}", error.strerror or "") from error
             tell(out, "joined")
             await life.over.wait()
 
@@ -253,7 +253,7 @@ async def _join(room: rtc.Room, told: Assignment) -> None:
         ) from error
     except rtc.ConnectError as error:
         # What it says holds the whole token.
-        reason = "the token was refused" if "401" in str(error) else "nobody answered, or it said no"
+        reason = "the token was refused" if "401" in str(error) else "no one answered, or the answer was no"
         raise ConnectFailed("the LiveKit server did not let the agent in", reason) from None
 
 

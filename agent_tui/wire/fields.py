@@ -16,7 +16,7 @@ from agent_tui.wire.content import dump, encodable
 MAX_REASON_CHARACTERS = 200
 MAX_NOTES = 100  # of one message
 NO_REASON = "the server did not say what went wrong"  # what a person can do about it follows
-ADVICE = "try again, or look into the server's log"
+ADVICE = "try again, or look at the server's log"
 _REASONS = ("content", "error", "message", "detail")  # where servers put it; ``content`` is the protocol's
 
 

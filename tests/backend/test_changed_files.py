@@ -56,7 +56,7 @@ async def test_our_client_lists_and_undoes_changes(
     assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["a.txt"]
     undone, left = await client.undo(chat_id, oldest.message_id)
     assert [[one.path for one in some] for some in (undone, left)] == [["a.txt"], ["b.txt"]]
-    with pytest.raises(Refused, match="undone before"):
+    with pytest.raises(Refused, match="already undone"):
         await client.undo(chat_id, newest.message_id)
     with pytest.raises(NotFound):
         await client.undo(chat_id, "nothing")

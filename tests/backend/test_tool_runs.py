@@ -148,7 +148,7 @@ async def test_one_call_too_many_is_refused_in_a_plain_sentence(tmp_path: Path) 
             async with Net(f"http://127.0.0.1:{backend.client.port}", TOKEN) as net:
                 tools = ClientTools(ready(ChatClient(net).backend), "them/0", str(tmp_path))
                 result = await tools.run(ClientToolCall("call-1", "slow"), lambda _: None)
-        assert result.error == f"not run: Too many tools run: {MAX_RUNS} may run at once."
+        assert result.error == f"not run: Too many tools are running: {MAX_RUNS} may run at once."
 
 
 async def test_a_program_that_a_tool_started_gets_nothing_allowed(tmp_path: Path) -> None:

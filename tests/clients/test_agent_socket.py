@@ -590,7 +590,7 @@ async def test_after_a_server_said_that_it_stops_the_next_connection_waits_a_lit
     ("action", "said", "is_retryable"),
     [
         (fake.close(1000), "before the end", True),
-        (fake.close(1001), "going away", True),
+        (fake.close(1001), "shutting down", True),
         (fake.close(1011, "oops"), "the server failed: oops", True),
         (fake.close(1012), "restarts", True),
         (fake.close(1013, "later"), "try again later: later", True),

@@ -55,7 +55,7 @@ async def test_the_address_may_have_a_path(server: FakeServer, prefix: str) -> N
 
 async def test_an_id_that_is_too_long_for_an_address_is_an_error_of_ours(net: Net) -> None:
     for asked in ({"path": "/api/rooms/" + "x" * 70_000}, {"path": "/x", "params": {"after": "x" * 70_000}}):
-        with pytest.raises(ProtocolError, match="cannot be asked that"):
+        with pytest.raises(ProtocolError, match="cannot be"):
             await net.call("GET", **asked)
 
 

@@ -420,7 +420,7 @@ async def test_no_asks_why_and_the_reason_goes_along() -> None:
 async def test_who_is_slower_than_another_terminal_is_told() -> None:
     async with opened() as screen:
         await asked(screen)
-        screen.link.calls.refuse = Refused("The call does not ask any more", status=409)
+        screen.link.calls.refuse = Refused("The call no longer needs approval", status=409)
         assert "already answered" in await screen.press("y")
 
 

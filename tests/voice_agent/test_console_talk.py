@@ -405,5 +405,5 @@ async def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, told: dict[str
 async def test_nobody_at_the_address_is_said(running: ChatBackend, tmp_path: Path) -> None:
     async with agent_process(tmp_path, "console", "--connect-addr", "127.0.0.1:1") as agent:
         agent.tell(backend_url="http://127.0.0.1:1", conversation_id="1")
-        assert "nobody listens at 127.0.0.1:1" in (await agent.says("failed"))["title"]
+        assert "nothing listens at 127.0.0.1:1" in (await agent.says("failed"))["title"]
         assert (await agent.ended())[0] == 5

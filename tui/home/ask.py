@@ -62,7 +62,7 @@ class HomeAsk(Vertical):
         self.become("chat" if self.becomes == "room" else "room")
 
     def write(self, text: str = "") -> None:
-        """Go to the line, and write something behind what stands there."""
+        """Focus the line and append some text to it."""
         if not self.line.has_focus:
             self.line.focus()
         if text:

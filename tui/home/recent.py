@@ -27,7 +27,7 @@ def _words(item: Conversation) -> Iterable[str]:
 
 
 def _rank(item: Conversation) -> int:
-    """Return where it stands: who waits for a person comes first, then who speaks, then the newest."""
+    """Return the sort key: what needs a person first, then what is running, then the newest."""
     if item.status != "running":
         return 2
     return 0 if item.asks else 1

@@ -194,7 +194,7 @@ class HomeScreen(Screen[None]):
         self._show_hints()
 
     def _standing(self) -> list[Part | str]:
-        """Say how it stands with the server, or else who speaks."""
+        """Return the state of the connection, or who is speaking."""
         if self._state.status in ("waiting", "refused"):
             seconds = round(self._state.delay)
             return [say("list.waiting", title=localised(inert_line(self._state.detail)), seconds=seconds)]

@@ -80,7 +80,7 @@ class ListBody(Horizontal):
 
 
 class ListBoard:
-    """Shows how a list stands."""
+    """Shows the state of a list."""
 
     def __init__(self, listing: Listing[Any], kind: str, *, ascii_only: bool) -> None:
         """``kind`` begins the keys of its words and the ids of its bindings."""
@@ -97,7 +97,7 @@ class ListBoard:
     def show(
         self, hints: Sequence[Part], link: LinkChanged, key_of: Callable[[str], str], *, is_known: bool
     ) -> None:
-        """Say how many there are, what the keys do, and how it stands with the server; ``is_known`` is
+        """Show how many there are, what the keys do, and the state of the connection; ``is_known`` is
         whether the server said what there is.
         """
         listing = self._listing

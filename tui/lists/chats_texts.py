@@ -45,7 +45,7 @@ def words_of(chat: ConversationInfo) -> Iterable[str]:
 
 
 def rank_of(chat: ConversationInfo) -> int:
-    """Return where its status stands: what waits for a person comes first, what is at rest last."""
+    """Return the sort key of its status: what needs a person first, what is idle last."""
     states = (chat.asks, chat.status == "running", bool(chat.error), bool(chat.interrupted))
     return states.index(True) if True in states else len(states)
 

@@ -67,7 +67,7 @@ def words_of(room: RoomInfo) -> Iterable[str]:
 
 
 def rank_of(room: RoomInfo) -> int:
-    """Return where its status stands: what runs comes first, what is done last."""
+    """Return the sort key of its status: running first, done last."""
     return _STATUS_ORDER.get(room.status, len(_STATUS_ORDER))
 
 
@@ -105,7 +105,7 @@ def state(room: RoomInfo, mark: Mark, cells: int) -> list[Piece]:
 
 
 def pause_text(room: RoomInfo) -> str:
-    """Say why a room stands still: who was cut, or what stopped it."""
+    """Return why a room is not running: who was cut off, or what stopped it."""
     reason = inert_line(room.interrupted, MAX_AGENT_CHARACTERS)
     if reason == "budget":
         return say("list.paused.budget")

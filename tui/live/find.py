@@ -270,7 +270,7 @@ class _Line(Input):
 
 
 def found_text(needle: str, found: Found) -> str:
-    """Return "3 of 12", or how the search stands."""
+    """Return "3 of 12", or the state of the search."""
     if not needle:
         return ""
     if not found.total:

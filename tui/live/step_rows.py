@@ -75,8 +75,8 @@ class StepRows:
     # --- steps -----------------------------------------------------------------------------------------
 
     def take_steps(self, steps: Steps, *, is_new: bool = False) -> None:
-        """Show what changed of ``steps``, or all of them where that ``is_new``. Who shows them last, forgets
-        what changed.
+        """Show what changed of ``steps``, or all of them where that ``is_new``. Whoever shows them last
+        resets what changed.
         """
         changed: Collection[str] = steps.all if is_new else steps.changed
         if len(changed) > 1:

@@ -60,7 +60,7 @@ def choosing_hints() -> list[Hint]:
 
 
 def link_status(link: LinkChanged, seconds_left: int) -> str:
-    """Return how it stands with the server, with its sign; "" where that is no news: while it is live, and
+    """Return the state of the connection, with its sign; "" where that is no news: while it is live, and
     with servers that are heard only while something runs.
     """
     detail = localised(inert_line(link.detail, MAX_DETAIL_CHARACTERS))

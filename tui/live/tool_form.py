@@ -78,7 +78,7 @@ class ToolFormScreen(Form[FilledIn | None]):
             yield Hints(say("tool_form.hint"), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
-        """Note what stands there before anything was touched."""
+        """Remember the values before anything is edited."""
         super().on_mount()
         self._shown = self.values()
         if self._fields:

@@ -21,7 +21,7 @@ class RoomBoard:
         self._key_now = key_now
 
     def show(self, shown: texts.Shown, asked: texts.Asked) -> None:
-        """Say what goes on, and which keys make sense."""
+        """Show the room's state and the keys that can be used."""
         state = self._room.state
         self.show_status(shown, asked)
         facts = [

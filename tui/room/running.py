@@ -31,7 +31,7 @@ class Running:
         self._asked_at = 0.0
 
     def note(self, event: ev.Event) -> None:
-        """Follow what became of what was asked."""
+        """Follow the results of requests."""
         match event:
             case ev.RunStarted():
                 self.asked = texts.Asked()

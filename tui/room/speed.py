@@ -1,4 +1,4 @@
-"""How fast an agent speaks, from its token count at the moments somebody looked."""
+"""How fast an agent speaks, from its token counts at the moments of drawing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a room is started, and how one that stands still goes on."""
+"""How a room is started or resumed."""
 
 from __future__ import annotations
 

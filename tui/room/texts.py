@@ -374,14 +374,14 @@ def labels_of(state: ConversationState) -> dict[str, str]:
 
 
 def person_title(turn: Turn) -> str:
-    """Return what stands over a person's words: who said them, and to whom alone."""
+    """Return the heading of a person's message: its sender and, for a whisper, its receiver."""
     who = inert_line(turn.sender_name, 60)
     who = say("room.you") if who in NAMELESS else who
     return say("turn.whisper", name=who, to=inert_line(turn.to_name, 60)) if turn.to else who
 
 
 def turn_title(turn: Turn) -> str:
-    """Return what stands over a turn in its agent's pane: its round, and what its model was not told."""
+    """Return the heading of a turn in its agent's pane: its round, and what was left out of its context."""
     parts = [say("agent.round", round=turn.round_number)] if turn.round_number else []
     parts += [say("turn.synthesis")] if turn.is_synthesis else []
     return " · ".join([*parts, *told_apart(turn)])

@@ -90,7 +90,7 @@ class ChooseScreen(LineAndList[str | None]):
             self._list("" if self._known else say("choose.none"))
 
     def _list(self, note: str = "") -> None:
-        """Show what has the filter in it, what stands there now marked first."""
+        """Show what matches the filter, the current choice first."""
         typed = self.typed
         found = _fitting(self._known, typed)
         missing = len(found) - MOST_SHOWN

@@ -47,7 +47,7 @@ class VoiceActs:
         return say("voice.not_now") if binding_id in NEED_AN_AGENT and not state.has_agent else ""
 
     async def act(self, act: Act) -> None:
-        """Do it, and show how it stands."""
+        """Do it, and show the new state."""
         run, host = self._run, self._host
         match act:
             case "mute":

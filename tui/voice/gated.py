@@ -1,4 +1,4 @@
-"""A file as the microphone that waits until somebody listens."""
+"""A file as the microphone; it waits until an agent listens."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class VoiceRun:
 
     @property
     def is_joined(self) -> bool:
-        """Whether there is a session that goes on."""
+        """Whether a session is under way."""
         return self.session is not None and not self.state.is_over
 
     @property
@@ -110,7 +110,7 @@ class VoiceRun:
         self.look_at_sound()
 
     def look_at_sound(self) -> None:
-        """Take how it stands with the devices, if that changed. What is not to be heard passes unheard."""
+        """Take the state of the devices, if it changed. What is not to be heard passes unheard."""
         if self.session is None:
             return
         if self.is_text_only:

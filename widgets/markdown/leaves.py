@@ -257,7 +257,7 @@ class Leaves:
         return True
 
     def _is_definition(self, line: str, word: int) -> bool:
-        """Take a line that says what a label stands for: nothing is drawn of it."""
+        """Take a line that defines a label: nothing of it is drawn."""
         if line[word] != "[" or (found := definition(line, word)) is None:
             return False
         if not self.is_fork and not self._known_references().define(*found):

@@ -52,13 +52,13 @@ class Sources:
         return known
 
     def at(self, place: Place, cell: int) -> Spot:
-        """Return what stands at a cell of a row; behind its end, the end of the row."""
+        """Return what is at a cell of a row; behind its end, the end of the row."""
         row = self._view.layout_at(place).rows[place.row]
         start, end = self.rows(place)[place.row].at(character_at(row, max(0, cell)))
         return Spot(place.message, start, end)
 
     def word_at(self, place: Place, cell: int) -> Spot:
-        """Return the word that stands at a cell of a row."""
+        """Return the word at a cell of a row."""
         row = self._view.layout_at(place).rows[place.row]
         text, index = text_of(row), character_at(row, max(0, cell))
         found = self.rows(place)[place.row]

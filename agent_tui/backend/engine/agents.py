@@ -41,7 +41,7 @@ PALETTE = (
 
 @cache
 def _words(language: str) -> dict[str, Any]:
-    """Return what agents are told in one language: read once somebody needs it."""
+    """Return the agents' instructions in one language: read when first needed."""
     found: dict[str, Any] = tomllib.loads(
         resources.files(__package__).joinpath("agents.toml").read_text("utf-8")
     )[language]

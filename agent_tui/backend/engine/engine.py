@@ -259,7 +259,7 @@ class Engine:
         await self.asks.drop_rule(rule_id)
 
     async def _leaf(self, id_: str, head: str) -> str:
-        """Return the last message of the branch in which a message stands."""
+        """Return the last message of the branch that a message is in."""
         links = await self._store.read(reads.links, id_)
         if head not in links:
             raise NotFound(f"There is no message {head[:100]}", status=404)

@@ -65,7 +65,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """The agent's turn is passed over, as somebody asked."""
+    """The agent's turn is skipped, as requested."""
 
     turn: Turn
 
@@ -177,7 +177,7 @@ def plan(room: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Co
 
 
 def is_final(turn: TurnRow) -> bool:
-    """Return whether the attempt stands: nobody speaks in its place unless that is asked for."""
+    """Return whether the attempt counts: it is not repeated unless someone asks for that."""
     if turn.status == "interrupted":
         return turn.reason in FINAL_REASONS
     return turn.status != "streaming"
@@ -194,7 +194,7 @@ def _newest(turns: Sequence[TurnRow]) -> Newest:
 def _due(
     room: ConversationRow, newest: Newest, speaking: Collection[str], parts: Mapping[str, TurnRow]
 ) -> tuple[Turn, ...]:
-    """Return the turns that nobody finished, and before them those that somebody asked for again. ``parts``
+    """Return the turns that someone asked to retry, then the unfinished ones. ``parts``
     are all attempts, by their messages.
     """
     asked, due = [], []

@@ -20,17 +20,17 @@ def turn_to_retry(room: ConversationRow, turns: Sequence[TurnRow], agent: AgentI
         raise Refused("The room is archived", "Take it out of the archive first.", status=409)
     newest = _newest(turns, agent)
     if newest is None:
-        raise Refused(f"{agent.name} did not speak yet", "There is nothing to say again.", status=409)
+        raise Refused(f"{agent.name} did not speak yet", "There is nothing to retry.", status=409)
     if room.parallel:
         if newest.round < max(turn.round for turn in turns):
-            detail = "Only turns of the newest round can be said again."
+            detail = "Only turns of the newest round can be retried."
             raise Refused(f"A round began after {agent.name} spoke", detail, status=409)
         return newest
     begun = _begun(newest, turns)
     for turn in turns:
         if turn.agent_id != agent.id and turn.first_seq > begun and _spoke(turn):
             title = f"{turn.sender_name} spoke after {agent.name}"
-            raise Refused(title, "Only the newest turn can be said again.", status=409)
+            raise Refused(title, "Only the newest turn can be retried.", status=409)
     return newest
 
 
@@ -48,7 +48,9 @@ def turn_to_continue(room: ConversationRow, turns: Sequence[TurnRow], agent: Age
     if newest.status == "streaming":
         raise Refused(f"{agent.name} is speaking", "Wait for the end of the turn.", status=409)
     if newest.status not in ("interrupted", "failed") or newest.reason == "skip":
-        raise Refused(f"The turn of {agent.name} is whole", "There is nothing left to continue.", status=409)
+        raise Refused(
+            f"The turn of {agent.name} is complete", "There is nothing left to continue.", status=409
+        )
     if not is_final(newest):
         raise Refused(f"{agent.name} speaks when the room goes on", "Resume the room.", status=409)
     return newest

@@ -1,5 +1,5 @@
-"""What goes on in conversations: changes are carried out to their end, one at a time for each, and runs end
-well or badly. An answer of a chat is a run, too.
+"""What runs in conversations: changes, one at a time for each and always to their end, and runs, which
+succeed or fail. An answer of a chat is a run, too.
 """
 
 from __future__ import annotations
@@ -152,11 +152,11 @@ class Runs:
         return task
 
     def lock(self, id_: str) -> asyncio.Lock:
-        """Return what is held by whoever changes the conversation."""
+        """Return the lock for changing the conversation."""
         return self._locks.setdefault(id_, asyncio.Lock())
 
     async def settled(self, id_: str, kinds: Collection[str] = KINDS) -> ConversationRow:
-        """Return the conversation once no run of it is ending or broken off; whoever calls this has its lock.
+        """Return the conversation once no run of it is ending or broken off; the caller holds its lock.
         Raises ``NotFound`` for one of another kind.
         """
         run = self._runs.get(id_)
@@ -293,7 +293,7 @@ class Runs:
                 return
 
     def look(self, id_: str) -> None:
-        """See whether somebody is there for what runs."""
+        """Check whether someone is watching what runs."""
         run = self._runs.get(id_)
         needs = run is not None and not run.row.keep_running
         is_left = not (self._presence.programs or self._hub.watchers())

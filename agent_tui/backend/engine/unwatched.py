@@ -1,4 +1,4 @@
-"""Pauses what nobody watches: what runs may cost money, so somebody must be there or have said so."""
+"""Pauses what no one watches: runs may cost money, so someone must be present or have asked for that."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ class _Queued:
 
 @dataclass(slots=True)
 class _Subscription:
-    """What one socket is told of one session: of ``tasks``, None: of all. ``seen`` is the newest event read,
-    ``told`` that of each task.
+    """What one socket receives of one session: about ``tasks``, None: about all. ``seen`` is the
+    newest event read, ``told`` that of each task.
     """
 
     session_id: str
@@ -193,7 +193,7 @@ class AgentService:
             worker.add_done_callback(self._workers.discard)
         if len(queue) >= MAX_QUEUED_TASKS:
             detail = f"{MAX_QUEUED_TASKS} tasks of a session may wait."
-            raise Refused("Too many tasks wait", detail, status=HTTPStatus.TOO_MANY_REQUESTS)
+            raise Refused("Too many tasks are queued", detail, status=HTTPStatus.TOO_MANY_REQUESTS)
         queue.append(queued)
 
     async def _work(self, chat_id: str, queue: deque[_Queued]) -> None:

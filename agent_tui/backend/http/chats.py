@@ -151,7 +151,7 @@ class Conversations:
         return EventStream(body, self._keep_alive_seconds, self._attending(chat_id, form))
 
     def _attending(self, chat_id: str, form: Form) -> AbstractContextManager[None]:
-        """Who reads all there is can answer what tools ask."""
+        """A client that reads everything can answer what tools ask."""
         return self._chats.attend(chat_id) if form is Form.FULL else nullcontext()
 
 

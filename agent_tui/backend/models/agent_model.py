@@ -1,4 +1,4 @@
-"""An agent of somebody else as a ``Model``: it lives on an agent service or an agent socket (protocols.md §3
+"""Another program's agent as a ``Model``: it lives on an agent service or an agent socket (protocols.md §3
 and §4), keeps a conversation of its own and runs its own tools.
 
 Its provider is ``backend:NAME``, NAME being that of a ``[backends.NAME]`` of the config file. The clients,
@@ -133,7 +133,7 @@ class AgentModel:
         """Yield the answer of the agent ``request.member``; see ``Model.stream``."""
         member = request.member
         if member is None:
-            raise ModelError("an agent speaks in a conversation only", "It keeps one of its own.")
+            raise ModelError("an agent speaks in a conversation only", "It keeps its own.")
         await self.agents.left(member)
         known = await self.agents.sessions.get(member)
         if known is None or known.backend != self.backend.name:

@@ -1,4 +1,4 @@
-"""What an agent of somebody else is told: it remembers its conversation, so only what is new to it.
+"""What another program's agent is sent: it remembers its conversation, so only what is new to it.
 
 A language model is told everything at every call. An agent behind a service or a socket (protocols.md §3 and
 §4) keeps its own history: it is told once who it is and what was said, then what was said since. What it

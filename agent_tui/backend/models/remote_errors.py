@@ -78,7 +78,7 @@ class Teller:
             case failed.ModelHTTPError():
                 return self._status(model, error, known)
             case failed.ModelTimeoutError(phase="connect"):
-                return self._make("nobody answers at {url}", "no connection in time", retryable=True)
+                return self._make("nothing answers at {url}", "no connection in time", retryable=True)
             case failed.ModelTimeoutError():
                 silence = f"no byte for {self.endpoint.silence_seconds:g} s"
                 return self._make("the model at {url} fell silent", silence, retryable=True)
@@ -154,7 +154,7 @@ class Teller:
 
     def stopped(self, model: str, reason: str) -> ModelError:
         """The provider gave the answer up before its first word."""
-        return self._make("the model stopped before the first word", f"{model}: {reason}", retryable=True)
+        return self._make("the model stopped before its first word", f"{model}: {reason}", retryable=True)
 
     def too_long(self, model: str, tokens: int, *, has_tools: bool) -> ModelError:
         """What has to be told, however much is left out, is more than the model can be told."""

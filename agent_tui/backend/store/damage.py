@@ -52,7 +52,7 @@ def names_in(stored: str) -> tuple[str, ...]:
 
 
 def damaged(kind: str, id_: str, field: str) -> StoreError:
-    """Return the error of whoever needs what is damaged."""
+    """Return the error for a reader of a damaged row."""
     detail = f"Its field {field} cannot be read. Delete it, or put a backup of the database in its place."
     return StoreError(f"The {kind} {id_[:100]} is damaged", detail)
 

@@ -280,7 +280,7 @@ def _change_turn(
         case TurnClosed(closed):
             values = {name: getattr(closed, name) for name in _CLOSING}
             if connection.execute(_CLOSE, {"one": closed.message_id, **values}).rowcount != 1:
-                raise StoreError(f"The turn {closed.message_id} is not open", "It was closed before.")
+                raise StoreError(f"The turn {closed.message_id} is not open", "It was already closed.")
         case TurnAgain(message_id, rest):
             wanted = "to_continue" if rest else "again"
             connection.execute(_SET_TURN, {"of": id_, "one": message_id, wanted: True})
@@ -320,7 +320,9 @@ def _change_step(connection: Connection, id_: str, change: StepPut | StepStands 
             news |= {"ask": dump(ask_fields(ask))} if ask is not None else {}
             changed = connection.execute(_SET_STEP, {"of": id_, "whose": message_id, "one": place, **news})
             if changed.rowcount != 1:
-                raise StoreError(f"Step {place} of {message_id} is not on record", "It cannot stand anyhow.")
+                raise StoreError(
+                    f"Step {place} of {message_id} is not on record", "It has no effect either way."
+                )
 
 
 def _change_inbox(connection: Connection, id_: str, change: InboxPut | InboxSet) -> None:
@@ -333,7 +335,7 @@ def _change_inbox(connection: Connection, id_: str, change: InboxPut | InboxSet)
         case InboxSet(ids, news):
             waiting = mine & (inbox.c.state == "queued") & inbox.c.id.in_(ids)
             if connection.execute(update(inbox).where(waiting).values(**news)).rowcount != len(ids):
-                raise StoreError("These words do not wait", "They were said or taken back before.")
+                raise StoreError("These words are not in the queue", "They were already said or taken back.")
 
 
 def _change_rules(connection: Connection, change: RuleChange) -> None:

@@ -179,7 +179,7 @@ class _SocketChat:
 
     async def give_word(self, step_id: str, *word: Any, **named: Any) -> None:
         if self._tools is None or step_id not in self._calls:
-            raise Refused("The call does not ask any more", status=409)
+            raise Refused("The call no longer needs approval", status=409)
         await self._tools.answer(self._calls[step_id], *word, **named)
 
     async def cancel(self, task_id: str) -> None:

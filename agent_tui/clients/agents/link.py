@@ -279,4 +279,4 @@ def is_restart(closed: ConnectionClosed) -> bool:
 
 def not_json(error: ValueError) -> ProtocolError:
     """Return the error for a frame that is no JSON."""
-    return ProtocolError("the agent sent what is not JSON", inert_line(str(error)))
+    return ProtocolError("the agent sent something that is not JSON", inert_line(str(error)))

@@ -76,7 +76,7 @@ class ClientTools:
         """
         run_id = self._asking.get(call_id)
         if run_id is None:
-            raise Refused("The call does not ask any more", status=GONE)
+            raise Refused("The call no longer needs approval", status=GONE)
         await (await self._reach()).answer_tool(run_id, decision, pattern, reason, values)
 
 

@@ -320,7 +320,7 @@ class ConsoleClient:
 
     def _check_ready(self) -> None:
         if not self._is_ready or self._is_over:
-            raise ConnectFailed("the agent is not connected", "Wait until it is.")
+            raise ConnectFailed("the agent is not connected", "Wait until it is connected.")
 
     async def say(self, text: str) -> None:
         """Send a typed line; it interrupts the agent if it speaks."""

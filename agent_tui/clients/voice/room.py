@@ -386,7 +386,7 @@ class RoomClient:
     def _with_agent(self) -> tuple[RoomLink, AgentJoined]:
         link = self._link
         if link is None or not link.room.isconnected() or self._is_reconnecting:
-            raise ConnectFailed("the voice room is not connected", "Wait until it is, or retry.")
+            raise ConnectFailed("the voice room is not connected", "Wait until it is connected, or retry.")
         if self._agent.info is None:
             raise Refused("no agent is in the room", "Wait until one joins, or retry.")
         return link, self._agent.info
@@ -402,7 +402,7 @@ class RoomClient:
         heard = next((person for person in self._people if person.is_heard), None)
         is_heard = heard.is_me if heard is not None else not self._heard_left[1]
         if not is_heard and not agent.takes_requests and not agent.has_session:
-            raise NotOffered("the agent does not listen to you", "What you type does not reach it.")
+            raise NotOffered("the agent does not listen to you", "It does not receive what you type.")
         key = f"typed-{secrets.token_hex(8)}"
         self._running.tell(WordsTyped(key, text))
         self._playback.silence(agent.identity, on=False)

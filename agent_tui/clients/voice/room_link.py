@@ -113,7 +113,7 @@ class RoomLink:
         allowed = participant.permissions
         sources = list(allowed.can_publish_sources)
         if not allowed.can_publish or (sources and rtc.TrackSource.SOURCE_MICROPHONE not in sources):
-            raise NotOffered("this token does not allow speaking", "Typed text may work.")
+            raise NotOffered("this token does not allow speaking", "Typing may still work.")
         source = rtc.AudioSource(SAMPLE_RATE, 1, queue_size_ms=QUEUE_MS)
         track = rtc.LocalAudioTrack.create_audio_track("microphone", source)
         options = rtc.TrackPublishOptions(source=rtc.TrackSource.SOURCE_MICROPHONE, preconnect_buffer=True)

@@ -140,7 +140,7 @@ async def test_an_undone_change_is_not_undone_twice(tmp_path: Path, folder: Path
         (change,) = await changes(house)
         await undo(house, change)
         (folder / "a.txt").write_text("x")
-        with pytest.raises(Refused, match="undone before"):
+        with pytest.raises(Refused, match="already undone"):
             await undo(house, change)
         assert (folder / "a.txt").read_text() == "x"
 

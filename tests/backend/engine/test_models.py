@@ -246,7 +246,7 @@ async def test_a_model_that_says_too_much_is_stopped_and_what_fits_is_kept(tmp_p
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
         room_id = await ran(house, end="room_paused")
         assert errors(house, room_id) == [
-            "LLM stream failed: it said more than 1,000,000 characters: What is beyond that was left out."
+            "LLM stream failed: it said more than 1,000,000 characters: The rest was left out."
         ]
         (message,) = await said(house, room_id)
         assert message.text == "x" * 1_000_000

@@ -134,7 +134,7 @@ async def test_gemini_gives_up_a_call_that_came_out_wrong() -> None:
     wrong = "MALFORMED_FUNCTION_CALL"
     assert CutPiece(wrong) in await said_by(GOOGLE, GOOGLE.says("I try.", finish=wrong))
     _, error = await error_of(GOOGLE, GOOGLE.says(finish=wrong))
-    assert error.title == "the model stopped before the first word"
+    assert error.title == "the model stopped before its first word"
     assert wrong in error.detail
     assert error.retryable
 

@@ -102,7 +102,7 @@ async def test_a_question_that_gemini_blocks_says_so() -> None:
 async def test_an_answer_that_gemini_gives_up_says_why(reason: str) -> None:
     gemini = KINDS[3]
     error = await error_of(gemini, gemini.says(finish=reason))
-    assert error.title == "the model stopped before the first word"
+    assert error.title == "the model stopped before its first word"
     assert (error.detail, error.retryable) == (f"some-model: {reason}", True)
     async with FakeModelServer() as server, provider(server, gemini) as opened:
         server.will(gemini.says("Half", finish=reason))

@@ -18,7 +18,7 @@ ASKING = (
     ("conversations", "list"),
 )
 BROKEN = '[providers.local]\nkind = "openai"\nmodel = smollm2\n'
-DEMO_TOLD = "the demo model would answer, and nothing names it"
+DEMO_TOLD = "the demo model would answer, but nothing names it"
 
 
 @pytest.fixture(scope="module")

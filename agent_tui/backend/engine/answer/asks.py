@@ -140,7 +140,7 @@ class Asks:
         )
 
     def could_allow(self, room_id: str, tool: str, *, is_alone: bool = False) -> bool:
-        """Return whether somebody is there to be asked, or a rule speaks of the tool."""
+        """Return whether someone can be asked, or a rule covers the tool."""
         if self._is_somebody_there(room_id) and not is_alone:
             return True
         is_named = any(speaks_of(pattern, tool) for pattern in self._patterns())
@@ -194,8 +194,9 @@ class Asks:
             raise Refused("The decision is unknown", f"It is one of: {known}.", status=422)
         one = self._open.get(key)
         if one is None or one.word.done():
-            what = "The form is not asked" if word.decision in FORM_DECISIONS else "The call does not ask"
-            raise Refused(f"{what} any more", "It was answered before.", status=409)
+            is_form = word.decision in FORM_DECISIONS
+            what = "The form is no longer open" if is_form else "The call no longer needs approval"
+            raise Refused(what, "It was already answered.", status=409)
         fitting = FORM_DECISIONS if isinstance(one, _OpenForm) else DECISIONS
         if word.decision not in fitting:
             detail = f"It is one of: {', '.join(fitting)}."
@@ -217,7 +218,7 @@ class Asks:
 
     async def _decide(self, room_id: str, one: _Open, word: Word) -> None:
         if one.is_taken:
-            raise Refused("The call does not ask any more", "It was answered before.", status=409)
+            raise Refused("The call no longer needs approval", "It was already answered.", status=409)
         if word.decision in ("conversation", "always"):
             if not one.ask.pattern or word.pattern.strip() not in ("", one.ask.pattern):
                 detail = "A rule is kept for the very call that was shown, by the pattern of the ask."
@@ -302,7 +303,7 @@ class Asks:
             self._look(room_id)
 
     def waits_in(self, room_id: str) -> bool:
-        """Return whether a call in the conversation waits for somebody's word."""
+        """Return whether a call in the conversation needs approval."""
         return any(key[0] == room_id for key in self._open)
 
     def _deny_all(self, room_id: str) -> None:
@@ -337,7 +338,7 @@ class RoomGate:
         return self.asks.suspended(self.room_id, tool, arguments, place)
 
     def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
-        """Return what will be somebody's decision."""
+        """Return a future of the decision."""
         if self.is_alone:
             return _settled(Denied(NOBODY))
         return self.asks.ask((self.room_id, self.message_id, call.id), call, arguments, place, ask)

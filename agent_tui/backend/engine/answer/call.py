@@ -245,7 +245,7 @@ class Call:
     def _check(self, piece: Heard, did: str) -> None:
         if self._characters[type(piece)] > MAX_TEXT_CHARACTERS:
             title = f"it {did} more than {MAX_TEXT_CHARACTERS:,} characters"
-            raise ModelError(title, "What is beyond that was left out.")
+            raise ModelError(title, "The rest was left out.")
 
     def _keep(self, piece: Heard, characters: int) -> None:
         if not characters or not isinstance(piece, self._keeps):

@@ -1,6 +1,6 @@
 """What is told of the steps of a room's turn: chunks, whose words are what the turn says (protocols.md §1).
 
-Who knows nothing of steps reads the words alone: two text steps have a blank line between them.
+A client that does not know steps reads only the words: two text steps have a blank line between them.
 """
 
 from __future__ import annotations

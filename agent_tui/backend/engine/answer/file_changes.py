@@ -28,7 +28,7 @@ MAX_LISTED_CHARACTERS = 8_000_000  # of all diffs; older ones are listed without
 MADE = "made"
 # Why a change cannot be undone, by how it stands.
 WHY = {
-    UNDONE: ("It was undone before", "The file is as it was before the change, or was changed since."),
+    UNDONE: ("It was already undone", "The file is as it was before the change, or was changed since."),
     "changed": ("{path} was changed since", "Only what is as the tool left it can be undone."),
     "gone": ("{path} is gone", "Only what is as the tool left it can be undone."),
     "unreadable": (
@@ -55,7 +55,7 @@ class FileChanges:
         self.runs = runs
 
     async def listed(self, kind: Kind[Info], id_: str) -> list[ChangedFile]:
-        """Return what was changed, newest first, as it stands now."""
+        """Return the changes, newest first, in their current state."""
         found = await self._store.read(reads.file_changes, id_, kind.names)
         return await asyncio.to_thread(_all_as_they_stand, found[::-1][:MAX_LISTED])
 
@@ -69,7 +69,7 @@ class FileChanges:
         async with self.runs.lock(id_):
             row = await self.runs.settled(id_, kind.names)
             if row.status == "running":
-                doing = "Wait until nobody speaks, or stop it first."
+                doing = "Wait until no one is speaking, or stop it first."
                 raise Refused(f"The {kind.noun} is running", doing, status=409)
             found = await self._store.read(reads.file_changes, id_, kind.names)
             wanted = [
@@ -118,7 +118,7 @@ def _undone(change: FileChanged) -> str:
 
 
 def _stands(change: FileChanged) -> str:
-    """Return how the file stands: see ``ChangedFile``."""
+    """Return the state of the file: see ``ChangedFile``."""
     try:
         data = Workspace(Path(change.folder)).read_if_there(change.path, MAX_FILE_BYTES)
     except (ToolError, OSError):

@@ -75,7 +75,7 @@ class ToolRuns:
         Raises ``Refused`` (429) where too many run.
         """
         if len(self._runs) >= MAX_RUNS:
-            raise Refused("Too many tools run", f"{MAX_RUNS} may run at once.", status=429)
+            raise Refused("Too many tools are running", f"{MAX_RUNS} may run at once.", status=429)
         run = _Run(CONVERSATION + asked.conversation)
         self._runs[run.id] = run
         with self._asks.attend(run.conversation_id):

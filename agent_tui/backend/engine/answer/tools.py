@@ -98,7 +98,7 @@ class Gate(Protocol):
         ...
 
     def could_allow(self, tool: str) -> bool:
-        """Return whether any call of the tool might be let run: by a rule, or by somebody who is there."""
+        """Return whether any call of the tool might be allowed: by a rule, or by someone who can be asked."""
         ...
 
     def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:

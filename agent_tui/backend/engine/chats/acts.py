@@ -163,7 +163,7 @@ class ChatActs:
         """
         chain, is_open = await self._store.read(reads.continuable, chat_id, message_id)
         if not is_open:
-            raise Refused("The answer is whole", "There is nothing left to continue.", status=409)
+            raise Refused("The answer is complete", "There is nothing left to continue.", status=409)
         if not chain:
             raise Refused("Nothing was said yet", "Ask the question again.", status=409)
         return chain[-1][0].message_id

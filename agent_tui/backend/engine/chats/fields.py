@@ -138,7 +138,7 @@ def checked_question(question: Question) -> Question:
     """Return the question fit to be stored; raises ``Refused`` (422)."""
     if question.again or question.continues:
         if question.content or question.attachments or question.parent_id is not None:
-            refuse("A question asked again has no new words", "Leave out content, attachments, parent_id.")
+            refuse("A retried question cannot have new words", "Leave out content, attachments, parent_id.")
         if question.again and question.continues:
             refuse("An answer is continued or given again, not both", "Leave out again or continues.")
     elif not question.content.strip() and not question.attachments:
@@ -169,7 +169,7 @@ def checked_recorded(recorded: Recorded) -> Recorded:
     """Return what was said, fit to be stored; raises ``Refused`` (422)."""
     if recorded.message_id:
         if recorded.content or recorded.role:
-            refuse("A message on record has its words", "Leave out role and content, or message_id.")
+            refuse("A stored message already has its words", "Leave out role and content, or message_id.")
     elif recorded.role not in ("user", "assistant"):
         refuse("Nobody said this", "role is user or assistant.")
     elif not recorded.client_key:

@@ -205,7 +205,7 @@ class RoomActs:
     # --- how it is done --------------------------------------------------------------------------------
 
     async def _wanted(self, room_id: str) -> Scene:
-        """Return the room as it stands; if it runs, it goes on even where it was to wait for somebody."""
+        """Return the room in its current state; if it runs, a pending pause is cancelled."""
         async with self._scene(room_id) as scene:
             if scene.runner is not None and scene.room.desired == "paused":
                 await self._write(room_id, ConversationSet({"desired": "running"}))
@@ -231,7 +231,7 @@ class RoomActs:
 
     @asynccontextmanager
     async def _scene(self, room_id: str) -> AsyncIterator[Scene]:
-        """Hold the room between two steps; whoever does has its lock. Its run looks again afterwards."""
+        """Hold the room between two steps; the caller holds its lock. Its run looks again afterwards."""
         await self.runs.settled(room_id, ROOM)
         runner = self.runs.of(room_id)
         async with runner.still() if runner is not None else nullcontext():

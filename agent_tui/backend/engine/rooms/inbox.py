@@ -18,7 +18,7 @@ Queue = tuple[QueuedMessage, ...]
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What somebody wants to say, as it came."""
+    """A message to a room, as it was received."""
 
     content: str
     when: str
@@ -33,9 +33,9 @@ def put(room: ConversationRow, words: Words, message_id: str, now: str) -> Inbox
     if room.status == "completed":
         raise Refused("The room is completed", "Add a round first: nobody would answer.", status=409)
     if len(room.queue) >= MAX_QUEUE:
-        raise Refused("Too much waits to be said", f"The queue holds {MAX_QUEUE:,} messages.", status=409)
+        raise Refused("Too many messages are queued", f"The queue holds {MAX_QUEUE:,} messages.", status=409)
     if words.when not in WHEN:
-        raise Refused("The time to say it is unknown", f"when is one of: {', '.join(WHEN)}.", status=422)
+        raise Refused("Unknown time to say it", f"when is one of: {', '.join(WHEN)}.", status=422)
     return InboxPut(
         id=message_id,
         content=_checked(words.content),
@@ -65,7 +65,7 @@ def drop(message_id: str) -> InboxSet:
 def check_waits(message_id: str, state: str) -> None:
     """Raise ``Refused`` (409) for words that are said, ``NotFound`` for those that were taken back."""
     if state == "taken":
-        raise Refused("This was said already", "What is said cannot be changed.", status=409)
+        raise Refused("This was already said", "What is said cannot be changed.", status=409)
     if state != "queued":
         raise NotFound(f"There is no message {message_id[:100]} in the queue", status=404)
 

@@ -51,7 +51,7 @@ def wishes_in(question: str) -> tuple[Wish, ...]:
 
 
 def asks_for_tools(question: str) -> bool:
-    """Return whether somebody wants to know what there is."""
+    """Return whether the question asks for a list."""
     return find("tools", question[:MAX_QUESTION_CHARACTERS]) is not None
 
 

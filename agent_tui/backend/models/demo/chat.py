@@ -140,7 +140,7 @@ class _Chat:
     # --- with the results ------------------------------------------------------------------------------
 
     def result(self, call: ToolCall, content: str) -> str:
-        """Return what came of a call, in a sentence; else the result as it is."""
+        """Return the result of a call, in a sentence; else the result as it is."""
         fields, arguments = json_object(content), json_object(call.arguments)
         about = str(next(iter(arguments.values()), ""))
         match call.name, fields:
@@ -197,7 +197,7 @@ class _Chat:
 
 
 def results_in(messages: Sequence[ChatMessage]) -> list[tuple[ToolCall, str]]:
-    """Return the calls of the answer under way and what came of each, in their order."""
+    """Return the calls of the current answer with their results, in order."""
     calls: list[ToolCall] = []
     contents: dict[str, str] = {}
     for message in reversed(messages):

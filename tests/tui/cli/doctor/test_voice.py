@@ -279,7 +279,7 @@ def test_an_agent_of_another_version_or_without_a_python_fails(tmp_path: Path) -
     (folder / STAMP_FILE).write_text(__version__, encoding="utf-8")
     (folder / "bin" / "python").unlink()
     assert lines(doctor_voice.agent(tmp_path, "warning")) == [
-        f"FAILED  voice agent: {folder}: its Python is gone",
+        f"FAILED  voice agent: {folder}: its Python is missing",
         SETUP,
     ]
 
