@@ -31,7 +31,7 @@ RAISED: Final = {name for name, one in vars(errors).items() if isinstance(one, t
 SAYS: Final = {
     "localised": slice(0, 1),
     "complain": slice(0, 1),
-    "told": slice(0, 1),
+    "print_one": slice(0, 1),
     "Check": slice(2, 5),
     "SoundCheck": slice(0, 1),
     "listed": slice(2, 3),

@@ -107,7 +107,7 @@ def delete_one(
     if item is None:
         output.notice(localised("kept"))
         return exits.DONE
-    return told(f"deleted {kind.called(item)}", kind.fields(item), output_format)
+    return print_one(f"deleted {kind.called(item)}", kind.fields(item), output_format)
 
 
 async def check_tools(client: ChatClient, wanted: Sequence[str]) -> None:
@@ -183,7 +183,7 @@ def server_line(server: ToolServer) -> str:
     return localised(inert_line(f"MCP server {server.name}: {server.problem}{fix}"))
 
 
-def told(text: str, value: object, output_format: OutputFormat) -> int:
+def print_one(text: str, value: object, output_format: OutputFormat) -> int:
     """Print one thing: ``text`` for a person, ``value`` as JSON."""
     if output_format == "json":
         output.write_json(value)

@@ -23,10 +23,10 @@ from tui.cli.commands.asking import (
     listed,
     model_named,
     of_one,
+    print_one,
     short_ids,
     show_one,
     spent,
-    told,
 )
 from tui.cli.output import OutputFormat
 from tui.request import Source
@@ -90,7 +90,7 @@ def delete(source: Source, wanted: str, yes: bool, output_format: OutputFormat) 
 def rename(source: Source, wanted: str, title: str, output_format: OutputFormat) -> int:
     """Give a conversation another title."""
     renamed = of_one(source, CONVERSATIONS, wanted, lambda client, id_: client.change(id_, title=title))
-    return told(f"renamed {_called(renamed)}", conversation_fields(renamed), output_format)
+    return print_one(f"renamed {_called(renamed)}", conversation_fields(renamed), output_format)
 
 
 async def ids_of_conversations(client: ChatClient) -> Mapping[str, str]:
@@ -130,7 +130,7 @@ def _described(conversation: ConversationInfo) -> str:
         ("id", conversation.id),
         ("title", conversation.title),
         ("status", _status(conversation)),
-        ("told to the model", conversation.system_prompt),
+        ("system prompt", conversation.system_prompt),
         ("model", model_named(conversation.provider_id, conversation.model)),
         ("provider", conversation.provider_id),
         ("temperature", "" if temperature is None else f"{temperature:g}"),
@@ -139,7 +139,7 @@ def _described(conversation: ConversationInfo) -> str:
         ("folder", conversation.workspace),
         ("budget", budget(conversation)),
         ("used", spent(conversation.tokens, conversation.cost)),
-        ("last words", conversation.last_words),
+        ("last message", conversation.last_words),
         ("made", age(conversation.created_at)),
         ("changed", age(conversation.updated_at)),
     ]

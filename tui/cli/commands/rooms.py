@@ -23,11 +23,11 @@ from tui.cli.commands.asking import (
     listed,
     model_named,
     of_one,
+    print_one,
     short_ids,
     show_one,
     spent,
     status_of,
-    told,
 )
 from tui.cli.commands.new_room import NewRoom
 from tui.cli.output import OutputFormat
@@ -54,7 +54,7 @@ def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:
     if tools := new.values.get("enabled_tools"):
         asked(source, connect.chat_client, lambda client: check_tools(client, tools))
     room = asked(source, connect.rooms_client, lambda client: connect.create(client, new))
-    return told(inert_line(room.id), room_fields(room), output_format)
+    return print_one(inert_line(room.id), room_fields(room), output_format)
 
 
 def show_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
@@ -84,7 +84,7 @@ def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> int
 
 
 def _status_told(room: RoomInfo, status: str, output_format: OutputFormat) -> int:
-    return told(f"{_called(room)}: {inert_line(status)}", room_fields(room), output_format)
+    return print_one(f"{_called(room)}: {inert_line(status)}", room_fields(room), output_format)
 
 
 def _called(room: RoomInfo) -> str:

@@ -13,7 +13,7 @@ from agent_tui.model.errors import ConfigError, NotFound
 from agent_tui.model.inert import inert_line, visible_line
 from tui.cli import exits, output
 from tui.cli.commands import connect
-from tui.cli.commands.asking import age, asked, listed, server_line, short_ids, told
+from tui.cli.commands.asking import age, asked, listed, print_one, server_line, short_ids
 from tui.cli.commands.conversations import ids_of_conversations
 from tui.cli.output import OutputFormat
 from tui.request import Source
@@ -80,7 +80,7 @@ def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> in
         return replace(rule, scope="wide")
 
     rule = asked(source, connect.chat_client, confirm)
-    return told(f"runs without asking: all that fits {_shown(rule)}", asdict(rule), output_format)
+    return print_one(f"runs without asking: all that fits {_shown(rule)}", asdict(rule), output_format)
 
 
 def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
@@ -94,7 +94,7 @@ def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int
         return rule
 
     rule = asked(source, connect.chat_client, forget)
-    return told(f"asks again: {_shown(rule)}", asdict(rule), output_format)
+    return print_one(f"asks again: {_shown(rule)}", asdict(rule), output_format)
 
 
 def _shown(rule: ToolRule) -> str:

@@ -124,7 +124,7 @@ def test_one_is_shown_with_what_is_set_in_it_and_as_json_what_the_server_answere
     facts = dict(line.split("  ", 1) for line in ran.stdout.splitlines())
     told = {label: text.strip() for label, text in facts.items()}
     assert (told["id"], told["title"], told["model"]) == (id_, "Shown alone", "demo model")
-    assert (told["told to the model"], told["tools"], told["budget"]) == ("Be brief.", "calculator", "$1.50")
+    assert (told["system prompt"], told["tools"], told["budget"]) == ("Be brief.", "calculator", "$1.50")
     assert (told["temperature"], told["used"].split()[-1]) == ("0.5", "tokens")
     value = json.loads(home.main("conversations", "show", id_, "--output", "json").stdout)
     assert value == home.api("GET", f"/api/conversations/{id_}")
