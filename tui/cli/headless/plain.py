@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from agent_tui.clients.chat import Question
+from agent_tui.clients.conversations import Conversations
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import BackendConfig
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError, ConfigError
+from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered
 from agent_tui.model.inert import inert, inert_line
 from agent_tui.state.conversation import ConversationState
 from tui.cli import output
@@ -87,9 +88,8 @@ def chat(source: Source, wanted: str, *, is_new: bool) -> int:
             def answers(text: str, telling: Telling, asks: Asks) -> Answering:
                 return server_answers(client, id_, Question(text), telling, asks)
 
-            talk = _Chat(client, await client.show(id_), interrupts, answers)
-            messages, _ = await client.messages(id_)
-            return await talk.run(messages), Record()
+            talk = _Chat(client, await client.as_known(id_), interrupts, answers)
+            return await talk.run(await _said_so_far(client, id_)), Record()
 
     return _shown(source, errand)
 
@@ -105,6 +105,14 @@ async def _agents_chat(backend: BackendConfig, wanted: str, interrupts: Interrup
         id_ = client.agent_id
         title = say("plain.conversation", id=id_) if id_ else say("plain.session.new")
         return await _Chat(client, replace(info, title=title), interrupts, answers).run(())
+
+
+async def _said_so_far(client: Conversations[Any], id_: str) -> Sequence[ev.Message]:
+    """Return what is on record, where the server tells."""
+    try:
+        return (await client.messages(id_))[0]
+    except (NotFound, NotOffered):
+        return ()
 
 
 def _shown(source: Source, errand: Callable[[Server, Interrupts], Any]) -> int:
@@ -259,11 +267,11 @@ class _Room:
 
     async def run(self) -> Ending:
         """Say what was said so far, then what happens; a room that stands still waits for a word."""
-        room = await self.client.show(self.id_)
+        room = await self.client.as_known(self.id_)
         agents = ", ".join(inert_line(agent.name) for agent in room.agents)
-        output.notice(say("plain.room", name=inert_line(room.name), agents=agents))
-        messages, _ = await self.client.messages(self.id_)
-        for message in messages:
+        name = inert_line(room.name) or say("room.untitled")
+        output.notice(say("plain.room", name=name, agents=agents) if agents else name)
+        for message in await _said_so_far(self.client, self.id_):
             if message.status != "streaming" and not message.superseded:
                 self._say_stored(message)
         output.notice(say("plain.help"))
@@ -275,7 +283,7 @@ class _Room:
                 ending, is_left = await self.typing.during(run.until_its_end(self.interrupts))
                 if is_left or self.interrupts.is_ending or ending.reason not in ("paused", "interrupted"):
                     return ending
-                self.is_running, room = False, await self.client.show(self.id_)
+                self.is_running, room = False, await self.client.as_known(self.id_)
             return ending
         finally:
             attending.cancel()
@@ -347,7 +355,7 @@ class _Chat:
     async def run(self, messages: Sequence[ev.Message]) -> Ending:
         """Say what was said so far, then ask what is typed, line by line."""
         name = inert_line(self.info.title) or say("chat.untitled")
-        output.notice(say("plain.chat", name=name, model=self.model))
+        output.notice(say("plain.chat", name=name, model=self.model) if self.info.model else name)
         for message in messages:
             if message.status != "streaming":
                 who = say("plain.you") if message.role == "user" else inert_line(message.sender_name)

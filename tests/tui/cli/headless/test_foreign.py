@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.chat_server import OriginalChatServer
 from tests.fakes.http_server import answers_json, streams
 from tests.fakes.rooms_server import (
     AGENTS,
@@ -101,6 +102,17 @@ def test_a_server_that_offers_no_pause_is_left(home: Home) -> None:
 def run_with(home: Home, events: list[Event], *options: str) -> Any:
     with in_thread(OriginalRoomsServer(events)) as server:
         return home.main("rooms", "run", "r1", "--url", server.url, *options)
+
+
+def test_a_server_that_shows_nothing_is_followed_in_lines(home: Home, original: OriginalRoomsServer) -> None:
+    room = home.main("rooms", "any", "--plain", "--url", original.url, stdin="/resume\n")
+    assert (room.returncode, room.stderr) == (0, "")
+    assert room.stdout.startswith("untitled room\n")
+    assert room.stdout.endswith(f"\n{AGENTS[0]}:\n{TEXT}\n\n{AGENTS[1]}:\n{TEXT}\n")
+    with in_thread(OriginalChatServer()) as server:
+        chat = home.main("chat", "c1", "--plain", "--url", server.url, stdin="Hi\nAnd?\n/quit\n")
+    assert (chat.returncode, chat.stderr) == (0, "")
+    assert chat.stdout.count("It has one target: 目标\n") == 2
 
 
 def test_a_paused_run_is_code_3_and_a_failed_one_code_4(home: Home) -> None:
