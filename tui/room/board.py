@@ -21,11 +21,7 @@ class RoomBoard:
         self._key_now = key_now
 
     def show(self, shown: texts.Shown, asked: texts.Asked) -> None:
-<<<<<<< HEAD
         """Show the room's state and the keys that can be used."""
-=======
-        """Say what goes on, and which keys make sense."""
->>>>>>> bbf0b98 (Rooms and chats are opened, followed and changed by one part; the lines around their words, and how a turn ended, are said in one place)
         state = self._room.state
         self.show_status(shown, asked)
         facts = [
