@@ -11,7 +11,8 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.chat import texts
 from tui.chat.files import facts
-from tui.live.step_rows import StepRows, as_typed
+from tui.live.steps import texts as step_texts
+from tui.live.steps.rows import StepRows, as_typed
 from tui.live.texts import Spot, ending
 from tui.screens.words import say
 from widgets.markdown.step_row import APART
@@ -112,8 +113,8 @@ class ChatFeed:
         if step is not None:
             if step.type == "text":
                 return None
-            title = texts.step_head(step)[0].replace(APART, " · ", 1)
-            return title, texts.step_body_of(step, shows_all=True)
+            title = step_texts.step_head(step)[0].replace(APART, " · ", 1)
+            return title, step_texts.step_body_of(step, shows_all=True)
         for number, file in enumerate(turn.attachments):
             if step_id == f"file {number}":
                 return file.name, _body_of(file, None)
@@ -190,7 +191,7 @@ class _Turn(StepRows):
                 self._transcript.turn_closed(row)
 
     def _file_body(self, file: Attachment) -> str:
-        return _body_of(file, texts.limit_of(self._key_now, ascii_only=self._transcript.ascii_only))
+        return _body_of(file, step_texts.limit_of(self._key_now, ascii_only=self._transcript.ascii_only))
 
     # --- steps -----------------------------------------------------------------------------------------
 

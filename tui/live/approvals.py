@@ -17,10 +17,10 @@ from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from agent_tui.yes_or_no import yes_or_no
-from tui.chat import texts
 from tui.live.ask_bar import AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen, Word
 from tui.live.composer import Writing
 from tui.live.key_hints import key_of
+from tui.live.steps import texts
 from tui.live.texts import Spot
 from tui.live.tool_form import FilledIn, ToolFormScreen
 from tui.screens.localised import localised

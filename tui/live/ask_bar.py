@@ -17,11 +17,11 @@ from textual.widgets import Input, Static
 
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import inert_line, visible_line
-from tui.chat.texts import answers, asking_body, kept_rule
 from tui.forms.fields import Line
 from tui.live import signs
 from tui.live.key_hints import Hints, key_of
 from tui.live.pager import MAX_TITLE_CHARACTERS, WHOLE, WholeScreen
+from tui.live.steps.texts import answers, asking_body, kept_rule
 from tui.screens.dialog import Dialog
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine

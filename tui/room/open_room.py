@@ -16,7 +16,7 @@ from tui.forms.fields import own
 from tui.link import RoomLink
 from tui.live.host import Host
 from tui.live.opened import Opened
-from tui.live.step_rows import step_key
+from tui.live.steps.rows import step_key
 from tui.live.texts import Spot
 from tui.room.composer import RoomComposer
 from tui.room.panes import RoomPanes

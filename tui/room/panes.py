@@ -21,7 +21,7 @@ from textual.widget import Widget
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
-from tui.live.step_rows import RowsPlace, TurnFeed, show_person, turn_key
+from tui.live.steps.rows import RowsPlace, TurnFeed, show_person, turn_key
 from tui.room import texts
 from tui.room.pane_grid import Arrangement, Place, arrange, with_timeline
 from tui.room.speed import Speed

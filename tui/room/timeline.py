@@ -10,7 +10,7 @@ from types import MappingProxyType
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
-from tui.live.step_rows import RowsPlace, TurnFeed, show_person, turn_key
+from tui.live.steps.rows import RowsPlace, TurnFeed, show_person, turn_key
 from tui.room.texts import person_title
 from tui.screens.words import say
 from widgets.painter import PEOPLE

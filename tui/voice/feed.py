@@ -12,7 +12,7 @@ from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
 from tui.chat.feed import key_of
 from tui.live import signs
-from tui.live.step_rows import StepRows, as_typed
+from tui.live.steps.rows import StepRows, as_typed
 from tui.screens.words import say
 from tui.voice.texts import latency
 from widgets.painter import PEOPLE

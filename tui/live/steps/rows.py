@@ -10,8 +10,8 @@ from typing import Final
 
 from agent_tui.state.steps import Steps, StepState
 from agent_tui.state.turn import Turn
-from tui.chat import texts
 from tui.live.key_hints import key_of
+from tui.live.steps import texts
 from tui.live.texts import ending
 from widgets.transcript.transcript import Transcript
 
