@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import signal
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.terminal import ENTERS_SCREEN, LEAVES_SCREEN, Terminal, terminal
+from tests.thorough import THOROUGH, of_many
 from tests.tui.programs import own_environ
 from tui.background import ASKS
 
@@ -37,9 +39,16 @@ NOBODY = [
     "--url",
     "http://127.0.0.1:9",
 ]  # a server that does not answer: the screen stays and says so
-STEPS = 24
 NUMBERS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
 NEVER = 1 << 60
+STEPS = 48 if THOROUGH else 16  # each signal comes in every quarter of a start
+MILESTONES = (ASKS, ENTERS_SCREEN, b"\x1b[?2004h", b"127.0.0.1:9")
+EVERY = tuple(product(MILESTONES, NUMBERS))
+# Only ctrl+c is also taken by Python and by asyncio; the others go one way, whatever their number.
+EVERY_DAY = (
+    *((milestone, signal.SIGINT) for milestone in MILESTONES),
+    *zip(MILESTONES, (*NUMBERS[:3], signal.SIGTERM), strict=True),
+)
 
 
 def opened(folder: Path, at: int, number: int) -> list[str]:
@@ -81,7 +90,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> int:
 def test_a_signal_at_any_moment_of_a_start_leaves_the_terminal_as_it_was(
     tmp_path: Path, calls: int, step: int
 ) -> None:
-    number = NUMBERS[step % len(NUMBERS)]
+    number = NUMBERS[(step + step // len(NUMBERS)) % len(NUMBERS)]
     at = max(1, calls * step // STEPS)
     with terminal(opened(tmp_path, at, number), own_environ(tmp_path), tmp_path) as view:
         view.send("q")
@@ -92,8 +101,7 @@ def test_a_signal_at_any_moment_of_a_start_leaves_the_terminal_as_it_was(
         )  # the system's own end only where nothing was changed
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("milestone", [ASKS, ENTERS_SCREEN, b"\x1b[?2004h", b"127.0.0.1:9"])
+@pytest.mark.parametrize(("milestone", "number"), of_many(EVERY, EVERY_DAY))
 def test_a_signal_after_each_thing_that_a_start_writes_leaves_the_terminal_as_it_was(
     tmp_path: Path, milestone: bytes, number: signal.Signals
 ) -> None:
