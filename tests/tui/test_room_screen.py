@@ -12,6 +12,7 @@ import pytest
 from agent_tui.model import events as ev
 from agent_tui.model.errors import NotOffered, StreamLost, Unauthorized
 from tests.fakes.room_link import FakeLink
+from tests.thorough import of_many
 from tests.tui.one_room import AGENTS, LIVE, crowd, loaded, opened, speaking, start
 from tui.link import RoomLink
 from tui.room.screen import RoomScreen
@@ -345,7 +346,7 @@ async def test_many_events_at_once_tell_the_headers_once() -> None:
 async def test_a_room_may_be_left_at_any_moment_while_its_panes_are_made(is_left_first: bool) -> None:
     async with opened() as screen:
         app = screen.app
-        for moment in range(40):  # turns of the event loop in between
+        for moment in of_many(range(40), range(0, 40, 3)):  # turns of the event loop in between
             link = FakeLink()
             room = RoomScreen(cast("RoomLink", link), "r", app.clock, start=False, ascii_only=False)
             await app.push_screen(room)

@@ -122,7 +122,7 @@ async def test_a_deletion_is_undone_as_long_as_the_program_runs(tmp_path: Path) 
     async with listed(tmp_path, room(1), room(2), room(3)) as seen:
         assert "deleted – u to undo" in await seen.press("d")
         await seen.press("down", "d")
-        await settle(60.0)
+        await settle(15.0)
         await seen.press("down", "enter")  # another room is opened, and left again
         await seen.press("escape")
         await seen.press("f3")  # to the chats, and back

@@ -246,11 +246,11 @@ def test_twice_the_text_costs_twice_the_work(name: str) -> None:
     def grow(size: int) -> None:
         text = (sign * (size // len(sign) + 1))[:size]
         splitter = Splitter()
-        for at in range(0, size, 512):
-            blocks = splitter.feed(text[at : at + 512])
+        for at in range(0, size, 1024):
+            blocks = splitter.feed(text[at : at + 1024])
             blocks += splitter.open_blocks()
             for block in blocks:
-                lay_out(block, text[block.start : min(block.end, at + 512)], 40, is_open=True)
+                lay_out(block, text[block.start : min(block.end, at + 1024)], 40, is_open=True)
 
     grow(2048)  # what is remembered from the first time on
     small, middle, large = (calls_of(partial(grow, size)) for size in (4096, 8192, 16_384))
