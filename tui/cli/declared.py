@@ -483,8 +483,9 @@ MACHINE_COMMANDS: Final = (
     ),
     Command(
         "models", "list the providers and their models",
-        "Lists the configured providers, each with its models or the reason it has none. The exit code "
-        "is 0 if all answered, 4 if one did not.", "tui.cli.commands.models:list_models",
+        "Lists the configured providers, each with its models or the reason it has none, and what was found "
+        "on this machine but is not set up. The exit code is 0 if all answered, 4 if one did not.",
+        "tui.cli.commands.models:list_models",
         options=(OUTPUT,), usage=("[--output text|json]", "setup"), kinds=ROOMS,
         after="A key comes from the environment (api_key_env), the system's keyring (keyring = true), or "
         "the config file.",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agent_tui.clients.records import ProviderInfo
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.config.file import DEMO_PROVIDER, load
+from agent_tui.config.file import DEMO_PROVIDER, config_path, load
 from agent_tui.model.errors import AgentTuiError, TransportError
 from agent_tui.model.inert import inert_line
 from tui.cli import exits, output
@@ -16,33 +18,76 @@ from tui.cli.output import OutputFormat
 from tui.request import Server, Source
 from tui.screens.localised import localised
 
+if TYPE_CHECKING:
+    from tui.found import FoundModels
+
 SHOWN_MODELS = 12
 MAX_ERROR_CHARACTERS = 600
 NO_PROVIDERS = "this server names no providers"
 ONLY_DEMO = "only the demo model is there, which speaks from a script; set up another: agent-tui models setup"
+ACCEPT = "agent-tui models setup sets them up"
+ACCEPT_FIRST = "start agent-tui and press o to use them"  # its home screen offers them beside the demo alone
 
 
 def list_models(source: Source, output_format: OutputFormat) -> int:
-    """Print one line for each provider; as json ``{"providers": [{id, name, kind, model, models, error}…]}``
-    with ``error`` "" where it answered. Raises ``ConfigError`` where our own backend reads a broken file.
+    """Print one line for each provider; as json ``{"providers": [{id, name, kind, model, models, error}…],
+    "found": [{name, label, base_url, key_variable, models}…]}`` with ``error`` "" where it answered, and
+    what is on this machine but not set up. Raises ``ConfigError`` where our own backend reads a broken file.
     """
+    found: Sequence[FoundModels] = ()
     if not isinstance(source, Server):
         load()
+        found = found_here()
 
     async def ask(client: RoomsClient) -> list[dict[str, object]]:
         return await asyncio.gather(*(_asked(client, one) for one in await client.backend.providers()))
 
     answers = asked(source, connect.rooms_client, ask)
     if output_format == "json":
-        output.write_json({"providers": answers})
+        output.write_json({"providers": answers, "found": [_fields(one) for one in found]})
     else:
         for answer in answers:
             output.say(_line(answer))
     if not answers:
         output.notice(localised(NO_PROVIDERS))
-    elif all(answer["kind"] == DEMO_PROVIDER for answer in answers):
+        return exits.DONE
+    is_demo = all(answer["kind"] == DEMO_PROVIDER for answer in answers)
+    if found:
+        told = f"found here, not used: {named(found)}; {ACCEPT_FIRST if is_demo else ACCEPT}"
+        output.notice(localised(told))
+    elif is_demo:
         output.notice(localised(ONLY_DEMO))
     return exits.FAILED if any(answer["error"] for answer in answers) else exits.DONE
+
+
+def found_here() -> list[FoundModels]:
+    """Return the models that are on this machine and not set up: servers at their usual ports, keys in the
+    environment. Asks nobody but this machine.
+    """
+    from tui.found import find  # lazy: a screen has it, too, and brings its words
+
+    return asyncio.run(find(config_path()))
+
+
+def named(found: Sequence[FoundModels]) -> str:
+    """Return what was found on one line; of a key the name of its variable alone."""
+    return ", ".join(f"{one.preset.label} ({_about(one)})" for one in found)
+
+
+def _about(one: FoundModels) -> str:
+    if one.variable:
+        return f"key in {one.variable}"
+    return "1 model" if one.models == 1 else f"{one.models} models"
+
+
+def _fields(one: FoundModels) -> dict[str, object]:
+    return {
+        "name": one.preset.id,
+        "label": one.preset.label,
+        "base_url": one.address,
+        "key_variable": one.variable,
+        "models": one.models,
+    }
 
 
 async def _asked(client: RoomsClient, provider: ProviderInfo) -> dict[str, object]:

@@ -33,8 +33,9 @@ from agent_tui.model.errors import (
 )
 from agent_tui.model.inert import inert_line
 from tui import runtime
-from tui.cli.commands.models import why_failed
+from tui.cli.commands.models import ACCEPT, ACCEPT_FIRST, found_here, named, why_failed
 from tui.cli.doctor.checks import Check, Surroundings
+from tui.found import FoundModels
 
 ANSWER_SECONDS: Final = 10.0
 TOOLS_SECONDS: Final = 20.0  # the backend first starts the servers of tools, which may take 15 s
@@ -56,6 +57,7 @@ def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
         yield Check("providers", "ok", "models", "the demo model alone")
     for provider in config.providers.values():
         yield provider_check(provider, endpoint)
+    yield found_check(found_here(), has_providers=bool(config.providers))
     servers = _tool_servers(endpoint) if config.mcp and endpoint is not None else None
     for server in config.mcp.values():
         yield tools_check(here.environ, server, servers)
@@ -103,6 +105,15 @@ def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) 
         detail = f'it has no model "{inert_line(provider.model, MAX_NAME_CHARACTERS)}"'
         return Check(check_id, "failed", title, detail, f"name another one in the config file: {there}")
     return Check(check_id, "ok", title, f"{len(models)} {'model' if len(models) == 1 else 'models'}")
+
+
+def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
+    """Say which models are on this machine without being set up, and how they are accepted."""
+    title = "models found here"
+    if not found:
+        return Check("models.found", "ok", title, "none that are not set up")
+    fix = ACCEPT if has_providers else ACCEPT_FIRST
+    return Check("models.found", "ok", title, f"{named(found)}: not used until you accept", fix)
 
 
 async def _models(endpoint: runtime.Endpoint, name: str) -> list[str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from tests.fakes.http_server import FakeServer, answers_json
@@ -60,3 +61,19 @@ def test_setting_up_needs_a_terminal_and_this_machines_backend(tmp_path: Path) -
     assert "needs a terminal" in home.main("models", "setup").stderr
     elsewhere = home.main("models", "setup", "--url", "http://127.0.0.1:9")
     assert (elsewhere.returncode, "backend of this machine" in elsewhere.stderr) == (2, True)
+
+
+def test_what_is_here_but_not_set_up_is_named_without_its_key_and_not_used(tmp_path: Path) -> None:
+    with home_at(tmp_path) as own:
+        home = replace(own, environ={**own.environ, "GROQ_API_KEY": "geheim-1234"})
+        ran = home.main("models")
+        told = home.main("models", "--output", "json")
+        examined = home.main("doctor", "--json")
+    assert (ran.returncode, ran.stdout) == (0, "demo (demo): demo\n")
+    assert "Groq (key in GROQ_API_KEY)" in ran.stderr
+    assert "press o" in ran.stderr
+    found = {one["key_variable"]: one for one in json.loads(told.stdout)["found"]}
+    assert (found["GROQ_API_KEY"]["name"], found["GROQ_API_KEY"]["models"]) == ("groq", 0)
+    (check,) = [one for one in json.loads(examined.stdout)["checks"] if one["id"] == "models.found"]
+    assert (check["status"], "key in GROQ_API_KEY" in check["detail"]) == ("ok", True)
+    assert "geheim" not in ran.stdout + ran.stderr + told.stdout + told.stderr + examined.stdout
