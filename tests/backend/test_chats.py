@@ -208,7 +208,7 @@ async def test_what_no_question_can_be_is_refused_and_nothing_is_asked(chatting:
         ({"content": "x", "enabled_tools": [None]}, 422, "enabled_tools[0]"),
         ({"content": "x", "parent_id": "nobody"}, 404, "nobody"),
         ({"again": "nobody"}, 404, "nobody"),
-        ({"again": "nobody", "content": "x"}, 422, "again"),
+        ({"again": "nobody", "content": "x"}, 422, "retried"),
         ({"content": "x", "client_key": 1}, 422, "client_key"),
     ]
     for body, status, words in wrong:
@@ -377,7 +377,7 @@ async def test_an_answer_that_ran_out_of_tokens_is_finished_by_a_question_that_c
         told = (await running.client.call("GET", f"{path}/messages")).json["messages"][-1]
         assert (told["continues"], told["token_count"], told["usage"]["prompt_tokens"]) == (cut["id"], 3, 20)
         assert json.loads(told["content"])["text"] == " and on."
-        assert "whole" in await refused(running, "POST", f"{path}/messages", {"continues": cut["id"]}, 409)
+        assert "complete" in await refused(running, "POST", f"{path}/messages", {"continues": cut["id"]}, 409)
         assert "nobody" in await refused(running, "POST", f"{path}/messages", {"continues": "nobody"}, 404)
 
 

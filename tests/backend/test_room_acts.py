@@ -181,5 +181,5 @@ async def test_a_turn_that_ran_out_of_tokens_is_finished_by_a_call(tmp_path: Pat
         assert (rest["continues"], content_text(rest["content"])) == (cut["id"], " and on.")
         refused = await act(running, room_id, agent, "continue")
         assert (refused.status, refused.headers["content-type"]) == (409, "application/problem+json")
-        assert "whole" in refused.json["title"]
+        assert "complete" in refused.json["title"]
         assert (await act(running, room_id, "nobody", "continue")).status == 404

@@ -94,7 +94,7 @@ def look_around(view: Terminal) -> None:
     view.send("z")
     view.wait_for("zoomed")
     view.send("z")
-    view.wait_for(lambda text: "zoomed" not in text)
+    view.wait_for(lambda text: "zoomed" not in text and "│ py" in text)  # laid out anew, down to its end
     view.send("Y")
     view.wait_for("copied")
     view.resize(120, 40)

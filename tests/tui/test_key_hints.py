@@ -183,7 +183,7 @@ def test_a_provider_that_is_set_up_above_a_form_is_offered_in_it_and_what_was_wr
 
 def test_the_set_up_takes_the_place_of_the_help_that_names_it(tmp_path: Path) -> None:
     with home_at(tmp_path) as home, terminal([*PROGRAM, "rooms"], home.environ, home.folder) as view:
-        view.wait_for("● live")
+        view.wait_for(lambda text: "live" in text or "done" in text)
         view.send("?")
         view.wait_for("type to search")
         view.send(F4)

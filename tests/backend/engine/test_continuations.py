@@ -136,7 +136,7 @@ async def test_an_agent_finishes_its_turn_with_what_is_new_under_a_new_id(tmp_pa
             ("Bob", "Bob says, in round 1."),
         ]
         await check_room(house, room.id)
-        with pytest.raises(Refused, match="whole"):
+        with pytest.raises(Refused, match="complete"):
             await house.engine.rooms.continue_agent(room.id, room.agents[0].id)
 
 
@@ -322,7 +322,7 @@ async def test_the_database_refuses_a_second_continuation(tmp_path: Path) -> Non
 
 async def test_only_a_turn_that_was_cut_off_can_be_continued(tmp_path: Path) -> None:
     async with talked(tmp_path) as (house, _, room):
-        with pytest.raises(Refused, match="whole"):
+        with pytest.raises(Refused, match="complete"):
             await house.engine.rooms.continue_agent(room.id, room.agents[1].id)
 
     def silent(request: ModelRequest) -> Script:
@@ -377,16 +377,16 @@ async def test_what_cannot_be_continued_in_a_chat_is_refused(tmp_path: Path) -> 
     model = speaks(["All of it."], [ModelError("no")], ["Cut", CUT], [" short."])
     async with open_chats(tmp_path / "a.db", model) as house:
         whole, failed, cut = [await house.ask(f"{number}?") for number in range(3)]
-        for message_id, why in ((whole, "whole"), (failed, "Nothing was said")):
+        for message_id, why in ((whole, "complete"), (failed, "Nothing was said")):
             with pytest.raises(Refused, match=why) as refused:
                 await house.begin("", continues=message_id)
             assert refused.value.status == 409
         await house.ask("", continues=cut)
-        with pytest.raises(Refused, match="whole"):  # by now it is
+        with pytest.raises(Refused, match="complete"):  # by now it is
             await house.begin("", continues=cut)
         with pytest.raises(NotFound):
             await house.begin("", continues="nobody")
-        with pytest.raises(Refused, match="no new words"):
+        with pytest.raises(Refused, match="cannot have new words"):
             await house.begin("More", continues=cut)
 
 
