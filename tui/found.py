@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from rich.cells import cell_len
+
 from agent_tui.config.presets import LOOPBACK, PRESETS, Preset
 from tui.forms.setup_kept import configured
 from tui.screens.words import count, say, say_count
@@ -83,11 +85,17 @@ def _place(url: str) -> tuple[str, int | None]:
 MAX_SHOWN: Final = 3
 
 
-def told(found: list[FoundModels], press: str) -> str:
-    """Return the line that offers what was found; ``press`` is the key that accepts."""
-    names = [one.text for one in found[:MAX_SHOWN]]
-    more = len(found) - len(names)
-    if more:
-        names.append(say("home.found.more", count=count(more)))
+def told(found: list[FoundModels], press: str, cells: int) -> str:
+    """Return the line that offers what was found, with as many names as fit into so many cells, but one at
+    least; ``press`` is the key that accepts.
+    """
     key = "home.found" if len(found) == 1 else "home.found.some"
-    return say(key, what=" · ".join(names), press=press)
+    line = ""
+    for shown in range(min(MAX_SHOWN, len(found)), 0, -1):
+        names = [one.text for one in found[:shown]]
+        if more := len(found) - shown:
+            names.append(say("home.found.more", count=count(more)))
+        line = say(key, what=" · ".join(names), press=press)
+        if cell_len(line) <= cells:
+            break
+    return line

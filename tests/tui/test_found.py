@@ -111,13 +111,16 @@ def test_a_key_is_found_by_its_variable_and_never_read_out() -> None:
     assert "secret" not in repr(found)
 
 
-def test_the_line_names_three_and_counts_the_others() -> None:
+def test_the_line_names_three_or_what_fits_and_counts_the_others() -> None:
     some = [FoundModels(preset, preset.base_url, preset.variable) for preset in PRESETS.values()]
     keyed = [one for one in some if one.variable]
-    assert told(keyed[:1], "o") == (
+    assert told(keyed[:1], "o", 76) == (
         "Found on this machine: OpenAI (key in OPENAI_API_KEY) – press o to use it"
     )
-    assert f"· {len(keyed) - 3} more – press o to choose" in told(keyed, "o")
+    assert f"· {len(keyed) - 3} more – press o to choose" in told(keyed, "o", 200)
+    named = told(keyed, "o", 125)
+    assert (len(named) <= 125, f"· {len(keyed) - 1} more – press o" in named) == (True, True)
+    assert told(keyed, "o", 10) == named  # one is always named
 
 
 @pytest.mark.parametrize(

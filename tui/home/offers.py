@@ -17,6 +17,7 @@ from tui.screens.words import say
 from widgets.painter import cropped
 
 EXAMPLES: Final = 3
+MARGIN_CELLS: Final = 4  # of the line with what was found, both sides together
 KEY_CELLS: Final = 5  # "  1  "
 
 
@@ -73,7 +74,8 @@ class FoundLine(Static):
         """Offer what was found."""
         self.set_class(not found, "-hidden")
         if found:
-            self.update(own(told(found, key), ascii_only=self._ascii_only))
+            line = told(found, key, self.app.size.width - MARGIN_CELLS)
+            self.update(own(line, ascii_only=self._ascii_only))
 
     def on_click(self, event: events.Click) -> None:
         """Accept it."""
