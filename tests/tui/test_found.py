@@ -118,8 +118,8 @@ def test_the_line_names_three_or_what_fits_and_counts_the_others() -> None:
         "Found on this machine: OpenAI (key in OPENAI_API_KEY) – press o to use it"
     )
     assert f"· {len(keyed) - 3} more – press o to choose" in told(keyed, "o", 200)
-    named = told(keyed, "o", 125)
-    assert (len(named) <= 125, f"· {len(keyed) - 1} more – press o" in named) == (True, True)
+    named = told(keyed, "o", 100)
+    assert (len(named) <= 100, f"· {len(keyed) - 1} more – press o" in named) == (True, True)
     assert told(keyed, "o", 10) == named  # one is always named
 
 
