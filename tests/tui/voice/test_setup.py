@@ -122,7 +122,7 @@ def test_a_failed_build_says_why_and_leaves_nothing(data: Path, install: str, wh
 
 def test_another_module_than_the_pinned_one_is_not_kept(data: Path) -> None:
     go(data, hash_="h1:somethingelse=")
-    with getting.one_at_a_time(data), pytest.raises(getting.NotGot, match="not the one it should be"):
+    with getting.one_at_a_time(data), pytest.raises(getting.NotGot, match="not the expected one"):
         getting.get_server(data, quiet)
     assert find_server(data) is None
 
@@ -150,7 +150,7 @@ def test_the_agent_gets_an_environment_with_our_own_package_and_is_made_anew_aft
 
 def test_a_library_without_a_build_for_this_machine_is_said_before_anything_is_fetched(data: Path) -> None:
     uv(data, f'case "$*" in *--dry-run*) echo "no wheels"; exit 1;; *) touch "{data}/fetched";; esac')
-    with getting.one_at_a_time(data), pytest.raises(getting.NotGot, match="cannot be had for this machine"):
+    with getting.one_at_a_time(data), pytest.raises(getting.NotGot, match="not available for this machine"):
         getting.get_agent(data, quiet)
     assert not (data / "fetched").exists()
     assert left(data) == set()
