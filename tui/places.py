@@ -21,7 +21,7 @@ from agent_tui.model.inert import inert_line
 from tui.chat.first import NEW, NewChat, fields_here, first_chat
 from tui.chat.screen import ChatScreen
 from tui.cli.exits import DONE, UNREACHABLE, exit_code
-from tui.forms.model_form import ModelForm
+from tui.forms.model_fields import ModelFields
 from tui.forms.setup import SetupScreen
 from tui.found import FoundModels
 from tui.home.place import HomePlace
@@ -403,8 +403,9 @@ class Places:
         def done(name: str | None) -> None:
             if self._request.setup:
                 self._app.exit(DONE, message=say("setup.done", name=name) if name else None)
-            elif name and isinstance(self._app.screen, ModelForm):
-                self._app.screen.look_for_providers()
+            elif name:
+                for fields in self._app.screen.query(ModelFields):
+                    fields.look_for_providers()
 
         path = self._request.config.path
         screen = SetupScreen(path, self.link.client, ascii_only=self._ascii_only, found=found)

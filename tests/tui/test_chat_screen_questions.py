@@ -12,6 +12,7 @@ from agent_tui.model.errors import AgentBusy, ConnectFailed, StreamLost
 from tests.state.chat_events import call, loaded, message, started, words
 from tests.tui.one_chat import LIVE, Chat, opened, said
 from tui.chat.queue import ChatQueueScreen
+from tui.live.waiting import WaitingList
 
 WHOLE = (ev.TurnEnded("a9", "", 1, seconds=1.0), ev.TurnDone("a9", "a9"))
 
@@ -120,9 +121,8 @@ async def test_keys_act_on_the_same_question_once_the_first_one_was_asked() -> N
         await chat.press("tab", "u", "down")
         await chat.send(*WHOLE)
         assert questions(chat) == ["One?"]
-        screen = chat.app.screen
-        assert isinstance(screen, ChatQueueScreen)
-        screen._look()
+        assert isinstance(chat.app.screen, ChatQueueScreen)
+        chat.app.screen.query_one(WaitingList).look()
         await chat.press("d")
         assert [waits.text for waits in chat.app.chat._composer.queue] == ["Three?"]
 
@@ -133,9 +133,8 @@ async def test_a_question_that_was_asked_while_it_is_changed_says_so() -> None:
         await chat.write("One?", "enter")
         await chat.press("tab", "u", "e")
         await chat.send(*WHOLE)
-        screen = chat.app.screen
-        assert isinstance(screen, ChatQueueScreen)
-        screen._look()
+        assert isinstance(chat.app.screen, ChatQueueScreen)
+        chat.app.screen.query_one(WaitingList).look()
         assert "already sent" in await chat.text()
 
 

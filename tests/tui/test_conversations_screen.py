@@ -25,6 +25,7 @@ from tui.lists.rooms import RoomsScreen
 from tui.lists.row_list import RowList
 from tui.lists.search import SearchScreen, snippet_of
 from tui.lists.texts import Mark, form_of
+from tui.screens.line_and_list import LineAndList
 
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] 老王\n\ttwo"
 
@@ -363,7 +364,7 @@ async def test_an_answer_that_comes_in_when_the_search_is_left_is_of_no_use(tmp_
         screen._search("x")
         seen.client.held.set()
         await seen.text()
-        screen.take(0)  # a click that was under way
+        screen.on_line_and_list_taken(LineAndList.Taken(0, is_clicked=True))  # that was under way
         await seen.text()
         assert isinstance(seen.app.screen, ConversationsScreen)
 

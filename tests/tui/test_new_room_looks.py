@@ -16,6 +16,8 @@ from agent_tui.config.agent_templates import language_of, templates
 from agent_tui.model.errors import NotOffered, Refused
 from tests.thorough import of_many
 from tests.tui.rooms_listed import Listed, listed, room
+from tui.forms.form import Form
+from tui.forms.model_fields import ModelFields
 from tui.forms.new_room import NewRoomScreen
 from tui.forms.quick_room import AGENTS
 from tui.forms.tool_list import ToolList
@@ -71,11 +73,11 @@ class NewRoom:
     def _line(self, name: str) -> Static:
         if not name:
             return self.form.query_one("#problem", Static)
-        return self.form.field(name).query_one(".complaint", Static)
+        return self.form.query_one(Form).field(name).query_one(".complaint", Static)
 
     @property
     def problems(self) -> list[str]:
-        said = [self.problem(name) for name in (*self.form.values(), "")]
+        said = [self.problem(name) for name in (*self.form.query_one(Form).values(), "")]
         return [text for text in said if text]
 
 
@@ -207,7 +209,7 @@ async def test_a_bad_value_is_one_clear_line_below_its_field_which_has_the_focus
             await page.seen.pilot.pause()
             assert len(page.problems) == 1
             assert words in page.problem(name)
-            field = page.form.field(name)
+            field = page.form.query_one(Form).field(name)
             assert field.inner.has_focus
             below = field.query_one(".complaint")
             assert page.form.query_one("#form").region.contains_region(below.region)
@@ -326,10 +328,10 @@ async def test_a_server_without_tools_says_so_and_makes_rooms_all_the_same(tmp_p
 async def test_what_was_chosen_before_the_providers_came_stays(tmp_path: Path) -> None:
     async with new_room(tmp_path) as page:
         await page.fill(model="typed early", own_name="Ada")
-        page.form.look_for_providers()
+        page.form.query_one(ModelFields).look_for_providers()
         await page.seen.text()
-        assert page.form.values()["model"] == "typed early"
-        assert page.form.values()["provider"] == ""
+        assert page.form.query_one(Form).values()["model"] == "typed early"
+        assert page.form.query_one(Form).values()["provider"] == ""
 
 
 async def test_a_letter_where_nothing_is_written_does_not_end_the_program(tmp_path: Path) -> None:
@@ -338,7 +340,7 @@ async def test_a_letter_where_nothing_is_written_does_not_end_the_program(tmp_pa
         await page.go_to("execution_mode")
         await page.press("q")
         assert page.seen.app.return_value is None
-        assert page.form.values()["task"] == TASK
+        assert page.form.query_one(Form).values()["task"] == TASK
 
 
 async def test_esc_asks_only_where_something_was_written_or_chosen(tmp_path: Path) -> None:
@@ -350,7 +352,7 @@ async def test_esc_asks_only_where_something_was_written_or_chosen(tmp_path: Pat
             await page.go_to(field)
             assert "Discard changes?" in await page.press(key, "escape")
             await page.press("n", "ctrl+o")
-            assert page.form.is_changed
+            assert page.form.query_one(Form).is_changed
             await page.press("escape", "y")
             assert isinstance(page.seen.app.screen, RoomsScreen)
         assert page.seen.client.made == []

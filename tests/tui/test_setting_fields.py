@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.screen import Screen
 
 from agent_tui.model.events import ConversationInfo, RoomInfo
 from agent_tui.model.settings import settings_of
@@ -21,7 +22,7 @@ from widgets.composer import Composer
 OF_MODELS = ("provider_id", "model")  # chosen from what the server has
 
 
-def fill(form: Form[Any], record: type, folder: Path) -> dict[str, Any]:
+def fill(form: Form, record: type, folder: Path) -> dict[str, Any]:
     """Put another value into the field of each setting that is declared for forms; return these."""
     put: dict[str, Any] = {}
     for field in form.query(Field):
@@ -52,9 +53,8 @@ def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
 
 
-def form_of(screen: Any) -> Form[Any]:
-    assert isinstance(screen, Form)
-    return screen
+def form_of(screen: Screen[Any]) -> Form:
+    return screen.query_one(Form)
 
 
 async def test_the_form_of_a_room_has_them_all(tmp_path: Path) -> None:

@@ -309,7 +309,7 @@ async def test_what_is_wrong_stands_below_its_field_which_has_the_focus(tmp_path
     async with screen(tmp_path / "config.toml") as (pilot, shown, results):
         fill(shown, variable="not a variable", name="имя")
         await settled(pilot, "f2")
-        assert "a variable's name has" in str(shown.field("variable").query_one(".complaint", Static).content)
+        assert "a variable's name has" in str(shown.query_one("#field-variable .complaint", Static).content)
         assert shown.query_one("#variable").has_focus
         fill(shown, variable="")
         await settled(pilot, "f2")

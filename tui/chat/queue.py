@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tui.chat.composer import ChatComposer
 from tui.chat.drafts import Waiting, moved
-from tui.live.waiting import Item, WaitingScreen
+from tui.live.waiting import Item, WaitingList
+from tui.screens.dialog import Dialog, framed
+from tui.screens.words import say
 
 
-class ChatQueueScreen(WaitingScreen):
+class ChatQueueScreen(Dialog[None]):
     """Changes the queue of ``composer``; answers that end meanwhile take questions out of it."""
 
+    CSS_PATH = "../screens/room_dialogs.tcss"
+    AUTO_FOCUS = "OptionList"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit", "Edit question", id="chat_queue.edit"),
         Binding("ctrl+up,K", "move(-1)", "Move up", id="chat_queue.up"),
@@ -22,11 +27,16 @@ class ChatQueueScreen(WaitingScreen):
         Binding("d,delete", "drop", "Discard question", id="chat_queue.drop"),
         Binding("escape", "back", "Back", id="chat_queue.back", priority=True),
     ]
-    WORDS = "chat.queue"
 
     def __init__(self, composer: ChatComposer, *, ascii_only: bool = False) -> None:
-        super().__init__(ascii_only=ascii_only)
+        super().__init__()
+        self._ascii_only = ascii_only
         self._composer = composer
+        self._waiting = WaitingList(self._items, self._keep, "chat.queue", ascii_only=ascii_only)
+
+    def compose(self) -> ComposeResult:
+        hint = say("chat.queue.hint")
+        yield framed(say("chat.queue.title"), self._waiting, hint=hint, ascii_only=self._ascii_only)
 
     def _items(self) -> list[Item]:
         return [Item(waits.key, waits.text, _shown(waits)) for waits in self._composer.queue]
@@ -37,20 +47,31 @@ class ChatQueueScreen(WaitingScreen):
     def _keep(self, item_id: str, text: str) -> None:
         queue = self._composer.queue
         self._set(tuple(replace(waits, text=text) if waits.key == item_id else waits for waits in queue))
-        self._end_editing()
-        self._look()
+        self._waiting.end_editing()
+        self._waiting.look()
 
-    def _drop(self, item_id: str) -> None:
-        self._set(tuple(waits for waits in self._composer.queue if waits.key != item_id))
-        self._look()
+    def action_edit(self) -> None:
+        """Change the words of a question."""
+        self._waiting.edit()
+
+    def action_drop(self) -> None:
+        """Take a question back."""
+        if chosen := self._waiting.chosen:
+            self._set(tuple(waits for waits in self._composer.queue if waits.key != chosen))
+            self._waiting.look()
+
+    def action_back(self) -> None:
+        """Leave the line, at last the dialog."""
+        if not self._waiting.leave():
+            self.dismiss()
 
     def action_move(self, step: int) -> None:
         """Let the question be asked earlier or later."""
         queue = self._composer.queue
-        at = next((at for at, waits in enumerate(queue) if waits.key == self._chosen), -1)
+        at = next((at for at, waits in enumerate(queue) if waits.key == self._waiting.chosen), -1)
         if at >= 0:
             self._set(moved(queue, at, step))
-            self._look()
+            self._waiting.look()
 
 
 def _shown(waits: Waiting) -> str:

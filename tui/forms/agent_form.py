@@ -7,16 +7,16 @@ from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from agent_tui.model.events import AgentInfo
 from agent_tui.model.settings import settings_of
 from tui.forms.fields import Field, Line, Picking, shown_color
-from tui.forms.model_form import ModelForm
+from tui.forms.form import Form
+from tui.forms.model_fields import ModelFields, pick_for
 from tui.link import RoomLink
-from tui.live.key_hints import Hints
 from tui.screens.choose import Candidate, ChooseScreen
+from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, is_color
 from widgets.composer import Composer
@@ -48,7 +48,7 @@ class AgentDraft:
 _FIELDS: Final = {setting.called: setting.name for setting in settings_of(AgentInfo).values()}
 
 
-class AgentFormScreen(ModelForm[AgentDraft | None]):
+class AgentFormScreen(Dialog[AgentDraft | None]):
     """Closes with the agent as it is to be, or with nothing."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
@@ -59,35 +59,33 @@ class AgentFormScreen(ModelForm[AgentDraft | None]):
     ]
 
     def __init__(self, agent: AgentDraft, link: RoomLink, *, ascii_only: bool = False) -> None:
-        super().__init__(link, ascii_only=ascii_only)
+        super().__init__()
         self._agent = agent
+        self._ascii_only = ascii_only
+        prompt = Composer(id="prompt", may_be_empty=True)
+        color = Picking(agent.color, placeholder=say("agent_form.color.default"), id="color")
+        self._form = Form(
+            Field("name", say("agent_form.name"), Line(agent.name, id="name")),
+            Field("prompt", say("agent_form.prompt"), prompt, text=agent.system_prompt),
+            ModelFields(link, agent.provider_id, agent.model, ascii_only=ascii_only),
+            Field("color", say("agent_form.color"), color),
+            ascii_only=ascii_only,
+        )
 
     def compose(self) -> ComposeResult:
-        agent = self._agent
-        with Vertical(classes="dialog wide"):
-            yield Static(say("agent_form.title"), classes="title", markup=False)
-            with VerticalScroll(id="form", can_focus=False):
-                yield Field("name", say("agent_form.name"), Line(agent.name, id="name"))
-                yield Field("prompt", say("agent_form.prompt"), Composer(id="prompt", may_be_empty=True))
-                yield from self.model_fields(agent.provider_id, agent.model)
-                line = Picking(agent.color, placeholder=say("agent_form.color.default"), id="color")
-                yield Field("color", say("agent_form.color"), line)
-            yield Hints(say("agent_form.hint"), ascii_only=self._ascii_only)
+        yield framed(
+            say("agent_form.title"),
+            self._form,
+            hint=say("agent_form.hint"),
+            ascii_only=self._ascii_only,
+            classes="form",
+        )
 
-    def on_mount(self) -> None:
-        """Show the prompt, and ask which providers there are."""
-        self.query_one("#prompt", Composer).put(self._agent.system_prompt)
-        self._shown = self.values()
-        self.look_for_providers()
-
-    # --- choosing from lists ---------------------------------------------------------------------------
-
-    def asking_for(self, line: Picking) -> ChooseScreen:
-        """Return the list that a line is filled from."""
-        if line.id == "model":
-            return super().asking_for(line)
-        title = say("agent_form.colors")
-        return ChooseScreen(title, self._colors, line.value, ascii_only=self._ascii_only)
+    def on_picking_asked(self, event: Picking.Asked) -> None:
+        """Show the colours there are to choose from."""
+        event.stop()
+        title, now = say("agent_form.colors"), event.line.value
+        pick_for(event.line, ChooseScreen(title, self._colors, now, ascii_only=self._ascii_only))
 
     async def _colors(self) -> list[Candidate]:
         own = PALETTE if self.app.current_theme.dark else PALETTE_ON_LIGHT
@@ -99,19 +97,21 @@ class AgentFormScreen(ModelForm[AgentDraft | None]):
         if event.input.id == "color":
             event.input.styles.color = shown_color(self, event.value.strip()) or None
 
-    # --- keeping it ------------------------------------------------------------------------------------
-
     def action_save(self) -> None:
         """Close with what was written."""
-        agent = {field: self._kept(name, field) for name, field in _FIELDS.items()}
+        agent = {name: self._kept(field, name) for field, name in _FIELDS.items()}
         if not agent["name"]:
-            self.complain({"name": say("agent_form.no_name")})
+            self._form.complain({"name": say("agent_form.no_name")})
         elif agent["color"] not in ("", self._agent.color) and not is_color(agent["color"]):
-            self.complain({"color": say("agent_form.no_color")})
+            self._form.complain({"color": say("agent_form.no_color")})
         else:
             self.dismiss(AgentDraft(self._agent.id, **agent))
 
-    def _kept(self, name: str, field: str) -> str:
+    def _kept(self, field: str, name: str) -> str:
         """Return what a field says now; what was not touched stays as it came, harmless or not."""
-        value = self.field(name).value
-        return str(getattr(self._agent, field)) if value == self._shown[name] else value.strip()
+        shown = self._form.field(field)
+        return shown.value.strip() if shown.is_changed else str(getattr(self._agent, name))
+
+    def action_back(self) -> None:
+        """Close with nothing; ask first where something was written."""
+        self._form.leave()

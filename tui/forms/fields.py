@@ -248,18 +248,36 @@ class Picks(Marking):
         self.highlighted = at or 0
 
 
-class Field(Widget):
+class Part(Widget):
+    """What a form is made of, but for plain text: it knows whether a person changed it."""
+
+    DEFAULT_CSS = "Part { height: auto; width: 1fr; layout: vertical; }"
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether something would be lost if the form were closed."""
+        raise NotImplementedError
+
+
+class Field(Part):
     """A label, the widget beside it, and below what is wrong with it. Some are of a ``setting``."""
 
-    DEFAULT_CSS = "Field { height: auto; width: 1fr; layout: vertical; }"
-
     def __init__(
-        self, name: str, label: str, inner: Line | Choice | Picks | Composer, setting: Setting | None = None
+        self,
+        name: str,
+        label: str,
+        inner: Line | Choice | Picks | Composer,
+        setting: Setting | None = None,
+        *,
+        text: str = "",
     ) -> None:
+        """``text`` is shown in a ``Composer``; other widgets begin with a value of their own."""
         super().__init__(id=f"field-{name}")
         self.setting = setting
         self.about = name
+        self.before = ""  # the value it had before a person changed it
         self._label = label
+        self._text = text
         self.inner = inner
         self._complaint = Static("", classes="complaint", markup=False)
 
@@ -268,6 +286,25 @@ class Field(Widget):
             yield Static(self._label, classes="label", markup=False)
             yield self.inner
         yield self._complaint
+
+    def on_mount(self) -> None:
+        """Remember the value it begins with."""
+        if isinstance(self.inner, Composer):
+            self.inner.put(self._text)
+        self.before = self.value
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it has another value than in the beginning, blanks around it apart."""
+        return self.value.strip() != self.before.strip()
+
+    def begin(self, value: str) -> None:
+        """Show ``value`` as the one it begins with."""
+        if isinstance(self.inner, Line):
+            self.inner.value = value
+        elif isinstance(self.inner, Choice):
+            self.inner.choose(value)
+        self.before = self.value
 
     @property
     def value(self) -> str:

@@ -1,82 +1,72 @@
-"""What all forms have in common: fields, what is wrong with them, and nothing written is lost by one key."""
+"""Fields in a column: their values, what is wrong with them, a question before what was written is lost."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Collection, Mapping
-from typing import Final, TypeVar
+from typing import Final
 
+from textual.containers import VerticalScroll
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tui.forms.fields import Field, wrong
-from tui.screens.dialog import Dialog
+from tui.forms.fields import Field, Part, wrong
 from tui.screens.question import QuestionScreen
 from tui.screens.words import say
 from widgets.composer import Composer
 
 MAX_COMPLAINT_CHARACTERS: Final = 400
 
-R = TypeVar("R")
 
+class Form(VerticalScroll, can_focus=False):
+    """The part of a dialog that is filled in. ``enter`` in a field is the screen's ``action_save``.
 
-class Form(Dialog[R]):
-    """Fields by name, each with a place for what is wrong with it, and one more place below all of them."""
+    ``problem`` is the line for what is wrong with no single field: the dialog shows it where it fits.
+    """
 
-    def __init__(self, *, ascii_only: bool = False) -> None:
-        super().__init__()
+    def __init__(self, *parts: Widget, ascii_only: bool = False) -> None:
+        super().__init__(*parts, id="form")
         self._ascii_only = ascii_only
-        self._shown: dict[str, str] = {}  # by field, before anything was touched
+        self.problem = Static("", classes="error", id="problem", markup=False)
 
     def field(self, name: str) -> Field:
         """Return a field of this form."""
         return self.query_one(f"#field-{name}", Field)
 
     def values(self) -> dict[str, str]:
-        """Return what stands in each field now."""
+        """Return the value of each field, by its name."""
         return {field.about: field.value for field in self.query(Field)}
 
     @property
-    def touched(self) -> list[Field]:
-        """The fields in which something else stands than in the beginning, blanks around it apart."""
-        before = self._shown
-        return [field for field in self.query(Field) if field.value.strip() != before[field.about].strip()]
+    def is_changed(self) -> bool:
+        """Whether something would be lost if it were closed."""
+        return any(part.is_changed for part in self.query(Part))
 
-    # --- going on ----------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def action_save(self) -> None:
-        """Do what the form is for, if nothing is wrong with it."""
-
-    def entered(self, line: Input) -> None:
-        """Do what ``enter`` does in a line of text."""
-        self.action_save()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go on."""
+    async def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Do what the form is for."""
         event.stop()
-        self.entered(event.input)
+        await self.screen.run_action("save")
 
-    def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Go on."""
+    async def on_composer_submitted(self, event: Composer.Submitted) -> None:
+        """Do what the form is for."""
         event.stop()
-        self.action_save()
+        await self.screen.run_action("save")
 
     # --- what is wrong -----------------------------------------------------------------------------------
 
     def complain(self, problems: Mapping[str, str]) -> None:
-        """Say what is wrong with which field, "" being all of them together, and go to the first; what was
-        said before is gone.
+        """Say what is wrong with which field, "" being all of them together, and go to the first; earlier
+        complaints are cleared.
         """
         for field in self.query(Field):
-            field.complain(self._wrong(problems.get(field.about, "")))
-        for line in self.query("#problem").results(Static):
-            line.update(self._wrong(problems.get("", "")))
+            field.complain(self.wrong(problems.get(field.about, "")))
+        self.problem.update(self.wrong(problems.get("", "")))
         wrong = next((field for field in self.query(Field) if problems.get(field.about)), None)
         if wrong is not None:
             wrong.inner.focus()
             self.call_after_refresh(wrong.scroll_visible, animate=False)  # with the line below it
 
-    def _wrong(self, problem: str) -> str:
+    def wrong(self, problem: str) -> str:
+        """Return a complaint behind its sign, cut to what fits; "" for none."""
         return wrong(problem, MAX_COMPLAINT_CHARACTERS, ascii_only=self._ascii_only)
 
     def blame(self, problem: str, sent: Collection[str]) -> None:
@@ -95,19 +85,15 @@ class Form(Dialog[R]):
 
     # --- going back --------------------------------------------------------------------------------------
 
-    @property
-    def is_changed(self) -> bool:
-        """Whether something would be lost."""
-        return self.values() != self._shown
-
-    def action_back(self) -> None:
-        """Close with nothing; ask first where something was written."""
+    def leave(self) -> None:
+        """Close the dialog with nothing; ask first where something was written."""
+        dialog = self.screen
         if not self.is_changed:
-            self.dismiss()
+            dialog.dismiss()
             return
 
         def answered(is_yes: bool | None) -> None:
             if is_yes:
-                self.dismiss()
+                dialog.dismiss()
 
         self.app.push_screen(QuestionScreen(say("form.give_up"), ascii_only=self._ascii_only), answered)

@@ -38,6 +38,8 @@ class Written:
         fields: dict[str, Any] = {}
         problems: dict[str, str] = {}
         for name, setting in SETTINGS.items():
+            if name not in self.values:
+                continue  # it was not asked for
             try:
                 value = read_value(setting, self.values[name].strip())
             except ValueError as error:
@@ -56,11 +58,11 @@ class Written:
 
     @property
     def _provider(self) -> str:
-        return self.values["provider"]
+        return self.values.get("provider", "")
 
     @property
     def _model(self) -> str:
-        return self.values["model"].strip()
+        return self.values.get("model", "").strip()
 
     def _of_own(self, agent: OwnAgent) -> dict[str, str]:
         return _without_empty(

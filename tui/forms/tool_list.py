@@ -9,14 +9,15 @@ from textual import work
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError, NotOffered
+from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import Marking, own
-from tui.link import RoomLink
+from agent_tui.model.settings import settings_of
+from tui.forms.fields import Choice, Field, Marking, Part, own
+from tui.link import ChatLink, RoomLink
 from tui.live.texts import told_server
 from tui.screens.words import say
 from widgets.signs import DONE, FAILED, TASK
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 MUTED: Final = "$text-muted"
 MAX_NAME_CHARACTERS: Final = 60
 MAX_DESCRIPTION_CHARACTERS: Final = 200
+DEFAULT, ALL, NONE, SOME = "default", "all", "none", "some"  # which tools of a chat may be used
 _PERMISSIONS: Final = {"ask": "chat_form.tools.asks", "read": "chat_form.tools.reads"}
 
 
@@ -101,14 +103,13 @@ class ToolList(Marking):
         self.post_message(self.Marked())
 
 
-class RoomTools(Widget):
+class RoomTools(Part):
     """The tools of a server, those with a mark for the room's agents; or why there are none."""
-
-    DEFAULT_CSS = "RoomTools { height: auto; width: 1fr; }"
 
     def __init__(self, marked: Collection[str], link: RoomLink, *, ascii_only: bool) -> None:
         super().__init__()
         self._link = link
+        self._before = set(marked)
         self._label = Static(say("settings.tools"), classes="label", id="of-tools", markup=False)
         self._listed = ToolList(marked, ascii_only=ascii_only)
 
@@ -120,6 +121,11 @@ class RoomTools(Widget):
     def marked(self) -> set[str]:
         """The names of those that may be used."""
         return self._listed.marked
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether another tool is marked than in the beginning."""
+        return self.marked != self._before
 
     def on_mount(self) -> None:
         """Show what is marked, until it is known what there is."""
@@ -133,3 +139,76 @@ class RoomTools(Widget):
         except AgentTuiError as error:
             self._listed.disabled = True
             self._label.update(f"{say('settings.tools')}: {inert_line(error.title, 100)}")
+
+
+class ChatTools(Part):
+    """Which tools of a server a chat may use: its own choice, all, none, or those that are marked."""
+
+    def __init__(self, enabled: Collection[str] | None, link: ChatLink, *, ascii_only: bool) -> None:
+        """``enabled`` are names of tools; None leaves the choice to the server."""
+        super().__init__()
+        self._link = link
+        now = DEFAULT if enabled is None else SOME if enabled else NONE
+        texts = [(one, say(f"chat_form.tools.{one}")) for one in (DEFAULT, ALL, NONE, SOME)]
+        self._choice = Choice(texts, now, id="tools", ascii_only=ascii_only)
+        setting = settings_of(ConversationInfo)["enabled_tools"]
+        self._field = Field("tools", say("chat_form.tools"), self._choice, setting)
+        self._listed = ToolList(enabled or (), ascii_only=ascii_only)
+        self._before: tuple[str, ...] = ()
+        self._is_known = False  # which tools the server has
+
+    def compose(self) -> ComposeResult:
+        yield self._field
+        yield self._listed
+
+    def on_mount(self) -> None:
+        """Show what is marked, until it is known what there is."""
+        self._listed.show()
+        self._before = self._marked
+        self._look()
+
+    @work(exclusive=True)
+    async def _look(self) -> None:
+        """List the server's tools; where there are none to be had, say why, and keep what is chosen."""
+        try:
+            self._listed.offer(*await (await self._link.client()).backend.tools())
+        except NotOffered as error:
+            self._field.withhold(error.title)
+            self._listed.disabled = True
+        except AgentTuiError as error:
+            self._field.remark(str(error))
+        else:
+            self._is_known = True
+            if self._choice.value in (ALL, DEFAULT):  # now it is known of what
+                self._listed.mark(self._listed.names)
+
+    @property
+    def _marked(self) -> tuple[str, ...]:
+        return tuple(name for name in self._listed.names if name in self._listed.marked)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether something else is chosen, or other single tools."""
+        return self._field.is_changed or (self._choice.value == SOME and {*self._marked} != {*self._before})
+
+    def chosen(self) -> tuple[str, ...] | None:
+        """Return the tools that were chosen; None leaves the choice to the server.
+
+        Raises ``ValueError`` with a sentence for a person where all were chosen and it is not known which.
+        """
+        if self._choice.value == DEFAULT:
+            return None
+        if self._choice.value == ALL and not self._is_known:
+            raise ValueError(say("chat_form.tools.unlisted"))
+        return self._marked
+
+    def on_choice_changed(self, event: Choice.Changed) -> None:
+        """Mark the tools that were chosen all at once."""
+        event.stop()
+        if self._choice.value != SOME:
+            self._listed.mark(() if self._choice.value == NONE else self._listed.names)
+
+    def on_tool_list_marked(self, event: ToolList.Marked) -> None:
+        """Say that single ones were chosen."""
+        event.stop()
+        self._choice.choose(SOME)

@@ -27,8 +27,7 @@ def setting_field(
     setting: Setting, value: Any, *, ascii_only: bool, name: str = "", words: str = "setting"
 ) -> Field:
     """Return the field of a setting with its ``value``; ``name`` is the field's, if not that on the wire.
-    ``words`` begins the keys of words that are not those of all settings. A long text has to be put in when
-    the field is there.
+    ``words`` begins the keys of words that are not those of all settings.
     """
     name = name or setting.name
 
@@ -45,7 +44,7 @@ def setting_field(
     else:
         empty = said(f"setting.{setting.name}.empty")
         inner = Line(shown(setting, value), placeholder=empty, id=name)
-    return Field(name, word(), inner, setting)
+    return Field(name, word(), inner, setting, text=shown(setting, value))
 
 
 def _flags(setting: Setting) -> tuple[str, ...]:
@@ -63,17 +62,16 @@ def shown(setting: Setting, value: Any) -> str:
     return f"{value:g}" if setting.type is float else str(value)
 
 
-def read_changed(
-    form: Form[Any], least: Mapping[str, int] | None = None
-) -> tuple[dict[str, Any], dict[str, str]]:
+def read_changed(form: Form, least: Mapping[str, int] | None = None) -> tuple[dict[str, Any], dict[str, str]]:
     """Return what is different in the fields of settings, by the wire's names, and what is wrong, by field.
 
     What was not touched is left out: what is shown of it is harmless, and may differ from what it is.
     """
     said: dict[str, Any] = {}
     problems: dict[str, str] = {}
-    for field in form.touched:
-        if (setting := field.setting) is not None and setting.type is not tuple:
+    for field in form.query(Field):
+        setting = field.setting
+        if field.is_changed and setting is not None and setting.type is not tuple:
             try:
                 said[setting.name] = read_value(
                     setting, field.value.strip(), (least or {}).get(setting.name, 0)

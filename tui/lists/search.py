@@ -11,15 +11,14 @@ from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import MAX_LINE_CHARACTERS, Line
+from tui.forms.fields import MAX_LINE_CHARACTERS, Line, own
 from tui.link import ChatLink
 from tui.lists.texts import ago
-from tui.live.key_hints import Hints
+from tui.screens.dialog import Dialog, framed
 from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.localised import localised
 from tui.screens.words import count, say
@@ -34,33 +33,31 @@ MAX_SNIPPET_CHARACTERS: Final = 600
 BEGIN, END = "\x02", "\x03"  # around each match of a snippet
 
 
-class SearchScreen(LineAndList["Hit | None"]):
+class SearchScreen(Dialog["Hit | None"]):
     """Closes with what was chosen, or with nothing."""
 
     CSS_PATH = ["../screens/room_dialogs.tcss", "conversations.tcss"]  # noqa: RUF012 - as Textual wants it
     BINDINGS: ClassVar[list[BindingType]] = keys_of("search", "Back")
 
     def __init__(self, link: ChatLink, words: str = "", *, ascii_only: bool = False) -> None:
-        line = Line(words, placeholder=say("search.line"), id="search-line")
-        super().__init__(line, "search.first", ascii_only=ascii_only)
+        super().__init__()
         self._link = link
+        self._ascii_only = ascii_only
+        line = Line(words, placeholder=say("search.line"), id="search-line")
+        self._part = LineAndList(line, say("search.first"), note_first=True, ascii_only=ascii_only)
         self._hits: list[Hit] = []
         self._found_for = ""  # the words that the hits have
         self._takes_first = False  # enter came before they did
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog wide"):
-            yield Static(say("search.title"), classes="title", markup=False)
-            yield self._line
-            yield self._note
-            yield self._listed
-            yield Hints(say("search.hint"), ascii_only=self._ascii_only)
+        hint = say("search.hint")
+        yield framed(say("search.title"), self._part, hint=hint, ascii_only=self._ascii_only)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Search while it is typed; what is asked already is let go."""
         event.stop()
         self._takes_first = False
-        self._search(self.typed)
+        self._search(self._part.typed)
 
     @work(group="search", exclusive=True)
     async def _search(self, words: str) -> None:
@@ -68,7 +65,7 @@ class SearchScreen(LineAndList["Hit | None"]):
             self._list([], words, say("search.first"))
             return
         if not self._hits:
-            self._note.update(self._own(say("search.asking")))
+            self._note(say("search.asking"))
         try:
             hits = await (await self._link.client()).search(words, MOST)
         except AgentTuiError as error:
@@ -79,11 +76,11 @@ class SearchScreen(LineAndList["Hit | None"]):
 
     def _list(self, hits: list[Hit], words: str, note: str) -> None:
         self._hits, self._found_for = hits, words
-        self._note.update(self._own(note))
+        self._note(note)
         now = datetime.now(UTC)
-        self.show([self._row(hit, now) for hit in hits], 0 if hits else None)
+        self._part.show([self._row(hit, now) for hit in hits], 0 if hits else None)
         if self._takes_first and hits:
-            self.take(0)
+            self.dismiss(hits[0])
         self._takes_first = False
 
     def _row(self, hit: Hit, now: datetime) -> RenderableType:
@@ -92,24 +89,26 @@ class SearchScreen(LineAndList["Hit | None"]):
         facts = [say("search.room")] if hit.kind == "room" else []
         facts += [say(who)] if who else []
         facts += [when] if (when := ago(hit.created_at, now)) else []
-        about = self._own(" · ".join(["", *facts]))
+        about = own(" · ".join(["", *facts]), ascii_only=self._ascii_only)
         found = snippet_of(hit.snippet)
         if not hit.message_id:
             return Text.assemble(Text.assemble(*found, style="bold"), about)
         title = inert_line(hit.title, MAX_TITLE_CHARACTERS) or say("chat.untitled")
         return Group(Text.assemble((title, "bold"), about), Padding(Text.assemble(*found), (0, 0, 0, INDENT)))
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Open what is marked, or the first of what is being searched."""
-        if self.typed == self._found_for:
-            super().on_input_submitted(event)
-        else:
-            event.stop()
-            self._takes_first = True
+    def _note(self, text: str) -> None:
+        self._part.note.update(own(text, ascii_only=self._ascii_only))
 
-    def take(self, at: int) -> None:
-        """Close with where this was found."""
-        self.dismiss(self._hits[at])
+    def on_line_and_list_taken(self, event: LineAndList.Taken) -> None:
+        """Close with where this was found, or with the first hit of what is being searched."""
+        if not event.is_clicked and self._part.typed != self._found_for:
+            self._takes_first = True
+        elif event.at is not None:
+            self.dismiss(self._hits[event.at])
+
+    def action_move(self, step: int) -> None:
+        """Mark another one."""
+        self._part.move(step)
 
 
 def snippet_of(text: str) -> list[str | tuple[str, str]]:

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from agent_tui.model.inert import visible, visible_line
 from agent_tui.model.tool_forms import (
@@ -27,7 +26,7 @@ from agent_tui.model.tool_forms import (
 )
 from tui.forms.fields import Choice, Field, Line, Picks
 from tui.forms.form import Form
-from tui.live.key_hints import Hints
+from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
 
 MAX_SERVER_CHARACTERS: Final = 60
@@ -44,7 +43,7 @@ class FilledIn:
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
-class ToolFormScreen(Form[FilledIn | None]):
+class ToolFormScreen(Dialog[FilledIn | None]):
     """Closes with what was filled in or decided, or with None: then the server goes on waiting."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
@@ -57,32 +56,36 @@ class ToolFormScreen(Form[FilledIn | None]):
 
     def __init__(self, form: ToolForm, texts: Mapping[str, str], *, ascii_only: bool = False) -> None:
         """``texts`` are what was filled in before, by the names of fields here."""
-        super().__init__(ascii_only=ascii_only)
-        self._form = form
+        super().__init__()
+        self._ascii_only = ascii_only
+        self._asked = form
         self._texts = texts
         self._fields = {f"value-{number}": one for number, one in enumerate(form.fields)}
+        self._server = visible_line(form.server, MAX_SERVER_CHARACTERS)
+        self._form = Form(*self._parts(), ascii_only=ascii_only)
+        self._form.can_focus = not form.fields
 
     def compose(self) -> ComposeResult:
-        form, server = self._form, visible_line(self._form.server, MAX_SERVER_CHARACTERS)
-        with Vertical(classes="dialog wide"):
-            yield Static(
-                say("tool_form.title", server=server, amount=form.amount), classes="title", markup=False
-            )
-            with VerticalScroll(id="form", can_focus=not form.fields):
-                yield Static(visible(form.message), classes="note", markup=False)
-                yield Static(say("tool_form.goes", server=server), classes="rule", markup=False)
-                if form.asks_for_secret:
-                    yield Static(say("tool_form.secret"), classes="rule", markup=False)
-                for id_, one in self._fields.items():
-                    yield from self._rows(id_, one)
-            yield Hints(say("tool_form.hint"), ascii_only=self._ascii_only)
+        yield framed(
+            say("tool_form.title", server=self._server, amount=self._asked.amount),
+            self._form,
+            hint=say("tool_form.hint"),
+            ascii_only=self._ascii_only,
+            classes="form",
+        )
 
     def on_mount(self) -> None:
-        """Remember the values before anything is edited."""
-        super().on_mount()
-        self._shown = self.values()
+        """Begin at the first field."""
         if self._fields:
-            self.field("value-0").inner.focus()
+            self._form.field("value-0").inner.focus()
+
+    def _parts(self) -> Iterable[Field | Static]:
+        yield Static(visible(self._asked.message), classes="note", markup=False)
+        yield Static(say("tool_form.goes", server=self._server), classes="rule", markup=False)
+        if self._asked.asks_for_secret:
+            yield Static(say("tool_form.secret"), classes="rule", markup=False)
+        for id_, one in self._fields.items():
+            yield from self._rows(id_, one)
 
     def _rows(self, id_: str, one: FormField) -> Iterable[Field | Static]:
         label = f"{visible_line(one.label, MAX_LABEL_CHARACTERS)}{' *' if one.required else ''}"
@@ -105,24 +108,20 @@ class ToolFormScreen(Form[FilledIn | None]):
 
     # --- deciding --------------------------------------------------------------------------------------
 
-    def entered(self, line: Input) -> None:
-        """Go to the next field: what is sent to a server is sent by its own key."""
-        self.focus_next()
-
     def action_save(self) -> None:
-        """Go to the next field, where ``enter`` was pressed on a choice."""
+        """Go to the next field: what is sent to a server is sent by its own key."""
         self.focus_next()
 
     def action_send(self) -> None:
         """Close with the values, if nothing is wrong with them."""
         values: dict[str, Any] = {}
-        texts = self.values()
+        texts = self._form.values()
         for id_, one in self._fields.items():
             value = typed(one, texts[id_])
             if value is not None:
                 values[one.name] = value
-        if wrong := problems(self._form, values):
-            self.complain({id_: wrong.get(one.name, "") for id_, one in self._fields.items()})
+        if wrong := problems(self._asked, values):
+            self._form.complain({id_: wrong.get(one.name, "") for id_, one in self._fields.items()})
         else:
             self.dismiss(FilledIn("answer", values, texts))
 
@@ -133,3 +132,7 @@ class ToolFormScreen(Form[FilledIn | None]):
     def action_cancel(self) -> None:
         """Close with neither yes nor no."""
         self.dismiss(FilledIn("cancel"))
+
+    def action_back(self) -> None:
+        """Close without a decision; ask first where something was written."""
+        self._form.leave()

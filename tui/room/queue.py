@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import work
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
-from tui.live.waiting import Item, WaitingScreen
+from tui.live.waiting import Item, WaitingList
 from tui.room.texts import labels_of
 from tui.screens.choose import Candidate, ChooseScreen
+from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
 
 
@@ -28,16 +30,17 @@ class Change:
     to: str | None = None
 
 
-class QueueScreen(WaitingScreen):
+class QueueScreen(Dialog[None]):
     """Lists what waits; ``change`` does a change and returns what went wrong."""
 
+    CSS_PATH = "../screens/room_dialogs.tcss"
+    AUTO_FOCUS = "OptionList"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit", "Edit message", id="queue.edit"),
         Binding("t", "address", "Choose the recipient", id="queue.to"),
         Binding("d,delete", "drop", "Discard message", id="queue.drop"),
         Binding("escape", "back", "Back", id="queue.back", priority=True),
     ]
-    WORDS = "queue"
 
     def __init__(
         self,
@@ -46,9 +49,15 @@ class QueueScreen(WaitingScreen):
         *,
         ascii_only: bool = False,
     ) -> None:
-        super().__init__(ascii_only=ascii_only)
+        super().__init__()
+        self._ascii_only = ascii_only
         self._state = state
         self._change = change
+        self._waiting = WaitingList(self._items, self._keep, "queue", ascii_only=ascii_only)
+
+    def compose(self) -> ComposeResult:
+        hint = say("queue.hint")
+        yield framed(say("queue.title"), self._waiting, hint=hint, ascii_only=self._ascii_only)
 
     def _items(self) -> list[Item]:
         return [
@@ -64,12 +73,23 @@ class QueueScreen(WaitingScreen):
     def _keep(self, item_id: str, text: str) -> None:
         self._do(Change(item_id, text))
 
-    def _drop(self, item_id: str) -> None:
-        self._do(Change(item_id))
+    def action_edit(self) -> None:
+        """Change the words of a message."""
+        self._waiting.edit()
+
+    def action_drop(self) -> None:
+        """Take a message back."""
+        if chosen := self._waiting.chosen:
+            self._do(Change(chosen))
+
+    def action_back(self) -> None:
+        """Leave the line, at last the dialog."""
+        if not self._waiting.leave():
+            self.dismiss()
 
     def action_address(self) -> None:
         """Choose whom the message is for."""
-        chosen = self._chosen
+        chosen = self._waiting.chosen
         if not chosen:
             return
         people = [Candidate("", say("queue.everybody"))]
@@ -94,8 +114,8 @@ class QueueScreen(WaitingScreen):
     @work(group="change", exclusive=True)
     async def _do(self, change: Change) -> None:
         problem = await self._change(change)
-        self._look()
+        self._waiting.look()
         if problem:
-            self._complain(problem)
+            self._waiting.complain(problem)
         else:
-            self._end_editing()
+            self._waiting.end_editing()

@@ -10,14 +10,13 @@ from rich.cells import cell_len
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import MAX_LINE_CHARACTERS, Line, swatch, wrong
-from tui.live.key_hints import Hints
+from tui.forms.fields import MAX_LINE_CHARACTERS, Line, own, swatch, wrong
+from tui.screens.dialog import Dialog, framed
 from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.localised import localised
 from tui.screens.words import count, say
@@ -40,7 +39,7 @@ class Candidate:
 Candidates = Sequence[Candidate]
 
 
-class ChooseScreen(LineAndList[str | None]):
+class ChooseScreen(Dialog[str | None]):
     """Closes with a value, or with None. ``load`` brings what can be chosen, or says why there is nothing;
     with ``may_type`` what stands in the filter can be taken as it is.
     """
@@ -57,24 +56,21 @@ class ChooseScreen(LineAndList[str | None]):
         may_type: bool = False,
         ascii_only: bool = False,
     ) -> None:
-        line = Line(
-            "", placeholder=say("choose.filter.free" if may_type else "choose.filter"), id="choose-filter"
-        )
-        super().__init__(line, "choose.asking", ascii_only=ascii_only)
+        super().__init__()
         self._title = title
         self._load = load
         self._value = value
         self._may_type = may_type
+        self._ascii_only = ascii_only
+        hint = say("choose.filter.free" if may_type else "choose.filter")
+        line, note = Line("", placeholder=hint, id="choose-filter"), say("choose.asking")
+        self._part = LineAndList(line, note, note_first=False, ascii_only=ascii_only)
         self._known: Candidates = ()
         self._shown: list[Candidate] = []
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog wide"):
-            yield Static(inert_line(self._title, MAX_LABEL_CHARACTERS), classes="title", markup=False)
-            yield self._line
-            yield self._listed
-            yield self._note
-            yield Hints(say("choose.hint"), ascii_only=self._ascii_only)
+        title = inert_line(self._title, MAX_LABEL_CHARACTERS)
+        yield framed(title, self._part, hint=say("choose.hint"), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
         """Ask what there is."""
@@ -91,7 +87,7 @@ class ChooseScreen(LineAndList[str | None]):
 
     def _list(self, note: str = "") -> None:
         """Show what matches the filter, the current choice first."""
-        typed = self.typed
+        typed = self._part.typed
         found = _fitting(self._known, typed)
         missing = len(found) - MOST_SHOWN
         self._shown = found[:MOST_SHOWN]
@@ -100,14 +96,14 @@ class ChooseScreen(LineAndList[str | None]):
         values = [one.value for one in self._shown]
         at = values.index(self._value) if self._value in values and not typed else 0
         wide = max((cell_len(one.label) for one in self._shown if one.detail), default=0)
-        self.show([self._content(one, wide) for one in self._shown], at if values else None)
+        self._part.show([self._content(one, wide) for one in self._shown], at if values else None)
         if not note and missing > 0:
             note = say("choose.more", count=count(missing))
         elif not note and self._known and not self._shown:
             note = say("choose.nothing")
         if note or self._known:
-            self._note.update(note)
-        self._note.display = bool(note) or not self._known
+            self._part.note.update(note)
+        self._part.note.display = bool(note) or not self._known
 
     def _content(self, one: Candidate, wide: int) -> Content:
         """Return the row of one; details begin behind a label that is as ``wide`` as the widest."""
@@ -120,7 +116,7 @@ class ChooseScreen(LineAndList[str | None]):
             parts = [swatch(self, one.color, ascii_only=self._ascii_only), f" {label}"]
         if detail:
             space = " " * (2 + max(0, min(wide, MAX_COLUMN_CELLS) - cell_len(label)))
-            parts.append((space + self._own(detail), "dim"))
+            parts.append((space + own(detail, ascii_only=self._ascii_only), "dim"))
         return Content.assemble(*parts)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -128,9 +124,14 @@ class ChooseScreen(LineAndList[str | None]):
         event.stop()
         self._list()
 
-    def take(self, at: int) -> None:
+    def on_line_and_list_taken(self, event: LineAndList.Taken) -> None:
         """Close with the value in this row."""
-        self.dismiss(self._shown[at].value)
+        if event.at is not None:
+            self.dismiss(self._shown[event.at].value)
+
+    def action_move(self, step: int) -> None:
+        """Mark another one."""
+        self._part.move(step)
 
 
 def _fitting(known: Candidates, typed: str) -> list[Candidate]:

@@ -6,9 +6,22 @@ from typing import ClassVar
 
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
+from textual.widget import Widget
+from textual.widgets import Static
 
 from tui.live.key_hints import Hints
+
+
+def framed(title: str, *parts: Widget, hint: str, ascii_only: bool, classes: str = "") -> Vertical:
+    """Return the frame of a dialog: its title, its parts, and a line that names its keys."""
+    return Vertical(
+        Static(title, classes="title", markup=False),
+        *parts,
+        Hints(hint, ascii_only=ascii_only),
+        classes=f"dialog wide {classes}",
+    )
 
 
 class Dialog(ModalScreen[ScreenResultType]):

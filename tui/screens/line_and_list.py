@@ -1,4 +1,4 @@
-"""A dialog with a line to type in and a list of what fits it."""
+"""A line to type in and a list of what fits it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from rich.console import RenderableType
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ScreenResultType
+from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.forms.fields import Line, own
-from tui.screens.dialog import Dialog
-from tui.screens.words import say
 
 PAGE: Final = 8  # rows a page key goes on
 
@@ -30,29 +30,39 @@ def keys_of(scope: str, back: str) -> list[BindingType]:
     ]
 
 
-class LineAndList(Dialog[ScreenResultType]):
+class LineAndList(Widget):
     """All keys go to the line, those that move the mark too; ``enter`` or a click takes what is marked.
 
     The widgets are held, not looked for: answers may come in while the screen is being taken down.
     """
 
-    AUTO_FOCUS = "Line"
+    DEFAULT_CSS = "LineAndList { height: auto; width: 1fr; layout: vertical; }"
 
-    def __init__(self, line: Line, note: str, *, ascii_only: bool) -> None:
+    class Taken(Message):
+        """The row ``at`` was taken; None: ``enter`` was pressed while nothing is marked."""
+
+        def __init__(self, at: int | None, *, is_clicked: bool) -> None:
+            super().__init__()
+            self.at = at
+            self.is_clicked = is_clicked
+
+    def __init__(self, line: Line, note: str, *, note_first: bool, ascii_only: bool) -> None:
+        """``note`` is said until something else is, above the list or below it."""
         super().__init__()
-        self._ascii_only = ascii_only
-        self._line = line
-        self._note = Static(own(say(note), ascii_only=ascii_only), classes="note", markup=False)
+        self.line = line
+        self.note = Static(own(note, ascii_only=ascii_only), classes="note", markup=False)
+        self._is_note_first = note_first
         self._listed = OptionList(markup=False, compact=True)
         self._listed.can_focus = False
 
-    def _own(self, text: str) -> str:
-        return own(text, ascii_only=self._ascii_only)
+    def compose(self) -> ComposeResult:
+        yield self.line
+        yield from (self.note, self._listed) if self._is_note_first else (self._listed, self.note)
 
     @property
     def typed(self) -> str:
-        """What stands in the line."""
-        return self._line.value.strip()
+        """The text of the line."""
+        return self.line.value.strip()
 
     def show(self, rows: Sequence[Content | RenderableType], marked: int | None) -> None:
         """List these, one of them marked."""
@@ -60,22 +70,17 @@ class LineAndList(Dialog[ScreenResultType]):
         self._listed.add_options(Option(row) for row in rows)
         self._listed.highlighted = marked
 
-    def take(self, at: int) -> None:
-        """Close with the one in this row."""
-        raise NotImplementedError
-
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take what is marked."""
         event.stop()
-        if self._listed.highlighted is not None:
-            self.take(self._listed.highlighted)
+        self.post_message(self.Taken(self._listed.highlighted, is_clicked=False))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take what was clicked."""
         event.stop()
-        self.take(event.option_index)
+        self.post_message(self.Taken(event.option_index, is_clicked=True))
 
-    def action_move(self, step: int) -> None:
+    def move(self, step: int) -> None:
         """Mark another one."""
         if self._listed.option_count:
             at = (self._listed.highlighted or 0) + step

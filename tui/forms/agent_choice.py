@@ -1,0 +1,119 @@
+"""The agents of a new room: chosen from templates, or written in place."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from agent_tui.config.agent_templates import Template
+from agent_tui.model.inert import inert_line
+from tui.forms.fields import Line, Marking, Part, own
+from tui.forms.new_room_fields import OwnAgent
+from tui.forms.quick_room import quick_names
+from tui.screens.words import say
+from widgets.signs import DONE, TASK
+
+MAX_PROMPT_CHARACTERS: Final = 2_000
+
+
+class AgentChoice(Part):
+    """A checklist of agents, and three lines to write one of one's own."""
+
+    def __init__(self, language: str, *, ascii_only: bool) -> None:
+        super().__init__()
+        self.language = language
+        self.own: list[OwnAgent] = []
+        self._ascii_only = ascii_only
+        self._templates: list[Template] = []
+        self._chosen: set[str] = set()  # ids of templates
+        self._checklist = Marking(id="agents", compact=True, markup=False)
+        self._lines = [
+            Line("", placeholder=self._sign(say(f"new.{name}")), most=MAX_PROMPT_CHARACTERS, id=name)
+            for name in ("own_name", "own_prompt", "own_model")
+        ]
+
+    def compose(self) -> ComposeResult:
+        yield Static(say("new.agents"), classes="label", markup=False)
+        yield self._checklist
+        with Horizontal(classes="field", id="own"):
+            yield Static(say("new.own"), classes="label", markup=False)
+            yield from self._lines
+
+    def on_mount(self) -> None:
+        """List what is offered already."""
+        self._list()
+
+    def offer(self, known: list[Template]) -> None:
+        """Let these be chosen."""
+        self._templates = known
+        self._list()
+
+    @property
+    def quick_names(self) -> list[str]:
+        """Who speaks where nobody was chosen."""
+        return quick_names(self._templates, self.language)
+
+    @property
+    def chosen(self) -> list[Template]:
+        """The templates that have a mark."""
+        return [template for template in self._templates if template.id in self._chosen]
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether an agent was chosen or written."""
+        return bool(self._chosen or self.own) or any(line.value for line in self._lines)
+
+    def speak(self, language: str) -> None:
+        """Offer the agents in another language."""
+        if language != self.language:
+            self.language = language
+            self._list()
+
+    def _list(self) -> None:
+        at = self._checklist.highlighted
+        rows = []
+        for template in self._templates:
+            name, _, summary = template.in_language(self.language)
+            rows.append(self._row(name, summary, is_chosen=template.id in self._chosen))
+        rows += [self._row(agent.name, agent.prompt, is_chosen=True) for agent in self.own]
+        self._checklist.set_options([Option(Text(row, no_wrap=True, overflow="ellipsis")) for row in rows])
+        if rows:
+            self._checklist.highlighted = min(at or 0, len(rows) - 1)
+
+    def _row(self, name: str, summary: str, *, is_chosen: bool) -> str:
+        return self._sign(f"{DONE if is_chosen else TASK} {inert_line(name, 40)}  {inert_line(summary, 120)}")
+
+    def _sign(self, text: str) -> str:
+        return own(text, ascii_only=self._ascii_only)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Take an agent, or leave it; one that was written here is gone then."""
+        event.stop()
+        at = event.option_index
+        if at < len(self._templates):
+            self._chosen ^= {self._templates[at].id}
+        else:
+            del self.own[at - len(self._templates)]
+        self._list()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Add the agent that was written."""
+        event.stop()
+        self.add_own()
+        self._lines[0].focus()
+
+    def add_own(self) -> None:
+        """Add the agent that was written in place, if it has a name."""
+        name, prompt, model = (line.value.strip() for line in self._lines)
+        if not name:
+            return
+        self.own.append(OwnAgent(name, prompt, model))
+        for line in self._lines:
+            line.value = ""
+        self._list()
+        self._checklist.highlighted = self._checklist.option_count - 1  # in sight

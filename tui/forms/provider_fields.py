@@ -1,0 +1,238 @@
+"""The fields of one provider of models: what its kind usually has, or what the config file has of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input
+
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.config.presets import PRESETS, Preset, preset_of
+from tui.forms.fields import Choice, Field, Line, own
+from tui.forms.setup_kept import Kept, Wanted, configured, limit_of
+from tui.forms.setup_words import word
+from tui.found import FoundModels
+
+OPENAI: Final = PRESETS["openai"]
+LINES: Final = ("address", "key", "variable", "name", "limit", "timeout")
+HINTED: Final = ("key", "variable", "limit", "timeout")
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+
+
+class ProviderFields(Widget):
+    """A new provider, or one of the config file: its key is never shown."""
+
+    DEFAULT_CSS = "ProviderFields { height: auto; width: 1fr; layout: vertical; }"
+
+    class Chosen(Message):
+        """A person chose another provider."""
+
+    class Rewritten(Message):
+        """What a test would ask is another now."""
+
+    def __init__(self, config: Path, found: FoundModels | None, *, ascii_only: bool) -> None:
+        """``config`` is the config file; ``found`` is what the fields begin with."""
+        super().__init__()
+        self._config = config
+        self._found = found
+        self._ascii_only = ascii_only
+        self._configured: dict[str, Kept] = {}
+        self._usual = self._usual_of(OPENAI)  # what the kind usually has in a line
+        self._has_keyring = True
+        self.kept: Kept | None = None  # the one that is changed; ``None``: a new one
+        kinds = [(preset.id, _called(preset)) for preset in PRESETS.values()]
+        self._which = Choice([("", word("which.new"))], "", id="which", ascii_only=ascii_only)
+        self._kind = Choice(kinds, OPENAI.id, id="kind", ascii_only=ascii_only)
+        self._lines = {name: self._line(name) for name in LINES}
+        self._lines["key"].password = True
+        inner: dict[str, Choice | Line] = {"which": self._which, "kind": self._kind, **self._lines}
+        self._fields = {name: Field(name, word(name), widget) for name, widget in inner.items()}
+
+    def _line(self, name: str) -> Line:
+        placeholder = own(word(f"{name}.hint"), ascii_only=self._ascii_only) if name in HINTED else ""
+        return Line(self._usual.get(name, ""), placeholder=placeholder, id=name)
+
+    def compose(self) -> ComposeResult:
+        yield from self._fields.values()
+
+    def on_mount(self) -> None:
+        """Begin with what was found, else with what there is already, else with the kind."""
+        self._offer()
+        (self._which if self._configured and self._found is None else self._kind).focus()
+        if (found := self._found) is not None:
+            self._fields["kind"].begin(found.preset.id)
+            self._prefill()
+            for name, text in (("address", found.address), ("variable", found.variable)):
+                self._fields[name].begin(text)
+                self._usual[name] = text
+
+    def _offer(self) -> None:
+        """Let a provider be chosen that is there already, where there is one."""
+        self._configured = configured(self._config)
+        self._fields["which"].display = bool(self._configured)
+        named = [(name, word("which.change", name=name)) for name in self._configured]
+        self._which.offer([("", word("which.new")), *named])
+
+    def value(self, name: str) -> str:
+        """Return what a field says."""
+        return self._fields[name].value.strip()
+
+    def focus_address(self) -> None:
+        """Go to the address."""
+        self._lines["address"].focus()
+
+    # --- what is shown ---------------------------------------------------------------------------------
+
+    @on(Choice.Changed)
+    def choose(self, event: Choice.Changed) -> None:
+        """Show the provider that was chosen, or what the kind that was chosen usually has."""
+        event.stop()
+        kept = self._configured.get(self._which.value)
+        if kept is self.kept:
+            self._prefill()
+        else:
+            self._show(kept)
+            self.post_message(self.Chosen())
+        self._fields[event.choice.id or ""].before = event.choice.value  # nothing is lost with it
+
+    def _show(self, kept: Kept | None) -> None:
+        """Show what the config file has of a provider, but never its key; ``None``: an empty form."""
+        self.kept = kept
+        self._fields["kind"].begin(preset_of(kept.kind, kept.address).id if kept else OPENAI.id)
+        self._usual = self._usual_of(PRESETS[self._kind.value])
+        filled = {"key": "", "limit": "", "timeout": "", **self._usual}
+        if kept is not None:
+            filled |= {"address": kept.address, "variable": kept.variable, "name": kept.name}
+            filled |= {"limit": str(kept.limit or ""), "timeout": kept.timeout}
+        for name, text in filled.items():
+            self._fields[name].begin(text)
+        self._lines["name"].disabled = kept is not None  # rooms know it by its name
+        self.hint_at_key(has_keyring=self._has_keyring)
+
+    def hint_at_key(self, *, has_keyring: bool) -> None:
+        """Say in the key's line where a key is kept."""
+        self._has_keyring = has_keyring
+        is_kept = self.kept is not None and self.kept.has_key
+        hint = "key.kept" if is_kept else "key.hint" if has_keyring else "key.hint.file"
+        self._lines["key"].placeholder = own(word(hint), ascii_only=self._ascii_only)
+
+    def _usual_of(self, preset: Preset) -> dict[str, str]:
+        """Return what a provider of this kind usually has."""
+        name = self._free_name(preset.id)
+        return {"address": preset.base_url, "variable": preset.variable, "name": name}
+
+    def _prefill(self) -> None:
+        """Fill in what the kind usually has, where a person has typed nothing else."""
+        for name, text in self._usual_of(PRESETS[self._kind.value]).items():
+            line = self._lines[name]
+            if line.value == self._usual[name] and not line.disabled:
+                line.value = text
+            self._expect(name, text)
+
+    def _expect(self, name: str, text: str) -> None:
+        """Take ``text`` for what usually is in a line."""
+        self._usual[name] = text
+        if self.kept is None:
+            self._fields[name].before = text
+
+    @on(Input.Changed, "#address")
+    def guess_variable(self) -> None:
+        """Leave the prefilled variable out where another server speaks like OpenAI: most want no key."""
+        line, usual = self._lines["variable"], self._usual["variable"]
+        if self.kept is None and self._kind.value == "openai" and not self.value("key"):
+            self._expect("variable", OPENAI.variable if self.value("address") == OPENAI.base_url else "")
+            if line.value == usual:
+                line.value = self._usual["variable"]
+
+    @on(Input.Changed, "#key")
+    def prefer_key(self, event: Input.Changed) -> None:
+        """Take a prefilled variable away once a key is typed."""
+        if event.value and self._lines["variable"].value == self._usual["variable"]:
+            self._lines["variable"].value = ""
+
+    @on(Input.Changed, "#address, #key, #variable")
+    def tell_of_change(self) -> None:
+        """Say that a test would ask something else now."""
+        self.post_message(self.Rewritten())
+
+    def forget_removed(self) -> None:
+        """Show an empty form, once the provider that was shown is removed."""
+        self._offer()
+        self._fields["which"].begin("")
+        self._show(None)
+        (self._which if self._configured else self._kind).focus()
+
+    # --- what is read ----------------------------------------------------------------------------------
+
+    def problems(self) -> dict[str, str]:
+        """Return what is wrong, by field."""
+        return dict(self._problems())
+
+    def _problems(self) -> Iterator[tuple[str, str]]:
+        name, variable = self.value("name"), self.value("variable")
+        if not self.value("address").startswith(("http://", "https://")):
+            yield "address", word("wrong_address")
+        if variable and not _VARIABLE.fullmatch(variable):
+            yield "variable", word("wrong_variable")
+        elif variable and self.value("key"):
+            yield "variable", word("two_keys")
+        if self._seconds is None:
+            yield "timeout", word("wrong_timeout")
+        if limit_of(self.value("limit")) is None:
+            yield "limit", word("wrong_limit")
+        if self.kept is not None:
+            return  # it has its name
+        if not _NAME.fullmatch(name):
+            yield "name", word("no_name")
+        elif name in self._taken():
+            yield "name", word("taken", name=name)
+
+    @property
+    def _seconds(self) -> float | None:
+        """The timeout as it is typed, 0 for none, ``None`` for what cannot be one."""
+        try:
+            seconds = float(self.value("timeout") or 0)
+        except ValueError:
+            return None
+        if not math.isfinite(seconds) or seconds < 0:
+            return None
+        return int(seconds) if seconds.is_integer() else seconds
+
+    def wanted(self, model: str = "") -> Wanted:
+        """Return what the fields say."""
+        value = self.value
+        return Wanted(
+            value("name"),
+            PRESETS[value("kind")].kind,
+            value("address"),
+            value("variable"),
+            value("key"),
+            model,
+            limit=limit_of(value("limit")) or 0,
+            timeout=self._seconds or None,
+            in_file=not self._has_keyring,
+        )
+
+    def _taken(self) -> frozenset[str]:
+        return frozenset((*configured(self._config), DEMO_PROVIDER))
+
+    def _free_name(self, kind: str) -> str:
+        taken = self._taken()
+        tries = (kind, *(f"{kind}-{number}" for number in range(2, 1000)))
+        return next(name for name in tries if name not in taken)
+
+
+def _called(preset: Preset) -> str:
+    """Return what a preset is called: by its own name, but for those that can be somewhere else."""
+    if preset.id in ("openai", "ollama"):
+        return word(f"kind.{preset.id}")
+    return word("kind.here", name=preset.label) if preset.port else preset.label

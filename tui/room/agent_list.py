@@ -1,0 +1,122 @@
+"""The agents of a room as they are to be: listed, changed, added, removed and put in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from agent_tui.model.events import AgentInfo
+from agent_tui.model.inert import inert_line
+from agent_tui.state.agents import Agent
+from agent_tui.state.conversation import ConversationState
+from tui.forms.agent_form import AgentDraft, AgentFormScreen
+from tui.forms.fields import Listed, Part, own, swatch
+from tui.link import RoomLink
+from tui.screens.words import say
+
+
+class AgentList(Part):
+    """Lists the agents of a room; ``enter`` opens the form of one."""
+
+    def __init__(self, state: ConversationState, link: RoomLink, *, ascii_only: bool) -> None:
+        super().__init__()
+        self._link = link
+        self._ascii_only = ascii_only
+        self._before = drafts(agent for agent in state.members.ordered if not agent.is_gone)
+        self._agents = list(self._before.values())
+        self._listed = Listed(markup=False, compact=True, id="agents")
+
+    def compose(self) -> ComposeResult:
+        yield Static(say("settings.agents"), classes="label", markup=False)
+        yield self._listed
+
+    def on_mount(self) -> None:
+        """List them."""
+        self._list(0)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether an agent is not as it was, or not where it was."""
+        return self._agents != list(self._before.values())
+
+    def fields(self) -> list[dict[str, str]]:
+        """Return the agents as the wire wants them."""
+        return [agent.fields(self._before.get(agent.id)) for agent in self._agents]
+
+    def differs(self, agents: Iterable[AgentInfo]) -> bool:
+        """Whether these are other agents than those that are changed here; an empty list says nothing."""
+        others = list(drafts(agents).values())
+        return bool(others) and others != list(self._before.values())
+
+    def _list(self, at: int) -> None:
+        listed = self._listed
+        listed.clear_options()
+        for number, agent in enumerate(self._agents, 1):
+            model = inert_line(agent.model or agent.provider_id, 40)
+            dot = own(" · ", ascii_only=self._ascii_only)
+            words = inert_line(agent.name, 40) + (f"{dot}{model}" if model else "")
+            patch = swatch(self, agent.color, agent.name, ascii_only=self._ascii_only)
+            listed.add_option(Option(Content.assemble(f"{number}  ", patch, f" {words}")))
+        if self._agents:
+            listed.highlighted = max(0, min(at, len(self._agents) - 1))
+
+    @property
+    def _at(self) -> int | None:
+        return self._listed.highlighted if self._listed.has_focus else None
+
+    # --- changing --------------------------------------------------------------------------------------
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Change the agent that was chosen."""
+        event.stop()
+        at = event.option_index
+
+        def changed(agent: AgentDraft | None) -> None:
+            if agent is not None:
+                self._agents[at] = agent
+                self._list(at)
+
+        self.app.push_screen(self._form(self._agents[at]), changed)
+
+    def add(self) -> None:
+        """Ask for an agent who speaks last."""
+
+        def added(agent: AgentDraft | None) -> None:
+            if agent is not None:
+                self._agents.append(agent)
+                self._list(len(self._agents) - 1)
+
+        self.app.push_screen(self._form(AgentDraft()), added)
+
+    def _form(self, agent: AgentDraft) -> AgentFormScreen:
+        return AgentFormScreen(agent, self._link, ascii_only=self._ascii_only)
+
+    def drop(self) -> bool:
+        """Remove the agent under the cursor; return whether one may be removed: the last one stays."""
+        at = self._at
+        if at is not None and len(self._agents) > 1:
+            del self._agents[at]
+            self._list(at)
+            return True
+        return at is None
+
+    def move(self, step: int) -> None:
+        """Let the agent under the cursor speak earlier or later."""
+        at = self._at
+        if at is not None and 0 <= at + step < len(self._agents):
+            self._agents[at], self._agents[at + step] = self._agents[at + step], self._agents[at]
+            self._list(at + step)
+
+
+def drafts(agents: Iterable[Agent | AgentInfo]) -> dict[str, AgentDraft]:
+    """Return agents of a room by their ids, in their order."""
+    return {
+        agent.id: AgentDraft(
+            agent.id, agent.name, agent.color, agent.system_prompt, agent.model, agent.provider_id
+        )
+        for agent in agents
+    }
