@@ -18,8 +18,8 @@ from tests.backend.engine.chat_house import call, speaks
 from tests.fakes.scripted_tools import writer
 from tests.tui.chats_listed import chat, fake_list, real_list
 from tui.chat.screen import ChatScreen
-from tui.lists import chats_feed as conversations_feed
 from tui.lists import chats_texts as texts
+from tui.lists import feed as conversations_feed
 from tui.lists.chats import ConversationsScreen
 from tui.lists.rooms import RoomsScreen
 from tui.lists.row_list import RowList

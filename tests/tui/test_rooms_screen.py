@@ -13,14 +13,13 @@ from agent_tui.model.events import AgentInfo
 from tests.settling import settle
 from tests.tui.rooms_listed import agents, listed, room
 from tui.lists import feed as list_feed
-from tui.lists import rooms_feed
 from tui.lists.rooms import RoomsScreen
 from tui.room.screen import RoomScreen
 
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rooms_feed, "PACE_SECONDS", 0.0)
+    monkeypatch.setattr(list_feed, "PACE_SECONDS", 0.0)
     monkeypatch.setattr(list_feed, "RETRY_SECONDS", (0.0,))
 
 
@@ -236,7 +235,7 @@ async def test_a_copy_has_everything_but_what_was_said(tmp_path: Path) -> None:
 
 async def test_what_the_server_lacks_is_not_offered_and_says_why(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1)) as seen:
-        seen.screen.missing = {"delete": "405", "create": "404"}
+        seen.screen.following.missing = {"delete": "405", "create": "404"}
         text = await seen.press("d")
         assert "this server does not offer it" in text
         assert "deleted" not in text
@@ -276,7 +275,7 @@ async def test_an_archived_room_that_is_deleted_elsewhere_is_listed_no_more(tmp_
 async def test_archived_rooms_are_asked_for_as_soon_as_they_are_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rooms_feed, "PLAIN_SECONDS", 3600.0)
+    monkeypatch.setattr(list_feed, "PLAIN_SECONDS", 3600.0)
     async with listed(tmp_path, room(1), room(2), room(3, archived=True), tells_changes=False) as seen:
         assert "Room 3" not in await seen.text()
         assert "Room 3" in await seen.press("A")

@@ -29,9 +29,7 @@ from tui.home.ask import HomeAsk
 from tui.home.offers import Example, Examples, FoundLine
 from tui.home.recent import Conversation, Recent
 from tui.link import ChatLink, RoomLink
-from tui.lists.chats_feed import ConversationsFeed
-from tui.lists.feed import ListFeed
-from tui.lists.rooms_feed import RoomsFeed
+from tui.lists.feed import ConversationsFeed, ListFeed, RoomsFeed
 from tui.lists.row_list import RowList
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.localised import localised

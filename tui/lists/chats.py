@@ -15,9 +15,9 @@ from tui.chat.first import NEW
 from tui.forms.chat import ConversationForm
 from tui.link import ChatLink
 from tui.lists.chats_acts import ConversationActs
-from tui.lists.chats_feed import ConversationsFeed
 from tui.lists.chats_texts import CHATS, HINTS
 from tui.lists.deleting import Deletions
+from tui.lists.feed import ConversationsFeed
 from tui.lists.listing import Listing
 from tui.lists.screen import ListScreen, keys_of
 
@@ -112,11 +112,6 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
             self.action_search()
         else:
             super().look_for(words)
-
-    def action_search(self) -> None:
-        """Search in all rooms and chats."""
-        if self.can("search"):
-            self.post_message(self.Searches(self.listing.needle))
 
     def open_found(self, hit: Hit) -> None:
         """Open a chat where a search found something."""

@@ -5,15 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
-from typing import Final, Generic
+from typing import TYPE_CHECKING, Final, Generic
 
-from agent_tui.model.errors import AgentTuiError, TransportError
-from agent_tui.model.events import LinkChanged
+from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, TransportError
+from agent_tui.model.events import ConversationInfo, LinkChanged, RoomInfo
 from tui.link import C, Link
 from tui.lists.listing import T
 from tui.screens.words import say
 
+if TYPE_CHECKING:
+    from agent_tui.clients.chat import ChatClient
+    from agent_tui.clients.rooms import RoomsClient
+
 RETRY_SECONDS: Final = (1.0, 2.0, 4.0, 8.0)
+WAIT_SECONDS: Final = 25.0  # how long one question waits for news
+PLAIN_SECONDS: Final = 5.0  # between looks where the server has no news
+PACE_SECONDS: Final = 0.5  # between two questions at least: what changes meanwhile comes in one answer
+BUSY_SECONDS: Final = 2.0  # between two looks while something answers
+IDLE_SECONDS: Final = 10.0  # and while nothing does: another terminal may ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +81,38 @@ class ListFeed(Generic[C, T]):
     async def _ask(self, client: C, archived: bool) -> tuple[ListSeen[T], float]:
         """Return what changed and how long to wait before the next question, in seconds."""
         raise NotImplementedError
+
+
+class RoomsFeed(ListFeed["RoomsClient", RoomInfo]):
+    """Follows the list of rooms, told of changes where the server tells them."""
+
+    _cursor: str | None = None
+    _is_plain = False  # it tells no changes: all are asked for again and again
+
+    async def _ask(self, client: RoomsClient, archived: bool) -> tuple[ListSeen[RoomInfo], float]:
+        if not self._is_plain:
+            try:
+                changes = await client.changes(self._cursor, WAIT_SECONDS)
+            except (NotFound, NotOffered):
+                self._is_plain = True
+            else:
+                self._cursor = changes.cursor or None
+                self._is_plain = not changes.cursor
+                seen = ListSeen(
+                    tuple(changes.rooms),
+                    tuple(changes.removed),
+                    changes.is_all or self._is_plain,
+                    has_archived=changes.is_all and not self._is_plain,  # protocol: all means all
+                )
+                return seen, PLAIN_SECONDS if self._is_plain else PACE_SECONDS
+        rooms = await client.listed(archived)
+        return ListSeen(tuple(rooms), is_all=True, has_archived=archived), PLAIN_SECONDS
+
+
+class ConversationsFeed(ListFeed["ChatClient", ConversationInfo]):
+    """Follows the list of chats."""
+
+    async def _ask(self, client: ChatClient, archived: bool) -> tuple[ListSeen[ConversationInfo], float]:
+        chats = tuple(await client.listed(archived))
+        is_busy = any(chat.status == "running" for chat in chats)
+        return ListSeen(chats, is_all=True, has_archived=archived), BUSY_SECONDS if is_busy else IDLE_SECONDS

@@ -13,9 +13,9 @@ from agent_tui.model.events import RoomInfo
 from tui.forms.new_room import Made, NewRoomScreen
 from tui.link import RoomLink
 from tui.lists.deleting import Deletions
+from tui.lists.feed import RoomsFeed
 from tui.lists.listing import Listing
 from tui.lists.rooms_acts import RoomActs
-from tui.lists.rooms_feed import RoomsFeed
 from tui.lists.rooms_texts import HINTS, ROOMS
 from tui.lists.screen import ListScreen, keys_of
 
@@ -73,19 +73,12 @@ class RoomsScreen(ListScreen[RoomInfo]):
         """Open the room under the cursor."""
         room = self.one_for("open")
         if room is not None:
-            self._open(room.id)
-
-    def _open(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
-        self.post_message(self.Opened(room_id, message_id, start=start))
-
-    def action_search(self) -> None:
-        """Search in all rooms and chats."""
-        self.post_message(self.Searches(self.listing.needle))
+            self.post_message(self.Opened(room.id))
 
     def open_found(self, hit: Hit) -> None:
         """Open a room where a search found something."""
         self._list.go_to(hit.conversation_id)
-        self._open(hit.conversation_id, hit.message_id)
+        self.post_message(self.Opened(hit.conversation_id, hit.message_id))
 
     def action_new(self) -> None:
         """Make a room."""
@@ -99,7 +92,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
         self._list.go_to(made.room.id)
         self.show_all()
         if made.start:
-            self._open(made.room.id, start=True)
+            self.post_message(self.Opened(made.room.id, start=True))
 
     def action_pause(self) -> None:
         """Pause or resume the room under the cursor."""

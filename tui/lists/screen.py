@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, ClassVar, Final, Generic
 
-from textual import work
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -15,14 +14,13 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from agent_tui.model.errors import AgentTuiError
-from agent_tui.model.events import LinkChanged
 from tui.link import Link
 from tui.lists.acts import ListActs
 from tui.lists.board import ListBoard, ListBody
 from tui.lists.deleting import Deletions
 from tui.lists.feed import ListFeed
 from tui.lists.filter_bar import FilterBar
+from tui.lists.following import ListFollowing
 from tui.lists.listing import SORT_KEYS, Listing, T
 from tui.lists.offer import SetupOffer
 from tui.lists.row_list import RowList
@@ -99,17 +97,13 @@ class ListScreen(Screen[None], Generic[T]):
     ) -> None:
         """``deletions`` are those of the program, where it has some for this kind."""
         super().__init__()
-        self.missing: Mapping[str, str] = {}  # what this server does not offer, and why
         self.key_of: Callable[[str], str] = lambda _binding_id: ""  # its key now, for a person
         self.listing = listing
         self.acts = acts
         self.deletions = Deletions(link) if deletions is None else deletions
         self._link = link
         self._ascii_only = ascii_only
-        self._feed = feed
-        self._state = LinkChanged("live")
-        self._is_known = len(listing) > 0  # what there is
-        self._has_looked = False  # for what the server does not offer
+        self.following = ListFollowing(link, feed, listing, acts, changed=self.show_all, tell=self.tell)
         # Held, not looked for: an answer may come in while the screen is being taken down.
         self._list = RowList(listing, acts.marks, ascii_only=ascii_only, id="list")
         self._body = ListBody(self._list, listing, self.KIND, ascii_only=ascii_only)
@@ -131,7 +125,6 @@ class ListScreen(Screen[None], Generic[T]):
             self._mark_deleted(item_id)
         self.set_interval(AGE_SECONDS, self._list.look)
         self.show_all()
-        self._look_for_gaps_once()
 
     def on_screen_resume(self) -> None:
         """Go on where it stopped when one was opened."""
@@ -147,46 +140,8 @@ class ListScreen(Screen[None], Generic[T]):
         """Return a sentence of this kind of list."""
         return say(f"{self.KIND}.{key}", **fields)
 
-    # --- what comes in ---------------------------------------------------------------------------------
-
-    @work(group="follow", exclusive=True)
-    async def _follow(self) -> None:
-        events: AsyncGenerator[Any, None] = self._feed.follow(lambda: self.listing.shows_archived)
-        async with aclosing(events):
-            async for event in events:
-                if isinstance(event, LinkChanged):
-                    self._take_link(event)
-                    continue
-                if event.is_all:
-                    self._is_known = True
-                    self.acts.seen_all(event.items, has_archived=event.has_archived)
-                for item in event.items:
-                    self.acts.seen(item)
-                for item_id in event.removed:
-                    self.acts.gone(item_id)
-                self._look_for_gaps_once()
-                self.show_all()
-
-    def _take_link(self, link: LinkChanged) -> None:
-        if link.status == "live" and self._state.status != "live" and self._link.is_embedded:
-            self.tell(say("link.restarted"), False)
-        self._state = link
-        self._show_lines()
-
-    def _look_for_gaps_once(self) -> None:
-        """Learn what this server does not offer, once there is one to ask about."""
-        if not self._link.is_embedded and not self._has_looked and len(self.listing):
-            self._has_looked = True
-            self._look_for_gaps(self.listing[0].item.id)
-
-    @work(group="gaps", exclusive=True)
-    async def _look_for_gaps(self, item_id: str) -> None:
-        try:
-            client = await self._link.client()
-            self.missing = await client.missing(item_id)
-        except AgentTuiError:
-            return  # nobody knows: whoever asks for something will hear
-        self._show_lines()
+    def _follow(self) -> None:
+        self.run_worker(self.following.follow(), group="follow", exclusive=True)
 
     # --- what is shown ---------------------------------------------------------------------------------
 
@@ -195,24 +150,23 @@ class ListScreen(Screen[None], Generic[T]):
         if not self.is_attached:
             return
         self._list.look()
-        self._show_lines()
+        self.show_lines()
 
-    def _show_lines(self) -> None:
+    @on(RowList.Moved)
+    def show_lines(self) -> None:
+        """Say what there is, and what can be done with the one under the cursor."""
         hints = []
         for hint in self.HINTS:
             key = self.key_of(hint.binding_id)
             if key and not self.why(hint.binding_id):
                 hints.append(Part(say(f"list.hint.{hint.word}"), hint.rank, key))
-        self._board.show(hints, self._state, self.key_of, is_known=self._is_known)
+        following = self.following
+        self._board.show(hints, following.state, self.key_of, is_known=following.is_known)
         self._body.look()
 
     def tell(self, line: str, is_bad: bool) -> None:
         """Say one line in passing."""
         self.app.notify(line, severity="error" if is_bad else "information", markup=False)
-
-    def on_row_list_moved(self) -> None:
-        """Say what can be done with the one under the cursor."""
-        self._show_lines()
 
     # --- what can be done ------------------------------------------------------------------------------
 
@@ -227,7 +181,7 @@ class ListScreen(Screen[None], Generic[T]):
             return "no_undo"
         if action == "clear" and not self.listing.needle:
             return f"{self.KIND}_all"
-        if any(call in self.missing for call in self.NEEDS.get(action, ())):
+        if any(call in self.following.missing for call in self.NEEDS.get(action, ())):
             return "list_not_offered"
         return ""
 
@@ -263,11 +217,7 @@ class ListScreen(Screen[None], Generic[T]):
 
     def on_row_list_chosen(self) -> None:
         """Open the one that was clicked."""
-        self.action_open()
-
-    def action_open(self) -> None:
-        """Open the one under the cursor."""
-        raise NotImplementedError
+        self.call_later(self.run_action, "open")
 
     def action_rename(self) -> None:
         """Ask for another name."""
@@ -331,6 +281,11 @@ class ListScreen(Screen[None], Generic[T]):
         """List what has these words."""
         self.listing.arrange(needle=words)
         self.show_all()
+
+    def action_search(self) -> None:
+        """Search in all rooms and chats."""
+        if self.can("search"):
+            self.post_message(self.Searches(self.listing.needle))
 
     async def action_clear(self) -> None:
         """List all again; where all are listed, go back to the first screen if one came from there."""
