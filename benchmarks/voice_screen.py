@@ -105,7 +105,8 @@ def show(*, moves: bool) -> None:
             self.register_theme(themes.load("dark"))
             self.theme = "dark"
             source = Here(moves=moves)
-            self.push_screen(VoiceScreen(source, None, VoiceRequest(), self.clock))  # type: ignore[arg-type]
+            screen = VoiceScreen(source, None, VoiceRequest(), self.clock, open_voice=print)  # type: ignore[arg-type]
+            self.push_screen(screen)
             self.set_timer(2.0, self.begin)
 
         def begin(self) -> None:

@@ -23,7 +23,7 @@ from tui.cli.output import PROGRAM
 from tui.cli.pages import command_table, help_page
 from tui.keys.keymap import SCOPES, Entry, catalogue
 from tui.keys.names import names_of
-from tui.live.commands import BOTH, CHAT, ROOM
+from tui.live.commands import ALL, BOTH, CHAT, ROOM, VOICE
 from tui.live.commands import COMMANDS as SLASH_COMMANDS
 from tui.screens.words import say
 from tui.themes import TERMINAL, available, load
@@ -106,7 +106,7 @@ def _place(scope: str) -> str:
 
 def slash_commands(_: str = "") -> str:
     """Return a row for each command of the line: where it can be given, and what it does."""
-    where = {BOTH: "rooms and chats", ROOM: "rooms", CHAT: "chats"}
+    where = {ALL: "everywhere", BOTH: "rooms and chats", ROOM: "rooms", CHAT: "chats", VOICE: "voice rooms"}
     rows = [(f"`/{one.name}`", where[one.kinds], say(f"command.{one.name}")) for one in SLASH_COMMANDS]
     return _table(("command", "in", "does"), rows)
 

@@ -235,9 +235,9 @@ class AgentTuiApp(KeysInOrder[int]):
         """Go back to the first screen, where one came from there."""
         self.places.home.leave_list()
 
-    def action_lists(self) -> None:
-        """Go to the list of chats, or from chats to the list of rooms."""
-        self.places.switch_lists()
+    def action_lists(self, kind: Literal["rooms", "chats", ""] = "") -> None:
+        """Go to one of the lists; without one to that of chats, or from chats to that of rooms."""
+        self.places.switch_lists(kind)
 
     def action_help(self) -> None:
         """Show the keys of this screen."""

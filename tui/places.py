@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from textual.command import CommandPalette
 from textual.screen import Screen
@@ -211,12 +211,21 @@ class Places:
     # --- voice -----------------------------------------------------------------------------------------
 
     def open_voice(self, request: VoiceRequest) -> None:
-        """Join a voice room."""
-        source = VoiceOpening(self._request.source)
-        clock, link = self._app.clock, self.chat_link
-        screen = VoiceScreen(source, link, request, clock, ascii_only=self._ascii_only)
+        """Join a voice room; the one that is open is left first."""
+        app = self._app
+        screen = VoiceScreen(
+            VoiceOpening(self._request.source),
+            self.chat_link,
+            request,
+            app.clock,
+            open_voice=self.open_voice,
+            ascii_only=self._ascii_only,
+        )
         screen.key_now = self.keymap.now_in_voice
-        self._app.push_screen(screen)
+        if isinstance(app.screen, VoiceScreen):
+            self._run("voice", self.leave_voice(screen))
+        else:
+            app.push_screen(screen)
 
     def talk(self) -> None:
         """Join the voice room that the config file names, unless one is open."""
@@ -224,17 +233,17 @@ class Places:
             room = self._request.config.voice.room or DEFAULT_ROOM
             self.open_voice(VoiceRequest(room=room))
 
-    async def leave_voice(self) -> None:
-        """Leave the voice room: to what lies below, or out of the program."""
-        screen = self._app.screen
+    async def leave_voice(self, another: VoiceScreen | None = None) -> None:
+        """Leave the voice room: to another one, to what lies below, or out of the program."""
+        app, screen = self._app, self._app.screen
         if not isinstance(screen, VoiceScreen):
             return
         await screen.leave()
-        if self._request.voice is not None:
-            self._app.exit(screen.run.exit_code)
-        elif self._app.screen is screen:
-            self._app.pop_screen()
-            self._app.garbage.screen_gone()
+        if another is None and self._request.voice is not None:
+            app.exit(screen.run.exit_code)
+        elif app.screen is screen:
+            app.pop_screen() if another is None else app.switch_screen(another)
+            app.garbage.screen_gone()
 
     # --- searching -------------------------------------------------------------------------------------
 
@@ -257,13 +266,16 @@ class Places:
 
     # --- from one to the other, and out ----------------------------------------------------------------
 
-    def switch_lists(self) -> None:
-        """Go to the list of chats, or from chats to the list of rooms."""
+    def switch_lists(self, kind: Literal["rooms", "chats", ""] = "") -> None:
+        """Go to one of the lists; without one to that of chats, or from chats to that of rooms."""
+        here = self._app.screen
         if self.chat_link.is_agent:
             self._app.notify(say("chat.agent.no_list", quit=self.how_to_quit), markup=False)
-        elif isinstance(self._app.screen, ChatScreen | ConversationsScreen | HomeScreen):
+        elif kind == "rooms" or (
+            not kind and isinstance(here, ChatScreen | ConversationsScreen | HomeScreen)
+        ):
             self._run("lists", self.leave_for(self.show_rooms))
-        elif isinstance(self._app.screen, RoomScreen | RoomsScreen):
+        elif kind == "chats" or isinstance(here, RoomScreen | RoomsScreen):
             self._run("lists", self.leave_for(self.show_chats))
 
     async def leave_for(self, show: Callable[[], None] | None) -> None:

@@ -12,6 +12,7 @@ from agent_tui.clients.chat import Question
 from agent_tui.clients.records import ModelInfo, ProviderInfo, ToolInfo, ToolServer
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import ChangedFile, ConversationInfo, Event, Message
+from agent_tui.wire.chat_encode import conversation_fields, stored_message_fields
 from tests.fakes.event_link import EventLink
 from tests.fakes.rules import FakeRules
 
@@ -64,6 +65,16 @@ class FakeChatClient(FakeRules):
     async def listed(self) -> list[ConversationInfo]:
         self._note("conversations")
         return self.chats
+
+    async def messages_raw(self, conversation_id: str) -> list[Any]:
+        self._note("messages")
+        return [stored_message_fields(message) for message in self.stored]
+
+    async def as_known(self, conversation_id: str) -> ConversationInfo:
+        return self.info
+
+    async def show_raw(self, conversation_id: str) -> Any:
+        return conversation_fields(self.info)
 
     async def messages(self, conversation_id: str) -> tuple[list[Message], int | None]:
         self._note("messages")

@@ -19,7 +19,8 @@ from tests.tui.one_chat import Chat, opened, said
 from tui.chat.drafts import ChatDrafts, Kept, Waiting, moved
 from tui.chat.files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
 from tui.chat.first import NEW
-from tui.live.commands import COMMANDS, Kind, Typed, completion, path_for_export, typed
+from tui.live.commands import COMMANDS, Kind, Typed, completion, typed
+from tui.live.exporting import path_for_export
 from widgets.choices import ChoiceList
 
 
@@ -293,12 +294,14 @@ def test_a_command_is_found_by_letters_in_its_order_and_by_what_others_call_it()
     assert completion("/mdl", "chat").choices[0].marks == (1, 3, 5)
 
 
-def test_a_room_and_a_chat_have_their_own_commands() -> None:
+def test_rooms_chats_and_voice_rooms_have_their_own_commands() -> None:
     assert "/pause" in offered("/", "room")
     assert "/pause" not in offered("/")
     assert {"/quit", "/new", "/model", "/help", "/export", "/copy"} <= set(offered("/")) & set(
         offered("/", "room")
     )
+    assert {"/quit", "/new", "/mute", "/help", "/export", "/copy"} <= set(offered("/", "voice"))
+    assert "/model" not in offered("/", "voice")
     names = [name for command in COMMANDS for name in (command.name, *command.also)]
     assert len(names) == len(set(names))
 

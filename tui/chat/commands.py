@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationChanged, ConversationInfo
@@ -18,11 +16,15 @@ from tui.forms.chat import SETTINGS, ConversationForm
 from tui.forms.suspended_rules import suspended_in
 from tui.forms.values import FLAGS, read_value, shown
 from tui.live.changes import ChangesScreen
-from tui.live.commands import Commands, copy_newest, path_for_export, written_path
+from tui.live.commands import Commands, copy_newest
+from tui.live.exporting import export, written_path
 from tui.live.texts import told_server
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
+
+if TYPE_CHECKING:
+    from tui.cli.export.document import Document
 
 NOTHING: Final = "-"
 DEFAULT: Final = "default"
@@ -57,7 +59,7 @@ class ChatCommands:
                 "new": lambda _: self._begin_another(),
                 "clear": lambda _: self._begin_another(),
                 "chats": lambda _: self._choose_chat(),
-                "rooms": lambda _: self._host.do("app.lists"),
+                "rooms": lambda _: self._host.do("app.lists('rooms')"),
                 "workspace": self._set_workspace,
                 "changes": lambda _: self.show_changes(),
                 "settings": lambda _: self._host.do("settings"),
@@ -269,39 +271,19 @@ class ChatCommands:
         self._host.open(ChooseScreen(title, chats, now, ascii_only=self._host.ascii_only), chosen)
 
     def _export(self, name: str) -> None:
-        path = path_for_export(name, self._info.title or say("chat.untitled"))
-        if not self._chat.state.turns:
+        if self._chat.state.turns:
+            export(name, self._info.title or say("chat.untitled"), self._read, self._composer, self._host)
+        else:
             self._tell("command.export.nothing")
-        elif os.path.lexists(path):
-            self._tell("command.exists", file=inert_line(str(path), MAX_WORDS))
-        else:
-            self._host.run("export", self._write_to(path), exclusive=True)
 
-    async def _write_to(self, path: Path) -> None:
+    async def _read(self) -> tuple[Document, Mapping[str, object]]:
         # Lazy: whoever never exports does not wait for it.
-        from tui.cli.export.conversations import ExportedChat, fetch, of_conversation, raw_fields, shown
-        from tui.cli.export.document import rendered, write_file
-        from tui.cli.output import json_line
+        from tui.cli.export.conversations import fetch, of_conversation, raw_fields, shown
 
-        is_page, is_raw = path.suffix.lower() in (".html", ".htm"), path.suffix.lower() == ".json"
-        try:
-            client, info = await self._chat.client(), self._info
-            if self._chat.link.is_agent:
-                chat = shown(self._chat.state)
-            elif is_raw:
-                chat = await fetch(client, info.id)
-            else:
-                chat = ExportedChat(info, (await client.messages(info.id))[0], {}, ())
-            if is_raw:
-                text = json_line(raw_fields(chat)) + "\n"
-            else:
-                document = of_conversation(chat.conversation, chat.messages)
-                text = rendered(document, "html" if is_page else "md")
-            write_file(path, text)
-        except AgentTuiError as error:
-            self._composer.tell(localised(error))
-        else:
-            self._tell("command.exported", file=inert_line(str(path), MAX_WORDS))
+        chat = self._chat
+        is_kept = not chat.link.is_agent
+        exported = await fetch(await chat.client(), self._info.id) if is_kept else shown(chat.state)
+        return of_conversation(exported.conversation, exported.messages), raw_fields(exported)
 
 
 def _told(prompt: str) -> str:

@@ -1,10 +1,11 @@
-"""What may be written behind a slash, in rooms and chats: one table, and what runs and completes it."""
+"""What may be written behind a slash, in rooms, chats and voice rooms: one table, and what runs and completes
+it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from tui.live.composer import Writing
@@ -15,12 +16,12 @@ from widgets.choices import Choice, Completion
 from widgets.fuzzy import match
 from widgets.transcript.transcript import Transcript
 
-MOST_WORDS: Final = 6  # of a title, in the name of a file
-MAX_NAME_CHARACTERS: Final = 60
-Kind = Literal["room", "chat"]
+Kind = Literal["room", "chat", "voice"]
+ALL: Final[tuple[Kind, ...]] = ("room", "chat", "voice")
 BOTH: Final[tuple[Kind, ...]] = ("room", "chat")
 ROOM: Final[tuple[Kind, ...]] = ("room",)
 CHAT: Final[tuple[Kind, ...]] = ("chat",)
+VOICE: Final[tuple[Kind, ...]] = ("voice",)
 
 
 class Command(NamedTuple):
@@ -29,7 +30,7 @@ class Command(NamedTuple):
     """
 
     name: str
-    kinds: tuple[Kind, ...] = BOTH
+    kinds: tuple[Kind, ...] = ALL
     words: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     needs_words: bool = False
@@ -37,7 +38,7 @@ class Command(NamedTuple):
 
 COMMANDS: Final[tuple[Command, ...]] = (
     Command("help", also=("commands", "keys")),
-    Command("model", also=("models", "provider", "agents")),
+    Command("model", BOTH, also=("models", "provider", "agents")),
     Command("new"),
     Command("clear", CHAT, also=("reset",)),
     Command("compact", CHAT, also=("summary", "summarise", "compress")),
@@ -55,8 +56,13 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("temperature", CHAT, ("default",)),
     Command("workspace", CHAT, also=("folder", "cd")),
     Command("title", CHAT, also=("rename", "name"), needs_words=True),
-    Command("changes", also=("diff", "files", "undo")),
-    Command("settings", also=("config", "options")),
+    Command("changes", BOTH, also=("diff", "files", "undo")),
+    Command("mute", VOICE, also=("unmute", "microphone")),
+    Command("devices", VOICE, also=("speaker", "sound")),
+    Command("headphones", VOICE, also=("echo",)),
+    Command("text", VOICE, also=("talk",)),
+    Command("file", VOICE, also=("send", "attach")),
+    Command("settings", BOTH, also=("config", "options")),
     Command("theme", also=("themes", "colors")),
     Command("copy"),
     Command("export", also=("save",)),
@@ -73,7 +79,7 @@ class Typed(NamedTuple):
 
 
 def of_kind(kind: Kind) -> list[Command]:
-    """Return the commands of a room or a chat."""
+    """Return the commands of one kind of screen."""
     return [command for command in COMMANDS if kind in command.kinds]
 
 
@@ -180,19 +186,3 @@ def _tell_to_copy(transcript: Transcript, text: str) -> None:
     made.
     """
     transcript.post_message(Transcript.CopyRequested(transcript, text, "message"))
-
-
-def path_for_export(name: str, title: str) -> Path:
-    """Return the file to write to: the one that was named, else one in this folder, named by the title."""
-    if name:
-        return written_path(name)
-    words = re.findall(r"\w+", title)[:MOST_WORDS]
-    return Path("-".join(words)[:MAX_NAME_CHARACTERS].strip("-") or "export").with_suffix(".md")
-
-
-def written_path(written: str) -> Path:
-    """Return the path that was written; a "~" that is nobody's home is a name like any other."""
-    try:
-        return Path(written).expanduser()
-    except RuntimeError:
-        return Path(written)

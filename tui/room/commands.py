@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING
 
-from agent_tui.model.errors import AgentTuiError
-from agent_tui.model.inert import inert_line
-from tui.live.commands import Commands, copy_newest, path_for_export
+from tui.live.commands import Commands, copy_newest
+from tui.live.exporting import export
 from tui.room.acts import RoomActs
 from tui.room.open_room import OpenRoom
 from tui.room.running import Running
-from tui.screens.localised import localised
 from tui.screens.words import say
 
-MAX_WORDS: Final = 300
+if TYPE_CHECKING:
+    from tui.cli.export.document import Document
 
 
 def commands_of(room: OpenRoom, runs: Running, acts: RoomActs) -> Commands:
@@ -39,7 +37,7 @@ def commands_of(room: OpenRoom, runs: Running, acts: RoomActs) -> Commands:
             "changes": lambda _: acts.open("changes"),
             "new": lambda _: host.do("app.new_room"),
             "rooms": lambda _: host.do("app.leave_room"),
-            "chats": lambda _: host.do("app.lists"),
+            "chats": lambda _: host.do("app.lists('chats')"),
             "pause": partial(run, True),
             "resume": partial(run, False),
             "stop": lambda _: acts.act("stop"),
@@ -61,28 +59,12 @@ def _copy(room: OpenRoom) -> None:
 
 
 def _export(room: OpenRoom, name: str) -> None:
-    path = path_for_export(name, room.state.room.name or room.state.room.task or say("room.untitled"))
-    if os.path.lexists(path):
-        room.composer.tell(say("command.exists", file=inert_line(str(path), MAX_WORDS)))
-    else:
-        room.host.run("export", _write(room, path), exclusive=True)
+    async def read() -> tuple[Document, Mapping[str, object]]:
+        # Lazy: whoever never exports does not wait for it.
+        from tui.cli.export.document import fetch, of_room, raw_fields
 
-
-async def _write(room: OpenRoom, path: Path) -> None:
-    # Lazy: whoever never exports does not wait for it.
-    from tui.cli.export.document import fetch, of_room, rendered, write_file
-    from tui.cli.output import json_line
-
-    ending = path.suffix.lower()
-    try:
         exported = await fetch(await room.client(), room.id)
-        if ending == ".json":
-            text = json_line({"room": exported.raw_room, "messages": list(exported.raw_messages)}) + "\n"
-        else:
-            document = of_room(exported.room, exported.messages)
-            text = rendered(document, "html" if ending in (".html", ".htm") else "md")
-        write_file(path, text)
-    except AgentTuiError as error:
-        room.composer.tell(localised(error))
-    else:
-        room.composer.tell(say("command.exported", file=inert_line(str(path), MAX_WORDS)))
+        return of_room(exported.room, exported.messages), raw_fields(exported)
+
+    info = room.state.room
+    export(name, info.name or info.task or say("room.untitled"), read, room.composer, room.host)

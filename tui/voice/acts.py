@@ -10,9 +10,10 @@ from typing import Final, Literal
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from agent_tui.model.inert import inert_line
+from tui.live.exporting import written_path
 from tui.live.host import Host
 from tui.screens.words import say
-from tui.voice.choosing import device_screen, file_screen, path_of, take_device
+from tui.voice.choosing import device_screen, file_screen, take_device
 from tui.voice.run import VoiceRun
 
 Act = Literal["mute", "interrupt", "text_only", "devices", "headphones", "file", "retry", "local", "listen"]
@@ -45,6 +46,11 @@ class VoiceActs:
         if binding_id == "voice.interrupt" and state.phase != "speaking":
             return say("help.why.not_speaking")
         return say("voice.not_now") if binding_id in NEED_AN_AGENT and not state.has_agent else ""
+
+    def do(self, act: Act) -> None:
+        """Do it behind what goes on now, or say why it cannot be done."""
+        if self._host.allows(self.why_not(f"voice.{act}")):
+            self._host.run("act", self.act(act))
 
     async def act(self, act: Act) -> None:
         """Do it, and show the new state."""
@@ -89,9 +95,14 @@ class VoiceActs:
         self._host.tell(await take_device(self._run, value))
         self._host.show_soon()
 
+    def send_file(self, written: str) -> None:
+        """Send the file that was named to the agent."""
+        if self._host.allows(self.why_not("voice.file")):
+            self._file_chosen(written)
+
     def _file_chosen(self, value: str | None) -> None:
         if value:
-            self._host.run("file", self._send(path_of(value)))
+            self._host.run("file", self._send(written_path(value)))
 
     async def _send(self, path: Path) -> None:
         if await self._run.send_file(path):

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from tui.forms.fields import own
 from tui.live.ask_bar import status_part
 from tui.live.board import Lines
-from tui.live.texts import Hint
+from tui.live.texts import Hint, choosing_hints
 from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.panel import MicPanel
@@ -18,7 +18,7 @@ from tui.voice.run import VoiceRun
 from widgets.status_line import Part
 from widgets.terminal.frame_clock import FrameClock
 
-Focus = Literal["words", "line", "find"]  # what has the focus: in a line keys are letters
+Focus = Literal["words", "line", "choices", "find"]  # in a line keys are letters; above it may lie a list
 
 
 class VoiceCard(Static):
@@ -111,6 +111,8 @@ class Board:
         self.card.update(own("\n".join(filter(None, (card.text, keys))), ascii_only=self._ascii_only))
 
     def _hints(self, focus: Focus) -> list[Hint]:
+        if focus == "choices":
+            return choosing_hints()
         if focus == "find":
             return [Hint("esc", say("hint.close"), 0)]
         if focus == "line":

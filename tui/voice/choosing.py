@@ -64,8 +64,3 @@ def _files(folder: Path) -> list[Candidate]:
     return [
         Candidate(str(folder / name), inert_line(name, MAX_NAME_CHARACTERS)) for name in names[:MOST_FILES]
     ]
-
-
-def path_of(typed: str) -> Path:
-    """Return the path that was chosen or typed."""
-    return Path(typed).expanduser()

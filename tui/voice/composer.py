@@ -1,20 +1,102 @@
-"""Where a person types instead of talking."""
+"""Where a person types instead of talking, and what the commands of this line do."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent_tui.config.voice import MAX_ROOM_CHARACTERS
+from agent_tui.model.inert import inert_line
 from tui.forms.fields import own
+from tui.live.commands import Commands, completion, copy_newest
 from tui.live.composer import Writing
+from tui.live.exporting import export
+from tui.live.host import Host
 from tui.screens.words import say
+from tui.voice.acts import VoiceActs
+from tui.voice.asks import VoiceAsks
+from tui.voice.request import VoiceRequest
+from tui.voice.run import VoiceRun
 from widgets.composer import Composer
+from widgets.transcript.transcript import Transcript
+
+if TYPE_CHECKING:
+    from tui.cli.export.document import Document
 
 
 class VoiceComposer(Writing):
     """Keeps the draft of one voice room. It sends nothing itself."""
 
     def __init__(self, room: str, *, ascii_only: bool = False) -> None:
-        line = Composer(placeholder=own(say("voice.placeholder"), ascii_only=ascii_only), id="voice-line")
+        line = Composer(
+            placeholder=own(say("voice.placeholder"), ascii_only=ascii_only),
+            completer=lambda text: completion(text, "voice"),
+            ascii_only=ascii_only,
+            id="voice-line",
+        )
         super().__init__(f"voice {room}", line, ascii_only=ascii_only)
 
     def _show_note(self) -> None:
         self._note.show([self._told] if self._told else [])
         self._note.set_class(not self._told, "-empty")
+
+
+def commands_of(
+    run: VoiceRun,
+    acts: VoiceActs,
+    asks: VoiceAsks,
+    transcript: Transcript,
+    host: Host,
+    open_voice: Callable[[VoiceRequest], None],
+) -> Commands:
+    """Return what runs the commands of one voice room. ``open_voice`` joins another one."""
+
+    def begin_another(name: str) -> None:
+        room = inert_line(name, MAX_ROOM_CHARACTERS) or next_name(run.request.room)
+        text_only, headphones = run.is_text_only, run.uses_headphones
+        open_voice(replace(run.request, room=room, text_only=text_only, headphones=headphones))
+
+    def copy() -> None:
+        lines = (line for line in reversed(run.state.lines.all.values()) if line.kind == "agent")
+        newest = next(lines, None)
+        copy_newest(transcript, newest.text.text if newest is not None else "", host)
+
+    async def read() -> tuple[Document, Mapping[str, object]]:
+        # Lazy: whoever never exports does not wait for it.
+        from tui.cli.export.conversations import fetch, of_conversation, raw_fields
+
+        exported = await fetch(await asks.client(), run.log_id)
+        return of_conversation(exported.conversation, exported.messages), raw_fields(exported)
+
+    def write(name: str) -> None:
+        if run.log_id and len(run.state.lines):
+            export(name, run.request.room, read, asks.composer, host)
+        else:
+            asks.composer.tell(say("command.export.nothing"))
+
+    return Commands(
+        "voice",
+        asks.composer,
+        host,
+        {
+            "new": begin_another,
+            "chats": lambda _: host.do("app.lists('chats')"),
+            "rooms": lambda _: host.do("app.lists('rooms')"),
+            "stop": lambda _: acts.do("interrupt"),
+            "mute": lambda _: acts.do("mute"),
+            "devices": lambda _: acts.do("devices"),
+            "headphones": lambda _: acts.do("headphones"),
+            "text": lambda _: acts.do("text_only"),
+            "file": lambda path: acts.send_file(path) if path else acts.do("file"),
+            "copy": lambda _: copy(),
+            "export": write,
+        },
+    )
+
+
+def next_name(room: str) -> str:
+    """Return what the next room like this one is called: "demo-2" after "demo"."""
+    counted = re.fullmatch(r"(.*)-(\d{1,9})", room)
+    return f"{counted[1]}-{int(counted[2]) + 1}" if counted else f"{room}-2"

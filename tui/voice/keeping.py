@@ -27,7 +27,7 @@ FLUSH_SECONDS: Final = 3.0
 class Keeper:
     """Takes items as they are stored, and puts them on record one after the other.
 
-    ``problem`` says why nothing is kept any more.
+    ``problem`` says why nothing is kept any more; ``conversation_id`` is empty as long as nothing is kept.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Keeper:
         """``open_client`` returns the client of our backend. ``where`` is the server, so that rooms of one
         name on two of them are two conversations.
         """
-        self.problem = ""
+        self.problem = self.conversation_id = ""
         self._open_client = open_client
         self._room = room
         self._key = f"voice {where} {room} {today().isoformat()}"
@@ -67,18 +67,17 @@ class Keeper:
             await asyncio.gather(self._keeping, return_exceptions=True)
 
     async def _keep_all(self) -> None:
-        conversation_id = ""
         while True:
             item, speaker = await self._queue.get()
             try:
                 if not self.problem:
                     client = await self._open_client()
-                    if not conversation_id:
+                    if not self.conversation_id:
                         made = await client.create(
                             kind="voice", title=f"Voice: {self._room}", client_key=self._key
                         )
-                        conversation_id = made.id
-                    await client.record(conversation_id, **_fields(item, speaker))
+                        self.conversation_id = made.id
+                    await client.record(self.conversation_id, **_fields(item, speaker))
             except AgentTuiError as error:
                 self.problem = localised(error)
             finally:

@@ -37,6 +37,7 @@ class VoiceRun:
         self.request = request
         self.state = VoiceState()
         self.session: VoiceSession | None = None
+        self._newest: VoiceSession | None = None  # stays when it is over
         self.problem: AgentTuiError | None = None  # why there is no session, or why it broke off
         self.uses_headphones = request.headphones
         self.is_text_only = request.text_only
@@ -54,6 +55,11 @@ class VoiceRun:
     def is_joined(self) -> bool:
         """Whether a session is under way."""
         return self.session is not None and not self.state.is_over
+
+    @property
+    def log_id(self) -> str:
+        """The id of the conversation that has what was said in the newest session; "" for none."""
+        return self._newest.log_id if self._newest is not None else ""
 
     @property
     def exit_code(self) -> int:
@@ -74,7 +80,7 @@ class VoiceRun:
         self.take(LinkMoved("preparing"))
         try:
             session = await self.source.open(self.request, self._tell)
-            self.session = session
+            self.session = self._newest = session
             try:
                 await session.sound.open()
                 await self._choose_sound(session)

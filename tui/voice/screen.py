@@ -25,7 +25,7 @@ from tui.voice import texts
 from tui.voice.acts import Act, VoiceActs
 from tui.voice.asks import VoiceAsks
 from tui.voice.board import Board, Focus
-from tui.voice.composer import VoiceComposer
+from tui.voice.composer import VoiceComposer, commands_of
 from tui.voice.feed import VoiceFeed
 from tui.voice.request import VoiceRequest
 from tui.voice.run import VoiceRun
@@ -47,7 +47,9 @@ class VoiceScreen(LiveScreen):
     AUTO_FOCUS = "#voice"
     BINDINGS: ClassVar[list[BindingType]] = [
         # Textual's own binding of tab would come first.
-        Binding("tab", "step_on(1)", "Type, or back to the transcript", id="voice.next", priority=True),
+        Binding(
+            "tab", "step_on(1)", "Complete, type, or back to the transcript", id="voice.next", priority=True
+        ),
         Binding("shift+tab", "step_on(-1)", "Previous part", id="voice.previous", priority=True),
         Binding("m", "act('mute')", "Mute or unmute the microphone", id="voice.mute"),
         Binding("space", "talk", "Push to talk: hold, or press twice", id="voice.talk"),
@@ -73,9 +75,12 @@ class VoiceScreen(LiveScreen):
         request: VoiceRequest,
         clock: FrameClock,
         *,
+        open_voice: Callable[[VoiceRequest], None],
         ascii_only: bool = False,
     ) -> None:
-        """``link`` leads to our backend, which has the session's conversation."""
+        """``link`` leads to our backend, which has the session's conversation; ``open_voice`` joins another
+        voice room.
+        """
         super().__init__(clock, ascii_only=ascii_only)
         self._tell = partial(self.notify, severity="warning", markup=False)
         self.run = VoiceRun(source, request, changed=self._changed, failed=self._tell)
@@ -102,6 +107,9 @@ class VoiceScreen(LiveScreen):
             take=self.run.take,
             changed=self._asks_changed,
             failed=self._tell,
+        )
+        self._commands = commands_of(
+            self.run, self._acts, self._asks, self._transcript, self._host, open_voice
         )
         self._approvals = Approvals(self._asks, self._host.show_soon, clock, ascii_only=ascii_only)
         self._talk_key: TalkKey | None = None
@@ -149,13 +157,15 @@ class VoiceScreen(LiveScreen):
     # --- what the lines say ----------------------------------------------------------------------------
 
     def _show_lines(self) -> bool:
-        focus: Focus = "line" if self._composer.has_line_focus else "find" if self._find_bar.asks else "words"
+        is_typing = self._composer.has_line_focus
+        line: Focus = "choices" if self._composer.line.is_choosing else "line"
+        focus: Focus = line if is_typing else "find" if self._find_bar.asks else "words"
         is_pending = self._board.show(self._shown, focus)
         self._show_levels()
         is_empty = not len(self.state.lines)
         self._board.place.set_class(not is_empty, "-hidden")
         self._transcript.set_class(is_empty, "-hidden")
-        self._approvals.show_keys(self.key_now("tab" if focus == "line" else "!"))
+        self._approvals.show_keys(self.key_now("tab" if is_typing else "!"))
         self._approvals.ask_who_is_quiet()
         return is_pending
 
@@ -195,8 +205,12 @@ class VoiceScreen(LiveScreen):
         self._feed.note_fold(event.key, is_folded=event.is_folded)
 
     async def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Send what was typed; a yes or a no answers what asks, and is no question to the agent."""
+        """Do the command that was typed, or send what was typed; a yes or a no answers what asks, and is not
+        for the agent.
+        """
         event.stop()
+        if self._commands.run(event.text):
+            return
         if self._approvals.answer_in_words(event.text) or await self.run.type(event.text.strip()):
             self._composer.line.take_away(event.text)
 
@@ -210,8 +224,10 @@ class VoiceScreen(LiveScreen):
     # --- keys ------------------------------------------------------------------------------------------
 
     def action_step_on(self, step: int) -> None:
-        """Go to the line, or back to what asks, else to the words."""
-        if self._composer.has_line_focus and self._approvals.spot is not None:
+        """Complete what is written, go to the line, or back to what asks, else to the words."""
+        if self._composer.has_line_focus and step > 0 and self._composer.line.is_choosing:
+            self._composer.line.action_take_choice()
+        elif self._composer.has_line_focus and self._approvals.spot is not None:
             self._approvals.look()
         elif self._composer.has_line_focus:
             self.set_focus(self._transcript, scroll_visible=False)

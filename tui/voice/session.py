@@ -43,6 +43,11 @@ class VoiceSession:
     speech: Speech | None = None
     keeper: Keeper | None = None  # puts on record what is said, where the agent does not
 
+    @property
+    def log_id(self) -> str:
+        """The id of the conversation that has what is said, whoever puts it there; "" for none."""
+        return self.conversation_id or (self.keeper.conversation_id if self.keeper is not None else "")
+
     def keep(self, event: VoiceEvent, speaker: str) -> None:
         """Put on record what an event stores, where that is for this terminal to do."""
         if self.keeper is not None and isinstance(event, ItemStored):

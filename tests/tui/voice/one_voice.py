@@ -38,7 +38,10 @@ class OneVoice(KeysInOrder[int]):
         self.copied: list[str] = []
         self.talk_log = FakeChatLink()
         link = cast("ChatLink", self.talk_log)
-        self.voice = VoiceScreen(source, link, request, self.clock, ascii_only=ascii_only)
+        self.opened: list[VoiceRequest] = []
+        self.voice = VoiceScreen(
+            source, link, request, self.clock, open_voice=self.opened.append, ascii_only=ascii_only
+        )
         self.time = 100.0
         self.voice.now = self.presses.now = lambda: self.time
         self.voice.wall_clock = lambda: NOON

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import perf_counter
 
 import pytest
@@ -193,6 +194,29 @@ async def test_in_the_line_letters_are_letters_and_are_sent() -> None:
         assert (await seen.send(item)).count("mid talk") == 1
         await seen.press("escape", "m")
         assert seen.asked[-1] == "mute True"
+
+
+async def test_a_command_is_listed_completed_and_done_and_not_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, *turn(1, "What is running?", "Two rooms."), source=source) as seen:
+        assert "mute or unmute the microphone" in await seen.press("tab", *"/mu")
+        assert "› /mute" in await seen.press("tab")
+        await seen.press("enter")
+        await seen.until(lambda: seen.asked == ["mute True"])
+        assert "the agent is not speaking" in await seen.press(*"/stop", "enter")
+        await seen.press(*"/copy", "enter")
+        await seen.until(lambda: seen.app.copied == ["Two rooms."])
+        await seen.press(*"/new", "enter", *"/new Redis", "enter")
+        assert [request.room for request in seen.app.opened] == ["demo-2", "Redis"]
+        assert "unknown command /model" in await seen.press(*"/model", "enter")
+        await seen.press(*["backspace"] * 6, *"/export out.md", "enter")
+        await seen.until("saved to out.md")
+        assert "# Make" in (tmp_path / "out.md").read_text()
+        assert seen.asked == ["mute True"]
 
 
 async def test_a_line_that_was_not_sent_is_marked_and_stays_in_the_line() -> None:

@@ -85,10 +85,15 @@ def export_room(source: Source, wanted: str, form: ExportFormat, out: Path | Non
     if form == "toml":
         deliver(room_file_text(exported.room), out, is_harmless=True)
     elif form == "json":
-        deliver_json({"room": exported.raw_room, "messages": list(exported.raw_messages)}, out)
+        deliver_json(raw_fields(exported), out)
     else:
         deliver(rendered(of_room(exported.room, exported.messages), form), out)
     return exits.DONE
+
+
+def raw_fields(exported: Exported) -> dict[str, object]:
+    """Return the document that is JSON: all as the server answered it."""
+    return {"room": exported.raw_room, "messages": list(exported.raw_messages)}
 
 
 def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:

@@ -1,0 +1,72 @@
+"""``/export``: writes what was said to a file, from rooms, chats and voice rooms alike."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.inert import inert_line
+from tui.live.composer import Writing
+from tui.live.host import Host
+from tui.screens.localised import localised
+from tui.screens.words import say
+
+if TYPE_CHECKING:
+    from tui.cli.export.document import Document
+
+    Read = Callable[[], Awaitable[tuple[Document, Mapping[str, object]]]]
+
+MOST_WORDS: Final = 6  # of a title, in the name of a file
+MAX_NAME_CHARACTERS: Final = 60
+MAX_TOLD_CHARACTERS: Final = 300
+
+
+def export(name: str, title: str, read: Read, composer: Writing, host: Host) -> None:
+    """Write to the file that was named, else to one named by the title; the line says what became of it.
+
+    ``read`` returns the document, and the fields of one that is JSON. No file is overwritten.
+    """
+    path = path_for_export(name, title)
+    if os.path.lexists(path):
+        composer.tell(say("command.exists", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
+    else:
+        host.run("export", _write(path, read, composer), exclusive=True)
+
+
+async def _write(path: Path, read: Read, composer: Writing) -> None:
+    # Lazy: whoever never exports does not wait for it.
+    from tui.cli.export.document import rendered, write_file
+    from tui.cli.output import json_line
+
+    ending = path.suffix.lower()
+    try:
+        document, fields = await read()
+        if ending == ".json":
+            text = json_line(fields) + "\n"
+        else:
+            text = rendered(document, "html" if ending in (".html", ".htm") else "md")
+        write_file(path, text)
+    except AgentTuiError as error:
+        composer.tell(localised(error))
+    else:
+        composer.tell(say("command.exported", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
+
+
+def path_for_export(name: str, title: str) -> Path:
+    """Return the file to write to: the one that was named, else one in this folder, named by the title."""
+    if name:
+        return written_path(name)
+    words = re.findall(r"\w+", title)[:MOST_WORDS]
+    return Path("-".join(words)[:MAX_NAME_CHARACTERS].strip("-") or "export").with_suffix(".md")
+
+
+def written_path(written: str) -> Path:
+    """Return the path that was written; a "~" that is nobody's home is a name like any other."""
+    try:
+        return Path(written).expanduser()
+    except RuntimeError:
+        return Path(written)
