@@ -14,6 +14,7 @@ from pathlib import Path
 from livekit import rtc
 
 from agent_tui.audio.sound import Sound
+from agent_tui.clients.voice.link_quality import LinkQuality
 from agent_tui.clients.voice.microphone import Microphone
 from agent_tui.clients.voice.native_log import keep_native_log
 from agent_tui.clients.voice.people import joined_order, listened_to, persons
@@ -34,12 +35,10 @@ from agent_tui.model.errors import (
 )
 from agent_tui.model.voice import (
     AgentJoined,
-    LinkMeasured,
     LinkMoved,
     MicChanged,
     PeopleChanged,
     Person,
-    Quality,
     SessionFailed,
     Transport,
     VoiceEvent,
@@ -50,7 +49,6 @@ from agent_tui.network import has_interface
 from agent_tui.wire import voice as wire
 from agent_tui.wire import voice_reasons as why
 
-MEASURE_EVERY_SECONDS = 2.0
 BACK_SECONDS = 6.0  # an agent has so long to come back after a reconnect: livekit.rtc tries every 3 s
 PUBLISH_TRIES = 3  # each takes up to 10 s
 REJOIN_DELAYS = (1.0, 2.0, 4.0, 8.0)
@@ -61,7 +59,6 @@ MAX_TALKERS = 8  # tracks that are played at once
 log = logging.getLogger(__name__)
 
 _ENDS = ("left", "duplicate_identity", "removed", "room_deleted", "room_closed")  # the others are failures
-_QUALITIES: dict[int, Quality] = {0: "poor", 1: "good", 2: "excellent", 3: "lost"}
 
 
 class RoomClient:
@@ -106,7 +103,7 @@ class RoomClient:
         self._speaking: frozenset[str] = frozenset()
         self._people: tuple[Person, ...] = ()
         self._heard_left: tuple[str, str] = "", ""  # an agent that cannot be asked, and to whom it listened
-        self._quality: Quality = "unknown"
+        self._quality = LinkQuality(self._running)
         self._is_talking = False
         self._has_turn = False  # that the agent gave
         self._was_muted = False  # before the person began to talk
@@ -203,7 +200,7 @@ class RoomClient:
                 "track_unsubscribed": self._track_went,
                 "local_track_subscribed": self._mic_heard,
                 "active_speakers_changed": self._speakers,
-                "connection_quality_changed": self._measured,
+                "connection_quality_changed": self._quality.changed,
             },
         )
         link.read_text(wire.TRANSCRIPTION_TOPIC, put, self._words.came)
@@ -228,7 +225,7 @@ class RoomClient:
         for participant in joined_order(link.room.remote_participants.values()):
             yield from self._agent.came(link, participant)
         yield from self._people_now()
-        self._running.spawn(self._measure(link))
+        self._running.spawn(self._quality.measure(link))
         if self._agent.info is None:
             self._agent.wait_for(why.AGENT_ABSENT)
 
@@ -293,14 +290,6 @@ class RoomClient:
         if not link.is_left and identity not in link.room.remote_participants:
             self._running.put(partial(self._agent.went, link, identity))
 
-    async def _measure(self, link: RoomLink) -> None:
-        """Tell every two seconds how good the connection is."""
-        while not link.is_left:
-            await asyncio.sleep(MEASURE_EVERY_SECONDS)
-            round_trip = await link.round_trip()
-            if round_trip is not None:
-                self._running.tell(LinkMeasured(self._quality, round_trip))
-
     # --- people ----------------------------------------------------------------------------------------
 
     def _people_now(self) -> Iterable[VoiceEvent]:
@@ -354,11 +343,6 @@ class RoomClient:
         agent = self._agent.identity  # of the agent its own word counts
         self._speaking = frozenset(one.identity for one in speakers if one.identity != agent)
         return self._people_now()
-
-    def _measured(self, link: RoomLink, who: rtc.Participant | None, quality: int) -> Iterable[VoiceEvent]:
-        if who is not None and who.identity == link.room.local_participant.identity:
-            self._quality = _QUALITIES.get(int(quality), "unknown")
-            yield LinkMeasured(self._quality)
 
     # --- sound -----------------------------------------------------------------------------------------
 

@@ -1,0 +1,38 @@
+"""How good the connection to a voice room is: what the server says of it, and how long a round trip takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+from livekit import rtc
+
+from agent_tui.clients.voice.room_link import RoomLink
+from agent_tui.clients.voice.running import Running
+from agent_tui.model.voice import LinkMeasured, Quality, VoiceEvent
+
+MEASURE_EVERY_SECONDS: Final = 2.0
+_QUALITIES: Final[dict[int, Quality]] = {0: "poor", 1: "good", 2: "excellent", 3: "lost"}
+
+
+class LinkQuality:
+    """The quality of our own connection, "unknown" until the server says it."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+        self._now: Quality = "unknown"
+
+    def changed(self, link: RoomLink, who: rtc.Participant | None, quality: int) -> Iterable[VoiceEvent]:
+        """Take in what the server says of a participant's connection."""
+        if who is not None and who.identity == link.room.local_participant.identity:
+            self._now = _QUALITIES.get(int(quality), "unknown")
+            yield LinkMeasured(self._now)
+
+    async def measure(self, link: RoomLink) -> None:
+        """Tell every two seconds how long a round trip takes, until the room is left."""
+        while not link.is_left:
+            await asyncio.sleep(MEASURE_EVERY_SECONDS)
+            round_trip = await link.round_trip()
+            if round_trip is not None:
+                self._running.tell(LinkMeasured(self._now, round_trip))
