@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from textual.color import Color
+
 from agent_tui.model.inert import inert_line
+from widgets.color import Ground, readable
 
 COLOR_KEYS: Final = (  # Textual's own words
     "primary",
@@ -41,6 +44,8 @@ SECTIONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "marks": ("focus", "selection", "found", "current", "cursor"),
 }
+TINTED: Final = ("code-added", "code-removed")  # lines of a diff stand on a shade of their colour
+TINT: Final = 0.14
 MAX_VALUE_CHARACTERS: Final = 100
 ALLOWED: Final = "#rgb or #rrggbb"
 ALLOWED_NAMES: Final = f"{ALLOWED}, ansi_default, or one of ansi_black, ansi_red, … ansi_bright_white"
@@ -124,18 +129,25 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> Entry:
     return Entry(color, background, " ".join(styles))
 
 
-def variables(styles: ThemeStyles) -> dict[str, str]:
-    """Return the variables of the stylesheets, Textual's own among them."""
+def variables(styles: ThemeStyles, least: float) -> dict[str, str]:
+    """Return the variables of the stylesheets, Textual's own among them. ``least`` is the contrast that words
+    have at least.
+    """
     colors, entries = styles.colors, styles.entries
     found: dict[str, str] = {}
+    is_own = colors["warning"].startswith("ansi_")
     for name, entry in entries.items():
         found[name] = entry.color or colors["foreground"]
         found[f"{name}-background"] = entry.background or "transparent"
         found[f"{name}-style"] = entry.style or "none"
+    for name in TINTED:
+        if not entries[name].background and not is_own:
+            tint = Color.parse(found["code-background"]).blend(Color.parse(found[name]), TINT).hex6
+            found[f"{name}-background"] = tint
+            found[name] = readable(found[name], Ground(tint, least=least))
     cursor, background = entries["marks-cursor"], colors["background"]
     quiet = found["text-mark"]
     # What asks stands on the warning itself, and what names a screen on a band of its own.
-    is_own = colors["warning"].startswith("ansi_")
     found |= {
         "band-background": colors["panel"],
         "ask": colors["foreground"] if is_own else background,

@@ -279,7 +279,7 @@ def _theme(name: str, table: Mapping[str, Any], listed: Listed, backdrop: Backdr
         warning=colors["warning"],
         error=colors["error"],
         variables={
-            **variables(styles),
+            **variables(styles, least),
             LEAST_CONTRAST: str(least),
             OWN_COLORS: " ".join(name for name in OWN if has_own_colors and backdrop.shows(name)),
         },

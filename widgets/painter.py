@@ -84,6 +84,7 @@ CARD: Final = "card"  # of a tool that runs or ran
 ASK: Final = "ask"  # of one that needs approval
 ASKS: Final = "asks"  # its head row
 PEOPLE: Final = "people"  # instead of a colour: theirs is none of the agents' hues but that of plain words
+_GROUNDS: Final = ADDED | REMOVED  # lines of a diff stand on these up to the margin
 _INKS: Final = (1 << LINK_SHIFT) - 1  # without the number of a link
 # A link costs its target on every row. A row of many long ones opens the first of them only, so that no text
 # makes a frame of megabytes.
@@ -202,7 +203,8 @@ class Painter:
         """Return ``row`` between the margins; ``links`` are the targets that its inks number.
 
         Code stands on a ground of its own from where it begins to the margin, so that its right edge is
-        straight. A link is one that the terminal can open where its target is a safe one.
+        straight; what a diff adds and takes away on others. A link is one that the terminal can open where
+        its target is a safe one.
         """
         styles, seen = self._styles, 0  # this is done for every row of every frame that changed
         pieces: list[tuple[str, Style]] = []
@@ -214,7 +216,7 @@ class Painter:
             pieces = self._linked(pieces, row, links)
         if seen & FENCE:
             used = sum(cell_len(text) for text, _ in row)
-            pieces.append((" " * (self.room - used), self.style(FENCE)))
+            pieces.append((" " * (self.room - used), self.style(row[-1][1] & _GROUNDS | FENCE)))
         ground = self.look.base if self.look.card else None
         if not self.look.bar or not self.gutter:
             return self.paint(pieces, self.gutter, ground)
@@ -245,7 +247,7 @@ class Painter:
         """Return ``row`` with the caret after its last word, if there is a cell for it."""
         if sum(cell_len(text) for text, _ in row) >= self.room:
             return self.line(row, links)
-        ground = row[-1][1] & FENCE if row else 0
+        ground = row[-1][1] & (FENCE | _GROUNDS) if row else 0
         return self.line((*row, (CARET_SIGN, CARET | ground)), links)
 
     def paint(self, pieces: Sequence[tuple[str, Style]], left: int = 0, ground: Style | None = None) -> Line:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from widgets.ink import FENCE, Run
-from widgets.markdown.languages import Language, language
+from widgets.markdown.diff import At, Diff
+from widgets.markdown.languages import Language, is_diff, language
 
-MAX_LINE: Final = 1000  # characters; longer lines stay plain, for the sake of slow patterns
 # Code is coloured in stretches of about so many characters. A jump into the middle of a huge fence has to go
 # through its stretch from the start, never through more.
 STRETCH_CHARACTERS: Final = 32_768
+DIFF_STRETCHES: Final = 20  # reading a diff costs next to nothing, and beyond it has no numbers
 
 
 class Drawn(NamedTuple):
@@ -32,7 +33,8 @@ class Code:
     """Where in its fence a piece of code begins: what is needed to colour it as if it were drawn whole.
 
     ``label`` names the language. The piece begins with the state behind ``passed``, lines that nobody has
-    read yet, which themselves begin where ``before`` ends, or in ``state`` when there is none.
+    read yet, which themselves begin where ``before`` ends, or in ``state`` when there is none. ``is_torn``:
+    the piece begins within a line.
     """
 
     label: str
@@ -40,40 +42,45 @@ class Code:
     passed: str | None = None
     state: object = None
     stretch: int = 0  # characters between the begin of the stretch and this piece
+    is_torn: bool = False
     _drawn: list[Drawn] = field(default_factory=list)
 
-    def following(self, text: str) -> Code:
+    def following(self, text: str, *, is_torn: bool = False) -> Code:
         """Return the piece after this one, whose lines are ``text``. Reads nothing: pieces that nobody looks
         at cost nothing.
         """
         stretch = self.stretch + len(text)
-        if stretch > STRETCH_CHARACTERS:
+        if stretch > STRETCH_CHARACTERS * (DIFF_STRETCHES if is_diff(self.label) else 1):
             return Code(self.label)
         lines = text.split("\n")
         known = len(self._known(lines))
         if not known:
-            return Code(self.label, self, text, None, stretch)
+            return Code(self.label, self, text, None, stretch, is_torn)
         rest = "\n".join(lines[known:]) if known < len(lines) else None
-        return Code(self.label, None, rest, self._drawn[known - 1].state, stretch)
+        return Code(self.label, None, rest, self._drawn[known - 1].state, stretch, is_torn)
 
     def forget(self) -> None:
         """Drop what was remembered of the growing piece."""
         self._drawn = []
 
     def runs(self, lines: Sequence[str], *, is_open: bool = False) -> list[list[Run]]:
-        """Return the runs of each line of this piece; with ``is_open`` they are remembered for the next call,
-        which colours only lines that are new.
+        """Return the runs of each line of this piece."""
+        return [runs for _, runs, _ in self.drawn(lines, is_open=is_open)]
+
+    def drawn(self, lines: Sequence[str], *, is_open: bool = False) -> list[Drawn]:
+        """Return each line of this piece as it is drawn; with ``is_open`` they are remembered for the next
+        call, which colours only lines that are new.
         """
         found = language(self.label)
         if found is None:
-            return [[(line, FENCE)] if line else [] for line in lines]
+            return [Drawn(line, [(line, FENCE)] if line else [], None) for line in lines]
         drawn = self._known(lines)
         state = drawn[-1].state if drawn else self._start(found)
         for line in lines[len(drawn) :]:
             runs, state = _coloured(found, line, state)
             drawn.append(Drawn(line, runs, state))
         self._drawn = drawn if is_open else []
-        return [runs for _, runs, _ in drawn]
+        return drawn
 
     def _known(self, lines: Sequence[str]) -> list[Drawn]:
         """Return the first lines that were drawn before as they are now."""
@@ -84,23 +91,28 @@ class Code:
             known.append(drawn)
         return known
 
-    def _start(self, found: Language) -> object:
+    def _start(self, found: Language | Diff) -> object:
         """Return the lexer's state before the first line; None is the beginning of a text."""
         chain = [self]
         while chain[-1].before is not None:
             chain.append(chain[-1].before)
         for code in reversed(chain):
-            state = code.before.state if code.before is not None else code.state
+            state = code.state if code.before is None else code.before._begin
             for line in code.passed.split("\n") if code.passed is not None else ():
                 state = _coloured(found, line, state)[1]
             code.before, code.passed, code.state = None, None, state
+        return self._begin
+
+    @property
+    def _begin(self) -> object:
+        """The state of the first line, once what is before was read."""
+        if self.is_torn and isinstance(self.state, At):
+            return self.state._replace(is_torn=True)
         return self.state
 
 
-def _coloured(found: Language, line: str, state: object) -> tuple[list[Run], object]:
+def _coloured(found: Language | Diff, line: str, state: object) -> tuple[list[Run], object]:
     """Return the runs of one line and the state behind it."""
-    if len(line) > MAX_LINE:
-        return [(line, FENCE)], state
     inks, state = found.inks(line, state)
     runs: list[Run] = []
     for text, ink in inks:

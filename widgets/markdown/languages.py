@@ -13,7 +13,10 @@ from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 from widgets.ink import ADDED, BUILTIN, COMMENT, FENCE, KEYWORD, NAME, NUMBER, REMOVED, STRING
+from widgets.markdown.diff import NAMES as DIFFS
+from widgets.markdown.diff import Diff
 
+MAX_LINE: Final = 1000  # characters; longer lines stay plain, for the sake of slow patterns
 STEPS_PER_CHARACTER: Final = 8  # a lexer that takes more goes in circles
 MAX_STACK: Final = 200
 
@@ -34,7 +37,6 @@ _NAMES: Final = {  # that Pygments does not know, or takes for something else
     "jsonl": "json",
     "ndjson": "json",
     "kt": "kotlin",
-    "patch": "diff",
     "ps": "powershell",
     "shellscript": "bash",
     "sh-session": "console",
@@ -137,6 +139,8 @@ class Language:
 
         Where a lexer raises or goes in circles the line is plain and the next one a beginning.
         """
+        if len(line) > MAX_LINE:
+            return [(line, FENCE)], state
         text = line + "\n"
         pieces: list[Piece] = []
         try:
@@ -264,16 +268,24 @@ def ink_of(kind: Any) -> int:
     return next((ink for prefix, ink in _INKS if name.startswith(prefix)), 0)
 
 
-def language(label: str) -> Language | None:
+def language(label: str) -> Language | Diff | None:
     """Return the language that a fence's label names, None if there is none."""
     word = _WORD.search(label.lower())
     return _language(word.group()) if word else None
 
 
+def is_diff(label: str) -> bool:
+    """Whether a fence's label names a diff."""
+    word = _WORD.search(label.lower())
+    return word is not None and word.group() in DIFFS
+
+
 @lru_cache(maxsize=64)
-def _language(word: str) -> Language | None:
+def _language(word: str) -> Language | Diff | None:
     if word in _PLAIN:
         return None
+    if word in DIFFS:
+        return Diff()
     name = _lexer_names().get(_NAMES.get(word, word))
     if name is None:
         return None

@@ -31,7 +31,9 @@ from widgets.markdown.containers import (
     rest_of,
     skip,
 )
+from widgets.markdown.diff import LONGEST_CHANGE, goes_on
 from widgets.markdown.highlight import Code
+from widgets.markdown.languages import is_diff
 from widgets.markdown.references import References, definition
 
 MAX_BLANKS: Final = PIECE_LINES  # empty lines that indented code goes on after
@@ -168,9 +170,7 @@ class Leaves:
             return
         self._take_blanks(leaf)
         end = start + len(line)
-        if leaf.start is not None and (
-            is_long or leaf.lines >= PIECE_LINES or end - leaf.start > PIECE_CHARACTERS
-        ):
+        if leaf.start is not None and (is_long or _is_full(leaf, end, line[skip(line, at, leaf.level) :])):
             self._emit_piece(leaf)
             leaf.start, leaf.lines = None, 0
         if leaf.start is None:
@@ -283,16 +283,16 @@ class Leaves:
             begin, end = leaf.start, leaf.end
             cut = self.base + cut_at(self.text, begin - self.base, is_code=leaf.kind == "code")
             leaf.end = cut
-            self._emit_piece(leaf)
+            self._emit_piece(leaf, is_torn=True)
             leaf.start, leaf.end = cut, end
 
-    def _emit_piece(self, leaf: Leaf) -> None:
-        """Emit what a leaf has so far; more of it comes."""
+    def _emit_piece(self, leaf: Leaf, *, is_torn: bool = False) -> None:
+        """Emit what a leaf has so far; more of it comes, with ``is_torn`` of its last line."""
         self._emit(leaf)
         if leaf.code is not None and leaf.start is not None:
             lines = content_lines(self.slice(leaf.start, leaf.end), self.path)
             further = [line[skip(line, 0, leaf.level) :] for line in lines[1:]]
-            leaf.code = leaf.code.following("\n".join([lines[0], *further]))
+            leaf.code = leaf.code.following("\n".join([lines[0], *further]), is_torn=is_torn)
 
     # --- emitting ---
 
@@ -350,3 +350,15 @@ class Leaves:
         self.used = len(self.path)
         self.gap = None
         self.started = True
+
+
+def _is_full(leaf: Leaf, end: int, line: str) -> bool:
+    """Whether a piece of code ends before ``line``, which ends at ``end``. What a diff takes away and what it
+    adds for that stay together.
+    """
+    if leaf.start is not None and end - leaf.start > PIECE_CHARACTERS:
+        return True
+    if leaf.lines < PIECE_LINES:
+        return False
+    is_change = leaf.code is not None and is_diff(leaf.code.label) and goes_on(line)
+    return not is_change or leaf.lines >= LONGEST_CHANGE

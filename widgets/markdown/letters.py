@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Final
 
-from widgets.ink import DIM, MARK, Row
+from widgets.ink import DIM, MARK, Row, text_of
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines
-from widgets.markdown.rows import lay_out
+from widgets.markdown.diff_rows import Shown
+from widgets.markdown.rows import code_lines, diff_beside, lay_out
 from widgets.transcript.marks import cells_of
 
 WIDE: Final = 65_536  # cells: no line of a block wraps
@@ -50,11 +52,17 @@ class LetterRows:
 
     __slots__ = ("_numbers", "_rows")
 
-    def __init__(self, block: Block, text: str, rows: Sequence[Row], *, is_open: bool = False) -> None:
+    def __init__(
+        self, block: Block, text: str, rows: Sequence[Row], width: int, *, is_open: bool = False
+    ) -> None:
+        """``rows`` are those that ``block``, whose source is ``text``, has at ``width``."""
         self._rows = rows
         self._numbers = [[-1] * sum(len(piece) for piece, _ in row) for row in rows]
         if block.kind == "table":
             self._number_table(_table_lines(block, text, is_open=is_open))
+            return
+        if shown := diff_beside(block, text, width):
+            self._number_halves([len(_BLANKS.sub("", line)) for line in code_lines(block, text)], shown)
             return
         count = 0
         ours = MARK | (DIM if block.kind == "code" else 0)
@@ -72,6 +80,19 @@ class LetterRows:
         """Return the cells of a row from letter ``start`` up to ``end``, or None if it has none of them."""
         inside = [index for index, number in enumerate(self._numbers[row]) if start <= number < end]
         return cells_of(self._rows[row], inside[0], inside[-1] + 1) if inside else None
+
+    def _number_halves(self, sizes: list[int], shown: Sequence[Shown]) -> None:
+        """Number a diff that is drawn side by side: a line of both files counts where it stands first."""
+        taken = list(accumulate(sizes, initial=0))
+        first = len(self._rows) - len(shown)
+        for one, row, numbers in zip(shown, self._rows[first:], self._numbers[first:], strict=True):
+            index = sum(len(piece) for piece, _ in row) - len(text_of(one.row))  # behind what it stands in
+            for at, (char, ink) in enumerate((char, ink) for piece, ink in one.row for char in piece):
+                is_second = 0 < one.middle <= at
+                line = one.right if is_second else one.left
+                if not char.isspace() and not ink & MARK and not (is_second and one.left == one.right):
+                    numbers[index + at] = taken[line]
+                    taken[line] += 1
 
     def _number_table(self, lines: list[list[str]]) -> None:
         sizes = [[len(_BLANKS.sub("", cell)) for cell in line] for line in lines]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from rich.cells import cell_len
@@ -16,7 +17,9 @@ from widgets.ink import CODE, DIM, MARK, URL, Row, text_of
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines
+from widgets.markdown.diff_rows import Shown
 from widgets.markdown.entities import ENTITY, decoded
+from widgets.markdown.rows import diff_beside
 
 _OWN: Final = ("title", "step", "note", "failure")  # rows of ours: no source stands behind them
 _WORDS: Final = re.compile(r"\S+")
@@ -61,7 +64,7 @@ def offsets(block: Block, text: str, rows: Sequence[Row], width: int) -> list[Ro
     """Return the offsets of every row that ``block``, whose source is ``text``, has at ``width``.
 
     They never go down from one character to the next. In a table all characters of a line stand for the
-    whole line.
+    whole line; in a diff that is drawn side by side for the whole change.
     """
     if block.kind in _OWN:
         return [_spread(row, block.start, block.start) for row in rows]
@@ -69,6 +72,8 @@ def offsets(block: Block, text: str, rows: Sequence[Row], width: int) -> list[Ro
         return [_spread(row, block.start, block.end) for row in rows]
     if block.kind == "table":
         return _table_offsets(block, text, rows, width)
+    if shown := diff_beside(block, text, width):
+        return _diff_offsets(block, text, rows, shown)
     aligner = _Aligner(text, block.start)
     return [aligner.row(row, is_code=block.kind == "code") for row in rows]
 
@@ -94,6 +99,14 @@ def _table_offsets(block: Block, text: str, rows: Sequence[Row], width: int) -> 
     for raw, height in zip(text.split("\n"), heights, strict=True):
         out += [_spread(row, at, at + len(raw)) for row in rows[len(out) : len(out) + height]]
         at += len(raw) + 1
+    return out
+
+
+def _diff_offsets(block: Block, text: str, rows: Sequence[Row], shown: Sequence[Shown]) -> list[RowOffsets]:
+    ends = list(accumulate((len(raw) + 1 for raw in text.split("\n")), initial=block.start))
+    out = [_spread(row, block.start, block.start) for row in rows[: len(rows) - len(shown)]]
+    for one, row in zip(shown, rows[len(out) :], strict=True):
+        out.append(_spread(row, ends[one.change.start], ends[one.change.stop] - 1))
     return out
 
 

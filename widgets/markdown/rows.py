@@ -11,8 +11,10 @@ from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG,
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines, skip
+from widgets.markdown.diff_rows import Shown, composed
 from widgets.markdown.highlight import Code
 from widgets.markdown.inline import parse
+from widgets.markdown.languages import is_diff
 from widgets.markdown.links import Links
 from widgets.markdown.step_row import head_row, title_row
 from widgets.wrap import wrap
@@ -130,8 +132,31 @@ def code_lines(block: Block, text: str) -> list[str]:
     return [first, *[line[skip(line, 0, block.level) :] for line in others]]
 
 
+def diff_beside(block: Block, text: str, width: int) -> list[Shown]:
+    """Return what stands in the last rows that ``lay_out`` makes of a diff, where it is side by side."""
+    if block.kind != "code":
+        return []
+    shown = _diff(block, text, max(1, width - cell_len(_clipped(block.rest, max(1, width)))))
+    return shown if any(one.middle for one in shown) else []
+
+
+def _diff(block: Block, text: str, width: int, *, is_open: bool = False) -> list[Shown]:
+    """Return the rows of a diff without what they stand in; nothing for what is none."""
+    code = block.code or Code(block.label)
+    if not block.lines or not is_diff(code.label):
+        return []
+    return composed(code.drawn(code_lines(block, text), is_open=is_open), _bars(width), width)
+
+
+def _bars(width: int) -> tuple[str, str]:
+    """Return what stands before the rows of code, and before those that go on with the line above."""
+    return (CODE_BAR, CODE_GOES_ON) if width >= 2 * len(CODE_BAR) else ("", "")
+
+
 def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
-    bar = CODE_BAR if width >= 2 * len(CODE_BAR) else ""
+    if shown := _diff(block, text, width, is_open=is_open):
+        return [one.row for one in shown]
+    bar, goes_on = _bars(width)
     room = width - len(bar)
     rows: list[Row] = []
     if block.label:
@@ -141,5 +166,5 @@ def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
         for runs in code.runs(code_lines(block, text), is_open=is_open):
             first, *others = wrap(runs, room, words=False)
             rows.append(_barred(bar, first))
-            rows.extend(_barred(bar and CODE_GOES_ON, row) for row in others)
+            rows.extend(_barred(goes_on, row) for row in others)
     return rows

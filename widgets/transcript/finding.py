@@ -276,7 +276,8 @@ class Finder:
             message = self._view.messages[place.message]
             block = message.part(place.part)
             is_open = _is_growing(message, place.part)
-            known = LetterRows(block, message.text_of(block), layout.rows, is_open=is_open)
+            width = message.block_width(block, self._view.width)
+            known = LetterRows(block, message.text_of(block), layout.rows, width, is_open=is_open)
             while len(self._known_letters) >= KEPT_LAYOUTS:
                 del self._known_letters[next(iter(self._known_letters))]
         self._known_letters[layout] = known

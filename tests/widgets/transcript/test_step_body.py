@@ -153,8 +153,8 @@ def test_an_object_is_read_name_by_name_and_its_text_line_by_line() -> None:
 def test_a_diff_is_coloured_as_one() -> None:
     rows = drawn([result_body("--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n")])
     inks = {text_of(row): row[-1][1] for row in rows}
-    assert inks["│ -old"] & REMOVED
-    assert inks["│ +new"] & ADDED
+    assert inks["│   1 -old"] & REMOVED
+    assert inks["│   1 +new"] & ADDED
 
 
 def test_long_results_end_with_how_much_is_missing() -> None:
