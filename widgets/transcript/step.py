@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from agent_tui.model.inert import inert_line
-from widgets.ink import MARK, Row
+from widgets.ink import DIM, MARK, Row
 from widgets.markdown.blocks import Block
 from widgets.markdown.rows import CODE_BAR
 from widgets.markdown.step_row import APART
@@ -171,7 +171,8 @@ class Step(Message):
         if self.block_width(block, full_width) != width:
             return [_barred(row) for row in rows]
         first = int(block.gap is not None)
-        if block.label and len(rows) > first + 1:  # the head row says what it is
+        has_label = block.label and len(rows) > first + 1 and rows[first][-1][1] & DIM
+        if has_label:  # the head row says what it is
             del rows[first]
         return [row if row else _barred(row) for row in rows]
 

@@ -118,6 +118,27 @@ async def test_all_of_a_body_stands_behind_a_line() -> None:
     ]
 
 
+async def test_a_diff_in_a_body_has_all_its_rows_and_stands_side_by_side_where_there_is_room() -> None:
+    pane, hand = a_chat()
+    pane.text_replaced("2", result_body("--- a/f\n+++ b/f\n@@ -7 +7 @@\n-old\n+new"))
+    async with running(pane, (80, 20)) as pilot:
+        hand.turn_until_clean()
+        assert [row for row in screen_of(pane) if row.startswith(" │")] == [
+            " │ --- a/f",
+            " │ +++ b/f",
+            " │ @@ -7 +7 @@",
+            " │   7 -old",
+            " │   7 +new",
+        ]
+        await resize(pilot, 120, 20)
+        hand.turn_until_clean()
+        changes = [row.split() for row in screen_of(pane) if row.startswith(" │   7")]
+        assert changes == [["│", "7", "-old", "│", "7", "+new"]]
+        pane.reader.find("new")
+        hand.turn_until_clean()
+        assert pane.reader.found.total == 1
+
+
 async def test_hostile_titles_stay_one_harmless_row() -> None:
     hand = Hand()
     pane = Transcript(clock=hand.clock())
