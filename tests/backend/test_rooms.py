@@ -44,7 +44,10 @@ async def test_a_room_is_made_shown_changed_listed_and_deleted(talking: Backend)
     assert (await call("GET", path)).json == room
     changed = (await call("PATCH", path, {"name": "Where to keep it", "max_rounds": 4, "task": None})).json
     assert (changed["name"], changed["max_rounds"], changed["task"]) == ("Where to keep it", 4, room["task"])
-    assert (await call("GET", "/api/rooms")).json["rooms"] == [changed]
+    assert changed["updated_at"] > room["updated_at"]
+    seen = (await call("PATCH", path, {"view": "timeline"})).json
+    assert seen == changed | {"view": "timeline"}  # to look at it otherwise is no activity
+    assert (await call("GET", "/api/rooms")).json["rooms"] == [seen]
     deleted = await call("DELETE", path)
     assert (deleted.status, deleted.json["id"]) == (200, room["id"])
     assert (await call("GET", path)).status == 404

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, loaded, opened, speaking, start
@@ -92,18 +94,37 @@ async def test_a_turn_whose_speaker_is_told_later_gets_its_name() -> None:
         assert text.count("Who am I? Zed, it seems.") == 1
 
 
-async def test_the_readers_places_are_kept_on_both_sides() -> None:
+async def test_what_one_reads_is_kept_from_the_panes_to_the_timeline_and_back() -> None:
     async with opened((120, 30)) as screen:
-        await screen.send(*speaking(AGENTS), ev.TextAdded("a", "\n\nmore" * 60))
-        before = await screen.press("home")
-        assert "First line." in before.splitlines()[4].split("│")[0]
-        await screen.press("t", "home")
-        timeline = await screen.press("pagedown")
-        assert await screen.press("t") == before
-        await screen.send(ev.TextAdded("b", "\n\nand more" * 60))
-        after = await screen.press("t")
-        assert words(timeline) == words(after)
-        assert "First line." in (await screen.press("escape")).splitlines()[4].split("│")[0]
+        lines = "".join(f"\n\nline {number}" for number in range(60))
+        await screen.send(*speaking(AGENTS), ev.TextAdded("a", "\n\nmore" * 60), ev.TextAdded("b", lines))
+        panes = await screen.press("home")
+        timeline = await screen.press("t")
+        assert timeline.splitlines()[3][:60].rstrip() == "▎First line."  # of Mika, whose pane it was
+        assert await screen.press("t") == panes
+        await screen.press("t", "end")
+        timeline = await screen.press("pageup")
+        top = timeline.splitlines()[2][1:60].strip()
+        assert top.startswith("line ")
+        beside = await screen.press("t")  # Ada's pane has the words now, the others stay
+        assert top in beside.splitlines()[3].split("│")[1]
+        assert "First line." in beside.splitlines()[4].split("│")[0]
+        assert await screen.press("t") == timeline
+        await screen.press("end", "t")
+        assert "line 59" in await screen.send(ev.TextAdded("b", "\n\nThe end is followed."))
+        assert "The end is followed." in await screen.text()
+
+
+async def test_the_choice_between_panes_and_timeline_is_kept_for_the_room() -> None:
+    async with opened() as screen:
+        calls, info = screen.link.calls, loaded().room
+        await screen.send(loaded(), LIVE)
+        calls.room = replace(info, view="timeline")
+        await screen.press("t")
+        await screen.until(lambda: calls.asked == [("change {'view': 'timeline'}", "r")])
+        calls.room = replace(info, view="panes")
+        await screen.press("escape")
+        await screen.until(lambda: calls.asked[1:] == [("change {'view': 'panes'}", "r")])
 
 
 async def test_a_turn_is_found_by_its_number_although_rules_stand_between() -> None:

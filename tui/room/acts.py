@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, Literal
 
 from agent_tui.model import events as ev
@@ -83,6 +84,17 @@ class RoomActs:
             "continue": client.continue_agent,
         }
         return await calls[act](self._room.id, agent_id)
+
+    def keep_view(self) -> None:
+        """Have the room open next time with what is shown now, the timeline or the panes."""
+        room, is_timeline = self._room, self._room.panes.shown.is_timeline
+        if is_timeline is not room.begins_in_timeline and not self.why_not("settings"):
+            room.host.run("view", self._keep_view("timeline" if is_timeline else "panes"), exclusive=True)
+
+    async def _keep_view(self, view: str) -> None:
+        with suppress(AgentTuiError):  # it is shown all the same
+            client = await self._room.client()
+            await self._room.take(ev.RoomChanged(await client.change(self._room.id, view=view)))
 
     # --- what waits, and what the room is ----------------------------------------------------------------
 

@@ -55,7 +55,8 @@ class OpenRoom(Opened["RoomsClient"]):
         return self.state.agents.get(self.panes.current)
 
     @property
-    def _begins_in_timeline(self) -> bool:
+    def begins_in_timeline(self) -> bool:
+        """Whether the room says that a screen opens with the timeline of it, not with the panes."""
         room = self.state.room
         return room.view == "timeline" or (room.view == "auto" and room.execution_mode == "sequential")
 
@@ -83,7 +84,7 @@ class OpenRoom(Opened["RoomsClient"]):
             panes.set_class(not self.state.agents, "-hidden")
             if not self._has_view and self.state.loaded and self.state.agents:
                 self._has_view = True
-                await panes.begin_in(timeline=self._begins_in_timeline)
+                await panes.begin_in(timeline=self.begins_in_timeline)
         panes.take()
         if self.go_to and panes.fits:
             self._go_there(self.go_to)

@@ -416,15 +416,44 @@ class RoomPanes(Container):
         """Show all turns in order, or the panes again."""
         if not self._panes:
             return
-        self._is_timeline = not self._is_timeline
         if self._timeline is None:
             transcript = Transcript(clock=self._clock, ascii_only=self._ascii_only, id="timeline")
             feed = TimelineFeed(transcript, self._state, self._folds)
             feed.take(())
             self._timeline = transcript, feed
             await self.mount(transcript)
+        self._turn_over()
+
+    def _turn_over(self) -> None:
+        """Show the timeline instead of the panes or the panes instead of the timeline, where one reads."""
+        if self._timeline is None or (pane := self._panes.get(self._current)) is None:
+            return
+        timeline = self._timeline[0]
+        if self._is_timeline:
+            self._read_on(timeline, self._panes)
+        else:
+            self._read_on(pane, {self._current: timeline})
+        self._is_timeline = not self._is_timeline
         self._arrange_anew()
         self.focus_current()
+
+    def _read_on(self, left: Transcript, others: Mapping[str, Transcript]) -> None:
+        """Have one of ``others``, by agents, show what was read in the one that is ``left``. Where the
+        current one was left stays, while that is in sight; else it follows the end if that was followed.
+        """
+        current = others[self._current]
+        was_at = current.sight.bookmarks()[:1] if not current.follow else []
+        if was_at and left.sight.has(was_at[0]):
+            return
+        if left.follow:
+            current.follow = True
+            return
+        for mark in left.sight.bookmarks():
+            for agent_id in sorted(others, key=lambda one: one != self._current):
+                if others[agent_id].sight.number_of(mark.key):
+                    self._current = agent_id
+                    others[agent_id].sight.open_at(mark)
+                    return
 
     def leave(self) -> bool:
         """Go back to what was shown first, from the timeline, the panes or a zoomed pane; return whether
@@ -433,7 +462,8 @@ class RoomPanes(Container):
         if self.shown.is_zoomed:
             self._is_zoomed = False
         elif self._is_timeline is not self._begins_in_timeline:
-            self._is_timeline = self._begins_in_timeline
+            self._turn_over()
+            return True
         else:
             return False
         self._arrange_anew()

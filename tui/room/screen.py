@@ -235,8 +235,9 @@ class RoomScreen(LiveScreen):
         self._panes.zoom()
 
     async def action_timeline(self) -> None:
-        """Show all turns in order, or the panes again."""
+        """Show all turns in order, or the panes again; the room opens with that next time."""
         await self._panes.toggle_timeline()
+        self._acts.keep_view()
 
     async def action_back(self) -> None:
         """Leave what was opened last: the composer, the selection, the bar, the timeline or a zoomed pane,
@@ -250,3 +251,5 @@ class RoomScreen(LiveScreen):
             self._find_bar.close()
         elif not self._panes.leave():
             await self.run_action("app.leave_room")
+        else:
+            self._acts.keep_view()

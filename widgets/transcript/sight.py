@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.geometry import Region
 
@@ -12,6 +12,17 @@ from widgets.transcript.view import Place
 
 if TYPE_CHECKING:
     from widgets.transcript.transcript import Transcript
+
+
+class Bookmark(NamedTuple):
+    """Where somebody reads, also for another transcript that has the message, at any width: a part of the
+    message, how many characters of it stand before the row, and how many rows of the screen above it.
+    """
+
+    key: str
+    part: int
+    characters: int
+    above: int
 
 
 class Sight:
@@ -40,6 +51,32 @@ class Sight:
             and place.row >= self._view.messages[number - 1].APART
             for place in self._view.visible
         )
+
+    # --- the place that is taken along to another transcript -------------------------------------------
+
+    def bookmarks(self) -> list[Bookmark]:
+        """Return one for each message in sight: where the reader is first, else in their order."""
+        view, keys = self._view, {id(one): key for key, one in self._transcript.messages.items()}
+        first: dict[int, Bookmark] = {}
+        for above, place in enumerate(view.visible):
+            if place.message not in first and (key := keys.get(id(view.messages[place.message]))):
+                characters = view.characters_above(place)
+                first[place.message] = Bookmark(key, place.part, characters, above)
+        chosen = self._transcript.reader.chosen
+        return [first[at] for at in sorted(first, key=lambda at: at != chosen)]
+
+    def has(self, mark: Bookmark) -> bool:
+        """Whether the row of a bookmark is on the screen."""
+        view, index = self._view, self.number_of(mark.key) - 1
+        above = [view.characters_above(place) for place in view.visible if place[:2] == (index, mark.part)]
+        return bool(above) and above[0] <= mark.characters <= above[-1]
+
+    def open_at(self, mark: Bookmark) -> None:
+        """Show the row of a bookmark where it stood on the screen, and have the reader there."""
+        index = self.number_of(mark.key) - 1
+        if index >= 0:
+            self._view.show_later(index, *mark[1:])
+            self._transcript.redraw()
 
     # --- what was shown of a message -------------------------------------------------------------------
 

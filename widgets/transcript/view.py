@@ -48,6 +48,7 @@ class View:
         # The place after the last change of width and the character it was made from, so that going back
         # to a width goes back to the row.
         self._kept: tuple[Place | None, int] = (None, 0)
+        self._due: tuple[Place, int, int] | None = None  # see ``show_later``
         self._layouts: dict[object, Layout] = {}  # least recently used first
         self._wanted: int | None = None  # a huge message that the reader scrolled to, still to be split
         self._budget = 0
@@ -63,6 +64,8 @@ class View:
         self._budget = FRAME_BUDGET
         if not self.is_ready:
             return []
+        if self._due is not None:
+            self._show_due(*self._due)
         last = len(self.messages) - 1
         self._settle(last)
         if self._wanted is not None and self._settle(self._wanted):
@@ -123,7 +126,7 @@ class View:
         self._changed = set()
         self._layouts.clear()
         self._place = self._bottom = Place(0, 0, 0)
-        self._mark = self._wanted = None
+        self._mark = self._wanted = self._due = None
         self._kept = (None, 0)
         self._stale = 0
         self.follow, self._is_held = True, False
@@ -156,6 +159,17 @@ class View:
         self._release(self._moved(self._nearest(place), -above))
         self._is_held = is_held
 
+    def show_later(self, message: int, part: int, characters: int, above: int) -> None:
+        """Bring the row of a part that so many ``characters`` stand before into sight with the next frame,
+        ``above`` rows below the top: until there is a size, none can be brought there.
+        """
+        self._due = Place(message, part, 0), characters, above
+
+    def _show_due(self, place: Place, characters: int, above: int) -> None:
+        self._due = None
+        place = self._at(self._nearest(place), characters, is_end=False)
+        self._release(self._moved(place, -above))
+
     def to_start(self) -> None:
         """Move to the first row."""
         is_drawn = bool(self._spans)  # before that the place says nothing
@@ -164,7 +178,7 @@ class View:
 
     def to_end(self) -> None:
         """Move to the last row and follow."""
-        self.follow = True
+        self.follow, self._due = True, None
         self._mark, self._is_held = None, False
 
     def stay(self) -> None:
@@ -205,6 +219,10 @@ class View:
     def first_of(self, message: int) -> Place:
         """Return the first row of a message that has any: a head may have none."""
         return self._nearest(Place(message, 0, 0))
+
+    def characters_above(self, place: Place) -> int:
+        """Return how many characters of its part stand before the row of ``place``; spaces do not count."""
+        return self._characters(place)
 
     def layout_at(self, place: Place) -> Layout:
         """Return the layout of the part that a place stands in. Raises IndexError if there is none."""

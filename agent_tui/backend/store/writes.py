@@ -221,7 +221,9 @@ def _stored(values: Mapping[str, Any]) -> dict[str, Any]:
 def _set(
     connection: Connection, id_: str, values: Mapping[str, Any], now: datetime, *, while_running: bool = False
 ) -> None:
-    news = {**_stored(values), "updated_at": now.isoformat()}
+    news = _stored(values)
+    if news.keys() != {"view"}:  # which is how somebody looks at it: nothing happened
+        news["updated_at"] = now.isoformat()
     if unknown := news.keys() - conversation.c.keys():
         raise StoreError(f"Nothing is stored as {', '.join(sorted(unknown))}")
     connection.execute(_SET_WHILE_RUNNING if while_running else _SET, {"of": id_, **news})
