@@ -56,7 +56,7 @@ class Link(Generic[C]):
 
     @property
     def is_agent(self) -> bool:
-        """Whether an agent of others answers, which keeps no list, no history and no settings."""
+        """Whether an agent on another server answers, which keeps no list, no history and no settings."""
         return isinstance(self._source, Server) and self._source.agent is not None
 
     @property
@@ -134,7 +134,7 @@ class ChatLink(Link["ChatClient"]):
     """The connection of a screen of chats."""
 
     _MODULE, _CLASS = "agent_tui.clients.chat", "ChatClient"
-    _own: OwnBackend | None = None  # that runs what an agent of others wants to have run here
+    _own: OwnBackend | None = None  # that runs what an agent on another server wants to have run here
 
     async def _open(self) -> ChatClient:
         source = self._source
@@ -151,7 +151,7 @@ class ChatLink(Link["ChatClient"]):
             await self._own.close()
 
     async def follow(self, id_: str) -> AsyncGenerator[Event, None]:
-        """Return everything that happens in the chat; of an agent of others what belongs to no answer."""
+        """Return everything that happens in the chat; of an agent on another server what belongs to no answer."""
         if not self.is_agent:
             return await super().follow(id_)
         return (await self.client()).follow(id_)
@@ -179,7 +179,7 @@ class ChatLink(Link["ChatClient"]):
 
 
 class OwnBackend:
-    """The embedded backend, beside an agent of others: found or started when that first needs it."""
+    """The embedded backend, beside an agent on another server: found or started when that first needs it."""
 
     def __init__(self) -> None:
         self._link: ChatLink | None = None

@@ -1,4 +1,4 @@
-"""Sessions of agents of others, kept for a test."""
+"""Sessions of agents on other servers, kept for a test."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def workspace(state: ConversationState) -> str:
 
 
 def told_beside(noted: TurnNoted) -> str:
-    """Return what an agent of others tells that belongs to no answer; "" for all else."""
+    """Return what an agent on another server tells that belongs to no answer; "" for all else."""
     about = inert_line(noted.about, MAX_DETAIL_CHARACTERS)
     match noted.note:
         case "agent_left":

@@ -215,13 +215,13 @@ def _can_be_typed(name: str) -> bool:
 
 
 def providers(ctx: Any) -> list[tuple[str, str]]:
-    """Return the providers of the config file, agents of others that rooms can have, and the demo."""
+    """Return the providers of the config file, agents on other servers that rooms can have, and the demo."""
     if not wants_embedded(ctx.obj):
         return []
     config = load()
     named = [(one.name, one.kind) for one in config.providers.values()]
     agents = [one.name for one in config.backends.values() if one.kind in AGENT_KINDS]
-    remote = [(f"{AGENT_PROVIDER}{name}", "an agent of others") for name in agents]
+    remote = [(f"{AGENT_PROVIDER}{name}", "an agent on another server") for name in agents]
     return [*named, *remote, (DEMO_PROVIDER, "the demo model")]
 
 

@@ -1,4 +1,4 @@
-"""The conversations that agents of others keep of ours: one row for each agent of a room, or chat."""
+"""The conversations that agents on other servers keep of ours: one row for each agent of a room, or chat."""
 
 from __future__ import annotations
 

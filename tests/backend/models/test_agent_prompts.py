@@ -1,4 +1,4 @@
-"""What agents of others are told: each thing once, and everything again where they cannot know it."""
+"""What agents on other servers are told: each thing once, and everything again where they cannot know it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One answer without a screen, followed to its end, whoever gives it: a chat server or an agent of others."""
+"""One answer without a screen, followed to its end, whoever gives it: a chat server or an agent on another server."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _failure(event: ev.Event, telling: Telling, stop: Stop) -> Ending:
 async def agent_client(
     backend: BackendConfig, wanted: str, tell: Callable[[str], None]
 ) -> AsyncGenerator[AgentChats, None]:
-    """Give a client of an agent of others and close it at the end; ``wanted`` is the id of a session or chat,
+    """Give a client of an agent on another server and close it at the end; ``wanted`` is the id of a session or chat,
     "" for a new session or chat 0, ``tell`` is told what belongs to no answer.
     """
     own = OwnBackend()
@@ -123,7 +123,7 @@ def agent_answers(
     *,
     tells_session: bool = True,
 ) -> Answering:
-    """Return the answer of an agent of others: of its service or on its socket."""
+    """Return the answer of an agent on another server: of its service or on its socket."""
     stop = Stop(
         "plain.stopping",
         "stop",

@@ -69,7 +69,7 @@ def rooms(source: Source, wanted: str | None) -> int:
 
 def chat(source: Source, wanted: str, *, is_new: bool) -> int:
     """Show a chat as lines, as ``rooms`` does a room: the ``wanted`` one, else the newest or a new one; of an
-    agent of others the session or chat that is wanted, else a new session or chat 0.
+    agent on another server the session or chat that is wanted, else a new session or chat 0.
     """
     embedded = not isinstance(source, Server)
 
@@ -124,7 +124,7 @@ def _shown(source: Source, errand: Callable[[Server, Interrupts], Any]) -> int:
 class _Asks:
     """The calls that wait for a person's word, the oldest first, each with what it asks."""
 
-    client: Any  # of rooms, chats or an agent of others
+    client: Any  # of rooms, chats or an agent on another server
     id_: str
     waiting: list[tuple[ev.ToolStatusChanged, ev.ToolAsk]] = field(default_factory=list)
     tell: Callable[[str], None] = output.notice
@@ -337,7 +337,7 @@ class _Room:
 class _Chat:
     """One chat, as long as it is open here; ``answers`` asks a question in it."""
 
-    client: Any  # of chats, or of an agent of others
+    client: Any  # of chats, or of an agent on another server
     info: ev.ConversationInfo
     interrupts: Interrupts
     answers: Callable[[str, Telling, Asks], Answering]
