@@ -151,7 +151,7 @@ class ChatLink(Link["ChatClient"]):
             await self._own.close()
 
     async def follow(self, id_: str) -> AsyncGenerator[Event, None]:
-        """Return everything that happens in the chat; of an agent on another server what belongs to no answer."""
+        """Return everything that happens in the chat; with other agents only what belongs to no answer."""
         if not self.is_agent:
             return await super().follow(id_)
         return (await self.client()).follow(id_)

@@ -78,7 +78,7 @@ def agent_terms(backend: BackendConfig) -> Terms:
 
 
 class Agents:
-    """The agents on other servers that speak here; of each what it did last is over before it is asked again."""
+    """The agents on other servers that speak here. Each finishes its last call before it is asked again."""
 
     def __init__(self, sessions: Sessions) -> None:
         self.sessions = sessions

@@ -1,4 +1,4 @@
-"""One answer without a screen, followed to its end, whoever gives it: a chat server or an agent on another server."""
+"""One answer without a screen, followed to its end: from a chat server or from an agent on another server."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _failure(event: ev.Event, telling: Telling, stop: Stop) -> Ending:
 async def agent_client(
     backend: BackendConfig, wanted: str, tell: Callable[[str], None]
 ) -> AsyncGenerator[AgentChats, None]:
-    """Give a client of an agent on another server and close it at the end; ``wanted`` is the id of a session or chat,
+    """Give a client of an agent on another server, closed at the end; ``wanted`` is the id of its chat,
     "" for a new session or chat 0, ``tell`` is told what belongs to no answer.
     """
     own = OwnBackend()

@@ -105,7 +105,7 @@ async def _conversation_id(server: Server, client: ChatClient, options: AskOptio
 async def _ask_agent(
     backend: BackendConfig, asked: Asked, options: AskOptions, telling: Telling, interrupts: Interrupts
 ) -> tuple[Ending, Record]:
-    """Ask an agent on another server, follow the answer to its end, and return how it ended and what was said.
+    """Ask an agent on another server, follow the answer, and return how it ended and what was said.
 
     Raises ``ConfigError`` for what such a server cannot be asked.
     """
