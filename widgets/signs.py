@@ -11,6 +11,7 @@ DIVIDER: Final = "│"
 BELOW: Final = "▼"
 SCROLL_MARK: Final = "▐"
 FAILED: Final = "✗"
+WARNS: Final = "!"
 NEEDS_YOU: Final = "‖"  # of a step: it stands still until it is allowed
 FOLDED: Final = "▸"
 UNFOLDED: Final = "▾"

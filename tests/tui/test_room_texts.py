@@ -255,6 +255,30 @@ def test_a_chat_says_what_was_used_as_a_room_does() -> None:
     assert chat_texts.used(chat) == texts.used(room(**used), 0) == said
 
 
+@pytest.mark.parametrize(
+    ("context", "cells", "header"),
+    [
+        (10_000, 90, "round 1 · 0 tok · ✓ said"),
+        (60_000, 90, "round 1 · 0 tok · 60% of context · ✓ said"),
+        (60_000, 40, "✓ said"),  # the model's name needs the room
+        (80_000, 40, "! 80% of context · ✓ said"),  # which is said before the model's name
+    ],
+)
+def test_a_header_says_how_full_a_context_is_once_that_matters(context: int, cells: int, header: str) -> None:
+    state = room(status="running")
+    mika = state.members.ordered[0]
+    usage = ev.Usage(context, 0, context=context, context_limit=100_000)
+    for event in (
+        ev.TurnStarted("1", "r", "assistant", "Mika", "", 1),
+        ev.TurnEnded("1", "", 0, usage=usage),
+    ):
+        state.apply(event)
+    what = texts.doing(mika, state, 0, 0)
+    assert texts.header(mika, what, cells, 0) == header
+    beside_timeline = texts.summary(mika, state, 0, 0)[1]
+    assert ("of context" in beside_timeline) is (context >= 60_000)
+
+
 def test_hostile_names_and_errors_are_one_harmless_line() -> None:
     state = room(status="error")
     state.apply(ev.RunFailed("bad\x1b[2J\nnews" * 100))

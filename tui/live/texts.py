@@ -198,16 +198,18 @@ def used(state: ConversationState, spoken: int = 0) -> str:
     return f"{text} · {say('used.cost.of', cost=cost, most=dollars(most_cost)) if most_cost else cost}"
 
 
-def context(turns: Iterable[Turn]) -> tuple[str, bool]:
+def context(turns: Iterable[Turn], least_percent: int = 0) -> tuple[str, bool]:
     """Return how full the context of the newest of these ``turns`` is, in percent where it is known how much
-    its model takes, and whether that is nearly full; "" where nobody says.
+    its model takes, and whether that is nearly full; "" where nobody says, or below ``least_percent``.
     """
     usage = next((turn.usage for turn in turns if turn.usage is not None and turn.usage.context), None)
     if usage is None:
         return "", False
     if not usage.context_limit:
-        return say("used.context.tokens", tokens=tokens(usage.context)), False
+        return "" if least_percent else say("used.context.tokens", tokens=tokens(usage.context)), False
     percent = min(100, ceil(100 * usage.context / usage.context_limit))
+    if percent < least_percent:
+        return "", False
     is_nearly_full = percent >= NEARLY_FULL_PERCENT
     text = say("used.context", percent=percent)
     return f"{signs.WARNS} {text}" if is_nearly_full else text, is_nearly_full

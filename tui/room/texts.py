@@ -39,6 +39,7 @@ MAX_TITLE_CHARACTERS = 300
 LAST_WORDS_CHARACTERS = 400
 # What begins headings, quotes, items, fences, tables and rules; what marks emphasis and code.
 _MARKS = re.compile(r"^[\s#>]+|^\s*[-*+]\s+|^\s*```.*|^[\s|:*_=~-]+$|\*\*|~~|`|^\s*\||\|\s*$")
+HALF_FULL_PERCENT = 60  # of an agent's context: from where on its header says so
 HEADER_MARGIN_CELLS = 8  # gutter, divider, separator and a space around the name and the model
 
 
@@ -314,7 +315,8 @@ def summary(
     """
     sign, _, words = doing(agent, state, rate or 0, since_seconds).partition(" ")
     if rate is not None:
-        return sign, words, agent.color, False
+        full, _ = context(agent)
+        return sign, f"{words} · {full}" if full else words, agent.color, False
     is_growing = agent.word == "speaking" and not _with_tools(agent)
     if is_growing or agent.word == "said":
         words = last_words(agent.turns[-1]) or words
@@ -335,16 +337,22 @@ def last_words(turn: Turn) -> str:
     return ""
 
 
+def context(agent: Agent) -> tuple[str, bool]:
+    """Return how full an agent's context is, once that matters, and whether it is nearly full."""
+    return live_texts.context(reversed(agent.turns), HALF_FULL_PERCENT)
+
+
 def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
-    """Return the right side of a pane's header: what it does, with the tokens ``spoken`` and the round where
-    ``cells`` allow.
+    """Return the right side of a pane's header: what it does, with how full its context is, the tokens
+    ``spoken`` and the round where ``cells`` allow. A context that is nearly full is said before the model.
 
     Why a turn was cut stands under its words as well, so the header may leave it out.
     """
     room = cells - cell_len(inert_line(agent.name, 40)) - cell_len(model(agent)) - HEADER_MARGIN_CELLS
-    extras = []
+    full, is_nearly_full = context(agent)
+    extras = [full] if full and not is_nearly_full else []
     if agent.turns:
-        extras = [
+        extras += [
             say("agent.tokens", count=count(spoken)),
             say("agent.round", round=agent.turns[-1].round_number),
         ]
@@ -352,6 +360,7 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
         if usage is not None and usage.first_token_seconds is not None:
             extras.append(say("agent.first_token", time=duration(usage.first_token_seconds)))
     text = what if cell_len(what) <= room or agent.word != "cut" else f"{signs.PAUSED} {say('agent.cut')}"
+    text = f"{full} · {text}" if is_nearly_full else text
     for extra in extras:
         longer = f"{extra} · {text}"
         if cell_len(longer) > room:

@@ -15,11 +15,11 @@ from textual.theme import Theme
 
 from agent_tui.model.inert import inert_line
 from widgets.color import Ground, ground_of, readable
-from widgets.ink import DIM, PLAIN
+from widgets.ink import DIM, PLAIN, STRONG
 from widgets.ink import FAILED as FAILED_INK
 from widgets.layout import Line
 from widgets.painter import Painter, cropped
-from widgets.signs import DOT, FAILED, GUTTER, GUTTER_FOCUSED
+from widgets.signs import DOT, FAILED, GUTTER, GUTTER_FOCUSED, WARNS
 from widgets.transcript.transcript import Transcript
 
 MIN_NAME_CELLS: Final = 8
@@ -117,7 +117,6 @@ class _Band:
 def _header_line(
     name: str, model: str, state: str, band: _Band, painter: Painter, *, has_focus: bool
 ) -> Line:
-    is_failure = state.startswith(FAILED)
     name, model, state = arranged(name, model, painter.own(state), painter.room)
     mark = painter.own(GUTTER_FOCUSED if has_focus else GUTTER) if painter.gutter else ""
     space = painter.room - cell_len(name) - cell_len(model) - cell_len(state)
@@ -127,10 +126,21 @@ def _header_line(
             (name, band.own),
             (painter.own(model[: len(SEPARATOR)]) + model[len(SEPARATOR) :], band.ink(painter.style(DIM))),
             (" " * space, band.style),
-            (state, band.ink(painter.style(FAILED_INK if is_failure else PLAIN))),
+            *((part, band.ink(painter.style(ink))) for part, ink in _parts(state, painter)),
         ],
         ground=band.style,
     )
+
+
+def _parts(state: str, painter: Painter) -> list[tuple[str, int]]:
+    """Return the parts of what a header says at the right, with their separators and how each looks."""
+    separator = painter.own(SEPARATOR)
+    first, *others = state.split(separator)
+    inks = {painter.own(FAILED): FAILED_INK, WARNS: STRONG}
+    return [
+        (part, inks.get(part.removeprefix(separator)[:1], PLAIN))
+        for part in (first, *(f"{separator}{other}" for other in others))
+    ]
 
 
 def arranged(name: str, model: str, state: str, room: int) -> tuple[str, str, str]:
