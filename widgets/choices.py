@@ -171,7 +171,8 @@ class ChoiceList(Widget):
             space = " " * (max(cells, cell_len(text)) - cell_len(text)) + GAP
             about = cropped(inert_line(one.about, MAX_CHARACTERS), left)
             pieces += [(space, base), (painter.own(about), dim)]
-        edge = base + Style(color=self.get_component_rich_style("choice-list--edge").color)
+        accent = self.get_component_rich_style("choice-list--edge").color
+        edge = base if is_marked else base + Style(color=accent)
         return painter.paint([(painter.own(GUTTER) * painter.gutter, edge), *pieces], ground=base)
 
     # --- the mouse ---
