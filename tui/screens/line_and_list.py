@@ -51,6 +51,7 @@ class LineAndList(Widget):
         super().__init__()
         self.line = line
         self.note = Static(own(note, ascii_only=ascii_only), classes="note", markup=False)
+        self.note.display = bool(note)
         self._is_note_first = note_first
         self._listed = OptionList(markup=False, compact=True)
         self._listed.can_focus = False
