@@ -36,6 +36,7 @@ from tui.motion import wants_calm
 from tui.opening import Opening
 from tui.request import ScreenRequest, Server
 from tui.screens.localised import localised
+from tui.screens.toasts import Toasts
 from tui.terminal import ended_by
 from widgets.palettes import Backdrop
 from widgets.signs import twin
@@ -100,6 +101,7 @@ class AgentTuiApp(KeysInOrder[int]):
             self.animation_level = "none"
         self.ascii_only = config_wants_ascii(config)
         self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
+        self.toasts = Toasts(self, self.clock)
         self.garbage = Garbage(lambda: self.places.is_quiet)
         self.opening = Opening(self, request)
         self.parting = ""  # to be said once the screen is gone
@@ -131,6 +133,8 @@ class AgentTuiApp(KeysInOrder[int]):
     def on_mount(self) -> None:
         """Open what was asked for as soon as the first frame stands."""
         self.set_class(self.ascii_only, "-ascii")
+        self.screen_change_signal.subscribe(self, self.toasts.watch)
+        self.toasts.watch(self.screen)
         self.app_suspend_signal.subscribe(self, lambda _: self.clock.stop())
         self.app_resume_signal.subscribe(self, lambda _: self.clock.start())
         self.watch(self, "app_focus", self.clock.hurry, init=False)

@@ -113,6 +113,10 @@ class RowList(Widget, Generic[T], can_focus=True):
 
     # --- what can be asked ---
 
+    def kept_rows(self) -> list[tuple[int, bool]]:
+        """Return the row that nothing may ever cover: the cursor's."""
+        return [(self._place - self._top, True)]
+
     @property
     def cursor(self) -> T | None:
         """What is under the cursor, if there is anything."""

@@ -95,6 +95,7 @@ class FrameClock:
         self._last_frame = now() - self.interval
         self._is_stopped = False
         self.is_calm = is_calm
+        self.drawn: Callable[[], None] | None = None  # called behind each frame, while somebody must know
 
     @classmethod
     def for_app(
@@ -186,6 +187,8 @@ class FrameClock:
             self._last_frame = start - late if late < self._least_seconds else start
             self._line = self._line_seconds()
             self._draw_some(start)
+        if self.drawn is not None:
+            self.drawn()
         if self._urgent:
             self._ask(0.0)
         elif self._panes:

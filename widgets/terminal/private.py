@@ -12,6 +12,9 @@ from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
 from textual.dom import DOMNode
 from textual.driver import Driver
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets._toast import Toast, ToastRack
 
 if TYPE_CHECKING:  # for the first frame
     from textual.document._document import EditResult as EditResult  # what ``TextArea.edit`` returns
@@ -49,6 +52,12 @@ def forget_notifications(app: App[Any], text: str) -> None:
     """Drop what is shown in passing and says ``text``; it goes with the next one that is shown."""
     for told in [told for told in app._notifications if told.message == text]:
         app._unnotify(told, refresh=False)
+
+
+def toasts_of(screen: Screen[Any]) -> tuple[Widget | None, list[Widget]]:
+    """Return what holds the lines that a screen shows in passing, None before there is one, and the lines."""
+    rack = next((child for child in screen.children if isinstance(child, ToastRack)), None)
+    return (None, []) if rack is None or not rack.display else (rack, list(rack.query(Toast)))
 
 
 def type_into(area: TextArea, text: str, start: Location, end: Location) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.geometry import Region
 
+from widgets.painter import ASK
 from widgets.transcript.reading import FOUND_SHARE
 from widgets.transcript.view import Place
 
@@ -51,6 +52,13 @@ class Sight:
             and place.row >= self._view.messages[number - 1].APART
             for place in self._view.visible
         )
+
+    def kept_rows(self) -> list[tuple[int, bool]]:
+        """Return the rows that nothing should cover, and whether never: the header's, those of what asks."""
+        first, messages = self._transcript.canvas.head_height, self._view.messages
+        rows = enumerate(self._view.visible, first)
+        asks = [(y, not place.part) for y, place in rows if messages[place.message].card == ASK]
+        return [*((y, True) for y in range(first)), *asks]
 
     # --- the place that is taken along to another transcript -------------------------------------------
 

@@ -1,0 +1,81 @@
+"""What is told in passing covers no header, nothing that needs approval and no line that is written in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.geometry import Region
+from textual.widgets._toast import Toast
+
+from tests.tui.chat_views import asks, in_a_chat, talk
+from tests.tui.debate import first_round, second_round
+from tests.tui.watched import Watched
+from tests.tui.whole_app import opened_app
+from tui.screens.toasts import free_row
+from widgets.transcript.transcript import Transcript
+
+LONG = "the server said so, at some length: " + "and again, " * 12
+
+
+@pytest.mark.parametrize(
+    ("at", "kept", "row"),
+    [
+        (5, [Region(0, 0, 40, 1)], 5),
+        (0, [Region(0, 0, 40, 1)], 1),
+        (0, [Region(0, 0, 40, 2), Region(0, 3, 40, 1), Region(10, 6, 5, 1)], 4),
+        (2, [Region(0, 0, 40, 9)], 9),
+        (1, [Region(0, 0, 40, 12), Region(0, 4, 40, 2)], 1),
+    ],
+    ids=["stays", "below the top row", "first with room", "below all", "as little as can be"],
+)
+def test_it_stands_where_it_covers_nothing(at: int, kept: Sequence[Region], row: int) -> None:
+    assert free_row(Region(20, at, 20, 2), [(region, True) for region in kept], 12) == row
+
+
+def test_where_there_is_no_room_it_covers_what_matters_less() -> None:
+    kept = [(Region(0, 0, 40, 3), True), *((Region(0, y, 40, 1), False) for y in range(4, 12))]
+    assert free_row(Region(20, 1, 20, 2), kept, 12) == 3
+
+
+async def told(seen: Watched[Any], text: str = LONG) -> list[str]:
+    """Tell something, and return the rows of the screen that it stands over, without it."""
+    before = (await seen.text()).split("\n")
+    seen.app.notify(text, markup=False)
+    after = (await seen.text()).split("\n")
+    regions = [toast.region for toast in seen.app.screen.query(Toast)]
+    assert len(regions) == 1
+    assert text[:20] in after[regions[0].y]
+    return [before[row] if row < len(before) else "" for row in range(regions[0].y, regions[0].bottom)]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_in_a_chat_nothing_that_asks_is_covered(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with in_a_chat(tmp_path, *talk(), size=size) as seen:
+        await seen.send(*asks())
+        covered = "\n".join(await told(seen))
+        assert "needs approval" not in covered
+        assert "Allow this" not in covered
+        assert not {"█", "›", "─"} & set(covered)  # edges of the card, the line to write in and its rule
+        await seen.press("tab", "home", *["down"] * 3, "end", "pageup")
+        asking = seen.app.screen.query_one(Transcript)
+        rows = {asking.region.y + row for row, _ in asking.sight.kept_rows()}
+        toast = seen.app.screen.query_one(Toast).region
+        assert not rows & set(range(toast.y, toast.bottom))
+
+
+async def test_in_a_room_no_header_of_an_agent_is_covered(tmp_path: Path) -> None:
+    async with opened_app(tmp_path, size=(120, 40)) as seen:
+        seen.link.send(*first_round(4), *second_round(4))
+        for text in ("one", LONG):
+            assert "tok" not in "\n".join(await told(seen, text))
+            seen.app.clear_notifications()
+            await seen.text()
+
+
+async def test_in_a_list_the_cursor_is_not_covered(tmp_path: Path) -> None:
+    async with in_a_chat(tmp_path, *talk()) as seen:
+        await seen.press("f3")
+        assert not [row for row in await told(seen) if row.startswith((" ▸", "▸"))]
