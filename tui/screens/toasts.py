@@ -65,7 +65,7 @@ def free_row(area: Region, kept: Sequence[tuple[Region, bool]], height: int) -> 
             cells += part.width * part.height * (NEVER if is_never else 1)
         return cells
 
-    rows = [area.y, *range(1, max(2, height - area.height + 1))]
+    rows: list[int] = [area.y, *range(1, max(2, height - area.height + 1))]
     return min(rows, key=covered)
 
 
