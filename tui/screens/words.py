@@ -428,6 +428,7 @@ ENGLISH: Final[dict[str, str]] = {
     "plain.said": "sent, everyone reads it before the next turn",
     "plain.queued": "queued, asked after this answer",
     "plain.stands": "the room is paused: /resume starts it, /quit leaves",
+    "plain.goes_on": "somebody resumed the room",
     "plain.completed": "the room is completed",
     "plain.speaks": "the room is running already",
     "plain.stopped": "stopped by you",

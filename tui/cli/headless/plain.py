@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from agent_tui.clients.chat import Question
 from agent_tui.clients.conversations import Conversations
+from agent_tui.clients.log_stream import decimal_id
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import BackendConfig
 from agent_tui.model import events as ev
@@ -226,17 +227,21 @@ class _Typing:
         if not self.interrupts.stop():
             output.notice(say("plain.nothing"))
 
+    async def line_before(self, working: asyncio.Future[Any]) -> str | None:
+        """Return the next line; None where there are no more, or ``working`` is done before one comes."""
+        reading = asyncio.ensure_future(self.lines.next())
+        try:
+            await asyncio.wait({working, reading}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            reading.cancel()
+        return reading.result() if reading.done() else None
+
     async def during(self, work: Awaitable[Ending]) -> tuple[Ending, bool]:
         """Return how ``work`` ends or why it was left before, and whether it was."""
         working = asyncio.ensure_future(work)
         try:
             while not working.done() and not self.lines.has_ended:
-                reading = asyncio.ensure_future(self.lines.next())
-                try:
-                    await asyncio.wait({working, reading}, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    reading.cancel()
-                line = reading.result() if reading.done() else None
+                line = await self.line_before(working)
                 if line is not None and (ending := await self.take(line)) is not None:
                     return ending, True
             if self.reads_on and self.lines.has_ended:
@@ -255,6 +260,7 @@ class _Room:
     interrupts: Interrupts
     embedded: bool
     starts: bool
+    begun_behind: int = 0  # the id of the event before a run that somebody else began
     is_running: bool = False
     answer: Answer = field(default_factory=Answer)
     form: RoomText = field(default_factory=RoomText)
@@ -279,7 +285,8 @@ class _Room:
         try:
             while self.starts or room.status == "running" or (ending := await self._stand(room)) is None:
                 self.starts, self.is_running = False, True
-                run = Run(self.client, self.id_, self.embedded, self.form, self.answer, self._heard)
+                begun, self.begun_behind = self.begun_behind, 0
+                run = Run(self.client, self.id_, self.embedded, self.form, self.answer, self._heard, begun)
                 ending, is_left = await self.typing.during(run.until_its_end(self.interrupts))
                 if is_left or self.interrupts.is_ending or ending.reason not in ("paused", "interrupted"):
                     return ending
@@ -289,17 +296,33 @@ class _Room:
             attending.cancel()
 
     async def _stand(self, room: ev.RoomInfo) -> Ending | None:
-        """Wait until somebody lets the room go on; return why they leave, where they do."""
+        """Wait until the room goes on, by a word here or elsewhere; return why it is left, where it is."""
         if room.status == "completed":
             output.notice(say("plain.completed"))
             return LEFT
         output.notice(say("plain.stands"))
-        while not self.starts:
-            if (line := await self.typing.lines.next()) is None:
-                return LEFT
-            if (ending := await self.typing.take(line)) is not None:
-                return ending
+        watching = asyncio.ensure_future(self._watch(room.last_event_id))
+        try:
+            while not self.starts and not watching.done():
+                line = await self.typing.line_before(watching)
+                if line is None and self.typing.lines.has_ended:
+                    return LEFT
+                if line is not None and (ending := await self.typing.take(line)) is not None:
+                    return ending
+        finally:
+            watching.cancel()
         return None
+
+    async def _watch(self, last_id: int) -> None:
+        """Return once somebody else lets the room go on; never on a server that does not tell."""
+        with suppress(AgentTuiError):
+            async with aclosing(self.client.event_frames(self.id_, last_id)) as frames:
+                async for frame in frames:
+                    if not isinstance(frame, ev.LinkChanged) and frame.event == "room_started":
+                        self.begun_behind = (decimal_id(frame.id) or 1) - 1
+                        output.notice(say("plain.goes_on"))
+                        return
+        await asyncio.Event().wait()
 
     def _say_stored(self, message: ev.Message) -> None:
         if message.role == "user":

@@ -105,7 +105,9 @@ async def _room_id(
 
 @dataclass(slots=True)
 class Run:
-    """One run of a room, followed to its end; ``heard`` takes every event, too."""
+    """One run of a room, followed to its end; ``heard`` takes every event, too. With ``last_id``, the id of
+    the event before it, nothing is started: it is one that somebody else began.
+    """
 
     client: RoomsClient
     room_id: str
@@ -113,8 +115,8 @@ class Run:
     form: Format
     answer: Answer
     heard: Callable[[ev.Event], Awaitable[None]] | None = None
-    stop: Stop = field(init=False)
     last_id: int = 0
+    stop: Stop = field(init=False)
     pause_reason: str = ""
     last_failure: str = ""  # of a turn, in a line
     noted: set[str] = field(default_factory=set)
@@ -129,7 +131,10 @@ class Run:
         return Ending("interrupted", ending.detail) if paused else ending
 
     async def _follow(self) -> Ending:
-        frames = self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS)
+        if self.last_id:
+            frames = self.client.event_frames(self.room_id, self.last_id, give_up_seconds=PATIENCE_SECONDS)
+        else:
+            frames = self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS)
         ending = await followed(frames, self._take)
         while ending.reason == "paused" and await self._may_go_on():
             output.notice(say("plain.waits"))

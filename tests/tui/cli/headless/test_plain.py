@@ -232,6 +232,26 @@ def test_what_asks_behind_the_end_of_the_input_is_denied(home: Home) -> None:
     assert not Path(home.folder, "late.txt").exists()
 
 
+def test_a_room_that_stands_notices_that_somebody_else_resumed_it(slow: Home) -> None:
+    room = slow.new_room(TASK)
+    with plain(slow, "rooms", room, "--plain") as program:
+        program.until("/resume starts it")
+        with plain(slow, "rooms", room, "--plain") as other:
+            other.until("/resume starts it")
+            other.type("/resume")
+            program.until("somebody resumed the room\nround 1 of 3")
+            program.until("Engineer:")
+            program.type("/resume")
+            program.until("the room is running already")
+            program.type("/pause")
+            other.until("Engineer was cut off\npaused\n")
+        program.until("/resume starts it", 2)
+        program.type("/resume")
+        program.until("Critic:")
+        program.type("/quit")
+        assert program.ended() == 0
+
+
 def test_a_room_that_stands_is_left_at_the_end_of_the_input(slow: Home) -> None:
     done = slow.run("rooms", slow.new_room(TASK), "--plain", stdin="/nothing\n")
     assert (done.returncode, done.stderr) == (0, "")
