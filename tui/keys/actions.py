@@ -206,7 +206,12 @@ def _in_another_field(node: DOMNode) -> str:
     return "" if node.screen is not None and node.screen.focused is node else "another_field"
 
 
+def _nothing_asks(node: DOMNode) -> str:
+    return "" if node.has_class("-open") else "nothing_asks"
+
+
 _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
+    **dict.fromkeys(("ask.once", "ask.conversation", "ask.always", "ask.deny", "ask.whole"), _nothing_asks),
     "pane.copy_code": _no_code,
     "pane.copy_message": _no_message,
     "pane.previous_message": _no_message,

@@ -74,7 +74,7 @@ class ChangesScreen(ModalScreen[None]):
         self._ascii_only = host.ascii_only
         self._changes: Sequence[ChangedFile] = ()
         self._rows: list[ChangedFile | None] = []  # None: a heading
-        self._top = StatusLine(ascii_only=host.ascii_only)
+        self._top = StatusLine(id="top", ascii_only=host.ascii_only)
         self._listed = OptionList(markup=False, compact=True)
         self._note = Static(self._own(say("changes.loading")), classes="note", markup=False)
         self._diff = Transcript(clock=host.clock, ascii_only=host.ascii_only)

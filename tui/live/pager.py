@@ -37,7 +37,7 @@ class WholeScreen(ModalScreen[ScreenResultType]):
         self._bottom = StatusLine(ascii_only=ascii_only, is_dim=True)
 
     def compose(self) -> ComposeResult:
-        top = StatusLine(ascii_only=self._ascii_only)
+        top = StatusLine(id="top", ascii_only=self._ascii_only)
         top.show([inert_line(self._title, MAX_TITLE_CHARACTERS)])
         yield top
         yield self._transcript
