@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from textual.actions import parse
@@ -206,12 +207,17 @@ def _in_another_field(node: DOMNode) -> str:
     return "" if node.screen is not None and node.screen.focused is node else "another_field"
 
 
+def _no_agent(number: int, node: DOMNode) -> str:
+    return "not_now" if isinstance(node, RoomScreen) and number > len(node.state.agents) else ""
+
+
 def _nothing_asks(node: DOMNode) -> str:
     return "" if node.has_class("-open") else "nothing_asks"
 
 
 _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
     **dict.fromkeys(("ask.once", "ask.conversation", "ask.always", "ask.deny", "ask.whole"), _nothing_asks),
+    **{f"{NUMBERED}{number}": partial(_no_agent, number) for number in range(1, 11)},
     "pane.copy_code": _no_code,
     "pane.copy_message": _no_message,
     "pane.previous_message": _no_message,
