@@ -53,7 +53,8 @@ def list_models(source: Source, output_format: OutputFormat) -> int:
         return exits.DONE
     is_demo = all(answer["kind"] == DEMO_PROVIDER for answer in answers)
     if found:
-        told = f"found here, not used: {named(found)}; {ACCEPT_FIRST if is_demo else ACCEPT}"
+        names = ", ".join(one.text for one in found)
+        told = f"found here, not used: {names}; {ACCEPT_FIRST if is_demo else ACCEPT}"
         output.notice(localised(told))
     elif is_demo:
         output.notice(localised(ONLY_DEMO))

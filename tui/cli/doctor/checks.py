@@ -12,15 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from rich.cells import cell_len
+
 from agent_tui.config.file import config_path, data_path
 from agent_tui.model.inert import inert_line
 from tui.cli import exits, output
 from tui.screens.localised import localised
+from tui.screens.words import say
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 MOUNTS: Final = Path("/proc/self/mounts")
 MAX_DETAIL_CHARACTERS: Final = 500
-_SIGNS: Final = {"ok": "ok", "warning": "warning", "failed": "FAILED", "skipped": "skipped"}
+STATUSES: Final[tuple[Status, ...]] = ("ok", "warning", "failed", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,5 +121,7 @@ def checks(here: Surroundings) -> Iterator[Check]:
 def lines(check: Check) -> list[str]:
     """Return what a person reads about a check."""
     detail = f": {localised(inert_line(check.detail, MAX_DETAIL_CHARACTERS))}" if check.detail else ""
-    found = f"{_SIGNS[check.status]:<8}{localised(check.title)}{detail}"
+    signs = {status: say(f"doctor.{status}") for status in STATUSES}
+    space = max(map(cell_len, signs.values())) + 1 - cell_len(signs[check.status])
+    found = f"{signs[check.status]}{' ' * space}{localised(check.title)}{detail}"
     return [found, f"{'':<10}→ {localised(check.fix)}"] if check.fix else [found]
