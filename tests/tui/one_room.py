@@ -35,11 +35,15 @@ class OneRoom(KeysInOrder[int]):
         self.register_theme(themes.load("dark"))
         self.theme = "dark"
         self.left = False
+        self.rung = 0
         self.clock = FrameClock.for_app(self)
         self.room = RoomScreen(cast("RoomLink", link), "r", self.clock, start=start, ascii_only=ascii_only)
 
     def on_mount(self) -> None:
         self.push_screen(self.room)
+
+    def bell(self) -> None:
+        self.rung += 1
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "leave")]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from textual.events import AppBlur
+
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tests.tui.one_room import AGENTS, LIVE, loaded, opened, speaking, start
@@ -125,6 +127,15 @@ async def test_the_choice_between_panes_and_timeline_is_kept_for_the_room() -> N
         calls.room = replace(info, view="panes")
         await screen.press("escape")
         await screen.until(lambda: calls.asked[1:] == [("change {'view': 'panes'}", "r")])
+
+
+async def test_a_room_that_ends_rings_once_where_the_terminal_is_elsewhere() -> None:
+    async with opened() as screen:
+        await screen.send(loaded(status="running"), LIVE, ev.RunCompleted("r", 3))
+        assert screen.app.rung == 0
+        screen.app.post_message(AppBlur())
+        await screen.send(ev.RunStarted("r", ""), ev.RunCompleted("r", 3))
+        assert screen.app.rung == 1
 
 
 async def test_a_turn_is_found_by_its_number_although_rules_stand_between() -> None:

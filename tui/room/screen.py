@@ -117,6 +117,8 @@ class RoomScreen(LiveScreen):
         self._runs.note(event)
         self._acts.note(event)
         if isinstance(event, ev.RunCompleted):
+            if not self.app.app_focus:  # the person looks elsewhere, as far as the terminal tells
+                self.app.bell()
             newest = next(reversed(self.state.turns.values()), None)
             if newest is not None and newest.role == "user":
                 self._host.tell(say("composer.unanswered"))
