@@ -91,18 +91,20 @@ def pause_seconds() -> list[float]:
 
 
 def first_frames() -> None:
-    """Print how soon rooms and chats show something, against a program that has nothing else to do."""
+    """Print how soon rooms, chats and the home screen show something, against a bare program."""
     frames = [
         (
             shown_seconds([sys.executable, "-c", HELLO], "hello, terminal"),
             shown_seconds([*PROGRAM, "rooms"], "the backend"),
             shown_seconds([*PROGRAM, "chat"], "the backend"),
+            shown_seconds(PROGRAM, "What should they talk about?"),
         )
         for _ in range(FRAMES)
     ]
-    bare, rooms, chat = (median(column) for column in zip(*frames, strict=True))
+    bare, rooms, chat, home = (median(column) for column in zip(*frames, strict=True))
     row("first frame, against a bare Textual app", "≤ 2 ×", times(rooms / bare), f"{rooms:.2f} s")
     row("first frame of a chat, against the same", "≤ 2 ×", times(chat / bare), f"{chat:.2f} s")
+    row("first frame of the home screen, against the same", "≤ 2 ×", times(home / bare), f"{home:.2f} s")
 
 
 def main() -> None:

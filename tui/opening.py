@@ -33,7 +33,9 @@ class Opening:
 
     @property
     def line(self) -> str:
-        """What is waited for."""
+        """What is waited for; of the home screen its own first words, where they will stand."""
+        if self._request.home:
+            return f"\n\n  › {say('home.ask.room')}\n    {say('home.about.room')}"
         source = self._request.source
         if isinstance(source, Server):
             return say("link.connecting.to", host=inert_line(source.host, MAX_HOST_CHARACTERS))

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 from textual import events
 from textual.geometry import Offset
+from textual.widgets import Static
 
 from agent_tui.clients.records import ProviderInfo
 from agent_tui.config.agent_templates import templates
@@ -117,6 +118,16 @@ async def test_rooms_and_chats_stand_in_one_list_and_who_waits_for_a_person_stan
         places = [text.index(name) for name in ("Continue", "Waits", "Talks", "Done", "Rests", "Try")]
         assert places == sorted(places)
         assert "needs" in text or "asks" in text or "waits" in text
+
+
+async def test_the_first_frame_says_at_once_what_the_line_is_for_where_it_will_be(tmp_path: Path) -> None:
+    async with home(tmp_path) as seen:
+        shown = (await seen.text()).splitlines()
+        first = seen.app.screen_stack[0].query_one("#starting", Static)
+        said = str(first.content).splitlines()
+        assert say("home.ask.room") in said[2]
+        for row, line in enumerate(said, first.content_region.y):
+            assert line.strip() in shown[row]
 
 
 async def test_what_changes_is_shown_and_what_is_gone_is_not(tmp_path: Path) -> None:
