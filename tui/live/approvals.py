@@ -26,6 +26,7 @@ from tui.live.tool_form import FilledIn, ToolFormScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.terminal.frame_clock import FrameClock
+from widgets.terminal.paced_driver import name_window
 from widgets.transcript.transcript import Transcript
 
 QUIET_SECONDS: Final = 0.7  # who pressed a key less than this ago is busy, and is not asked in between
@@ -100,6 +101,10 @@ class Approvals(Vertical):
     def compose(self) -> ComposeResult:
         yield self.bar
 
+    def on_unmount(self) -> None:
+        """Give the terminal its title back: what is left asks nobody."""
+        name_window(self.app, "")
+
     @cached_property
     def _guard(self) -> KeyGuard:
         return KeyGuard(self.screen)
@@ -131,6 +136,7 @@ class Approvals(Vertical):
         self.bar.ask(name, step.ask if step else None)
         self.is_focus_due = False
         self._line_was_begun = bool(self._questions.composer.line.text)
+        name_window(self.app, say("ask.window", name=name) if spot is not None else "")
         if spot is not None:
             self.app.bell()
         else:

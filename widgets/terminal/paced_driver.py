@@ -28,6 +28,7 @@ from textual.constants import DISABLE_KITTY_KEY
 from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
 
+from agent_tui.model.inert import inert_line
 from widgets.terminal.hold import Hold
 from widgets.terminal.output import Output
 from widgets.terminal.pace import Pace
@@ -47,6 +48,12 @@ IDENTITY_BEGUN: Final = re.compile(r"\x1b\[\?[\d;]{1,100}")
 # flag on top they come with what happened to them. Textual's parser knows no such codes.
 TELLS_RELEASES: Final = "\x1b[=2;2u"
 TELLS_NO_RELEASES: Final = "\x1b[=2;3u"
+# XTWINOPS: the title is put on the terminal's stack before ours, and taken from it again. What has no stack
+# gets an empty one, which most take for their own.
+KEEPS_TITLE: Final = "\x1b[22;2t"
+RESTORES_TITLE: Final = "\x1b]2;\x07\x1b[23;2t"
+MAX_TITLE_CHARACTERS: Final = 80
+NO_TITLES: Final = ("linux", "dumb")  # values of TERM
 KEY_EVENT: Final = re.compile(r"\x1b\[([\d:]*);(\d*):([123])((?:;[\d:]*)?[u~ABCDEFHPQRS])")
 RELEASED: Final = "3"
 RELEASED_KEY: Final = "_released"  # behind the name of a key that was released
@@ -120,6 +127,13 @@ class AnswerParser(XTermParser):
         return super()._sequence_to_key_events(sequence, alt)
 
 
+def name_window(app: App[object], title: str) -> None:
+    """Give the app's terminal another title; see ``PacedDriver.name_window``."""
+    driver = driver_of(app)
+    if isinstance(driver, PacedDriver):
+        driver.name_window(title)
+
+
 def tell_releases(app: App[object], is_wanted: bool) -> None:
     """Have the app's terminal tell when keys are released; see ``PacedDriver.tell_releases``."""
     driver = driver_of(app)
@@ -150,6 +164,7 @@ class PacedDriver(LinuxDriver):
         self._hold = Hold(app)
         self._output: Output | None = None
         self._is_leaving = False
+        self._title = ""  # that we gave the terminal
         self._asking = Lock()  # questions are put in the app's thread, answers come in the one that reads
         self._is_answered = Event()
         self._early: EarlyInput | None = getattr(app, "early_input", None)
@@ -172,6 +187,23 @@ class PacedDriver(LinuxDriver):
         "space". Until this is taken back, or the screen ends.
         """
         self.write(TELLS_RELEASES if is_wanted else TELLS_NO_RELEASES)
+
+    def name_window(self, title: str) -> None:
+        """Set the terminal's title; "" gives it back its own, and so does leaving."""
+        title = inert_line(title, MAX_TITLE_CHARACTERS)
+        if title == self._title or os.environ.get("TERM", "") in NO_TITLES:
+            return
+        if title:
+            keeps = "" if self._title else KEEPS_TITLE
+            self.write(f"{keeps}\x1b]2;{title}\x07")
+        else:
+            self.write(RESTORES_TITLE)
+        self._title = title
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back, with the title it had."""
+        self.name_window("")
+        super().stop_application_mode()
 
     def close(self) -> None:
         """Wait until everything is written, unless the terminal is gone."""

@@ -16,13 +16,22 @@ from textual import events
 from tests.fakes.terminal import ASKS_SYNC, IS_VT220, IS_WELL, KNOWS_SYNC, LEAVES_SCREEN, Terminal
 from tests.tui.programs import own_environ
 from widgets.terminal.pace import CHOKED_CHARACTERS, FIRST_ANSWERS
-from widgets.terminal.paced_driver import ASKS_IDENTITY, ASKS_STATUS, ENDS_FRAME, AnswerParser, hides_line
+from widgets.terminal.paced_driver import (
+    ASKS_IDENTITY,
+    ASKS_STATUS,
+    ENDS_FRAME,
+    KEEPS_TITLE,
+    RESTORES_TITLE,
+    AnswerParser,
+    hides_line,
+)
 
 PROGRAM = """
 import os
 os.environ["TEXTUAL_FPS"] = "240"
 from textual.app import App
 from widgets.terminal.frame_clock import FrameClock
+from widgets.terminal.paced_driver import name_window
 from widgets.transcript.transcript import Transcript
 
 class Early:
@@ -55,6 +64,8 @@ class Program(App):
     def on_key(self, event):
         self.keys += f"<{{event.key}}>"
         self.query_one(Transcript).text_replaced("t", self.keys)
+        if event.key in ("t", "T"):
+            name_window(self, "one\\x1b]0;two\\x07" if event.key == "t" else "three")
         if event.key == "q":
             os.write(1, b"leaving")
             self.exit()
@@ -138,6 +149,21 @@ def slow(
         yield opened
     finally:
         opened.close()
+
+
+def test_the_title_of_the_terminal_is_inert_and_its_own_is_restored_at_the_end(tmp_path: Path) -> None:
+    with slow(tmp_path, 1000) as view:
+        view.wait_for("word")
+        view.send("t")
+        view.wait_for(lambda _: b"\x1b]2;one" in view.raw)
+        view.send("T")
+        view.wait_for(lambda _: b"\x1b]2;three\x07" in view.raw)
+        view.send("q")
+        view.wait_for(lambda _: LEAVES_SCREEN in view.raw)
+        raw = bytes(view.raw)
+    assert b"\x1b]0;" not in raw
+    assert raw.count(KEEPS_TITLE.encode()) == raw.count(RESTORES_TITLE.encode()) == 1
+    assert raw.index(b"\x1b]2;three\x07") < raw.index(RESTORES_TITLE.encode())
 
 
 def test_a_terminal_that_answers_is_asked_behind_frames_only_and_not_behind_each(tmp_path: Path) -> None:
