@@ -40,12 +40,13 @@ WORDS = (
 )
 AGENTS = (NASTY, "Ada", "Mika" + NASTY * 40, "Noor")
 # All that this program writes: how cells look, where they stand, modes of the terminal, questions to it, safe
-# links, the shape of the pointer, and what was copied.
+# links, the shape of the pointer, its title (whose words are checked like all others), and what was copied.
 OWN = re.compile(
     rb"\x1b\[[0-9;]*m|\x1b\[[0-9;]*H|\x1b\[\?[0-9;]+[hl]|\x1b\[[>=<]?[0-9;]*u|\x1b\[\?(?:2026|2048)\$p|\x1b\[\??[0-9;]*[cn]"
-    rb"|\x1b\[2J|\x1b\[>?4?;?[0-9]*m|\x1b\]11;\?(?:\x07|\x1b\\)|\x1b\]22;[a-z]+\x07"
+    rb"|\x1b\[2[23];2t|\x1b\[2J|\x1b\[>?4?;?[0-9]*m|\x1b\]11;\?(?:\x07|\x1b\\)|\x1b\]22;[a-z]+\x07"
     rb"|\x1b\]8;(?:id=[0-9a-z-]+;https?://[A-Za-z0-9][!-;=?-~]*|;)\x1b\\"
 )
+TITLE = re.compile(rb"\x1b\]2;([^\x00-\x1f\x7f]*)\x07")
 COPIED = re.compile(rb"\x1b\]52;c;[A-Za-z0-9+/]+=*\x07")
 FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
@@ -57,7 +58,7 @@ def hostile_in(seen: bytes, bells: int = 0) -> str:
 
     It rings ``bells`` times, when a tool asks.
     """
-    rest = OWN.sub(b"", seen).decode("utf-8")  # strictly: no half characters either
+    rest = OWN.sub(b"", TITLE.sub(rb"\1", seen)).decode("utf-8")  # strictly: no half characters either
     assert rest.count("\a") == bells
     found = FORBIDDEN.search(rest.replace("\a", ""))
     return rest[max(0, found.start() - 60) : found.start() + 60] if found else ""
