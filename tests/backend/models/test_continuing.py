@@ -118,9 +118,11 @@ async def test_the_demo_goes_on_with_its_own_words() -> None:
     demo = DemoModel(rate=0)
     begin = replace(GOES_ON, messages=GOES_ON.messages[:1], continues="", speaker="Ada", max_rounds=2)
     whole = text([piece async for piece in demo.stream(begin)])
-    cut = whole[: len(whole) // 2]
-    rest = replace(begin, messages=(*begin.messages, ChatMessage("assistant", cut)), continues=cut)
-    assert cut + text([piece async for piece in demo.stream(rest)]) == whole
+    for at in (len(whole) // 2, whole.index("\n\n") + 1):  # also in white space
+        cut = whole[:at]
+        rest = replace(begin, messages=(*begin.messages, ChatMessage("assistant", cut)), continues=cut)
+        going = asked_to_go_on(demo, rest)
+        assert cut + text([piece async for piece in going.stream(rest)]) == whole
 
 
 async def test_the_demo_goes_on_with_its_own_words_whatever_people_said_since() -> None:

@@ -113,14 +113,15 @@ def _answer(request: ModelRequest, seed: int) -> tuple[str, list[Piece]]:
 def _rest(request: ModelRequest, seed: int) -> list[Piece]:
     """Return what follows the words that the answer is to go on with; nothing if they are not the demo's.
 
-    People may have spoken since it began: it goes on as if they had not.
+    People may have spoken since it began: it goes on as if they had not. Like every model it begins behind
+    the last word, with the white space that may be there already: ``Continuing`` leaves that out.
     """
-    told = request.messages[:-1]
+    told, said = request.messages[:-1], request.continues.rstrip()
     while told:
         _, whole = _answer(replace(request, messages=told, continues=""), seed)
         for place, piece in enumerate(whole):
-            if isinstance(piece, TextPiece) and piece.text.startswith(request.continues):
-                return [TextPiece(piece.text[len(request.continues) :]), *whole[place + 1 :]]
+            if isinstance(piece, TextPiece) and piece.text.startswith(said):
+                return [TextPiece(piece.text[len(said) :]), *whole[place + 1 :]]
         if told[-1].role != "user":
             break
         told = told[:-1]
