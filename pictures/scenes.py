@@ -64,12 +64,12 @@ async def new(pilot: Pilot[int]) -> None:
     """Fill in the form of a new room."""
     await listed(pilot)
     await press(pilot, ["n"])
-    while not pilot.app.screen.query_one("#agents", OptionList).option_count:
-        await pilot.pause(LOOK_SECONDS)
     form = pilot.app.screen
     assert isinstance(form, NewRoomScreen)
     await write(pilot, "What should our status page say during an outage?")
     await press(pilot, ["ctrl+o"])  # more than a task
+    while not form.query_one("#agents", OptionList).option_count:
+        await pilot.pause(LOOK_SECONDS)
     form.query_one("#agents").focus()
     await press(pilot, ["down", "space", "down", "down", "down", "space"])
     form.query_one("#max_tokens").focus()
