@@ -20,16 +20,18 @@ from agent_tui.model.errors import Refused
 from agent_tui.model.events import ConversationInfo, RoomInfo
 from tests.fakes.chat_link import FakeChatLink
 from tests.fakes.room_link import FakeLink
+from tests.settling import settle
 from tests.state.chat_events import loaded
 from tests.tui.chats_listed import ListedChats, chat
 from tests.tui.one_chat import LIVE
 from tests.tui.rooms_client import ListedClient
 from tests.tui.rooms_listed import room
-from tests.tui.watched import Watched
+from tests.tui.watched import FRAMES_SECONDS, Watched
 from tui.app import AgentTuiApp
 from tui.chat.screen import ChatScreen
 from tui.forms.quick_room import AGENTS
 from tui.found import FoundModels
+from tui.home.first_letter import HOLD_SECONDS
 from tui.home.screen import HomeScreen, Ways
 from tui.link import ChatLink, RoomLink
 from tui.lists.chats import ConversationsScreen
@@ -57,6 +59,12 @@ class Home(Watched[AgentTuiApp]):
     rooms: ListedClient
     chats: ListedChats
     chat_link: FakeChatLink
+
+    async def key(self, letter: str) -> str:
+        """Press a letter, and nothing for as long as it takes to see that it begins no text."""
+        await self.press(letter)
+        await settle(HOLD_SECONDS + FRAMES_SECONDS)
+        return await self.text()
 
     async def write(self, words: str) -> str:
         keys = {" ": "space", "?": "question_mark"}
@@ -120,6 +128,12 @@ async def test_rooms_and_chats_stand_in_one_list_and_who_waits_for_a_person_stan
         assert "needs" in text or "asks" in text or "waits" in text
 
 
+async def test_at_80_columns_a_name_of_thirty_cells_is_whole(tmp_path: Path) -> None:
+    name = "Should sessions live in Redis?"
+    async with home(tmp_path, [room(1, name=name, tokens=41_000)], size=(80, 24)) as seen:
+        assert "tok" not in await seen.until(name)
+
+
 async def test_the_first_frame_says_at_once_what_the_line_is_for_where_it_will_be(tmp_path: Path) -> None:
     async with home(tmp_path) as seen:
         shown = (await seen.text()).splitlines()
@@ -140,12 +154,12 @@ async def test_what_changes_is_shown_and_what_is_gone_is_not(tmp_path: Path) -> 
 async def test_what_was_deleted_in_a_list_is_not_offered_until_that_is_undone(tmp_path: Path) -> None:
     async with home(tmp_path, [room(1, name="Zebra"), room(2, name="Other")]) as seen:
         await seen.until("Zebra", "Other")
-        await seen.press("l")
+        await seen.key("l")
         await seen.at(RoomsScreen)
         await seen.press("d", "escape")
         await seen.at(HomeScreen)
         await seen.until("Other", lambda: "Zebra" not in seen.now)
-        await seen.press("l")
+        await seen.key("l")
         await seen.at(RoomsScreen)
         await seen.press("u", "escape")
         await seen.until("Continue", "Other", "Zebra")
@@ -175,13 +189,13 @@ async def test_a_row_is_opened_and_left_again(tmp_path: Path) -> None:
 
 async def test_the_lists_are_opened_from_it_and_esc_leads_back(tmp_path: Path) -> None:
     async with home(tmp_path, [room(1), room(2)], [chat(3)]) as seen:
-        await seen.press("l")
+        await seen.key("l")
         await seen.at(RoomsScreen)
         await seen.press("f3")
         await seen.at(ConversationsScreen)
         await seen.press("escape")
         await seen.at(HomeScreen)
-        await seen.press("q")
+        await seen.key("q")
         assert seen.app.return_value == 0
 
 
@@ -219,7 +233,7 @@ async def test_who_types_makes_a_room_of_three_agents_who_speak_the_language_of_
 
 async def test_what_is_pasted_becomes_the_task_whole(tmp_path: Path) -> None:
     async with home(tmp_path) as seen:
-        await seen.press("n")
+        await seen.key("n")
         seen.app.post_message(events.Paste("One line.\nAnother \x1b[31mline."))
         await seen.until("Another")
         await seen.press("enter")
@@ -242,7 +256,7 @@ async def test_a_room_that_could_not_be_made_is_said_and_the_task_stays(tmp_path
 
 async def test_tab_makes_a_chat_of_it_whose_first_question_is_asked_at_once(tmp_path: Path) -> None:
     async with home(tmp_path) as seen:
-        await seen.press("c")
+        await seen.key("c")
         assert "enter start a chat" in await seen.until("What do you want to ask?")
         await seen.press("tab")
         assert "enter start a room" in await seen.until("What should they talk about?")
@@ -256,15 +270,42 @@ async def test_tab_makes_a_chat_of_it_whose_first_question_is_asked_at_once(tmp_
 
 async def test_in_the_line_letters_are_letters_and_esc_leaves_it(tmp_path: Path) -> None:
     async with home(tmp_path) as seen:
-        assert "qncvol" in await seen.press("n", *"qncvol")
+        await seen.key("n")
+        assert "qncvol" in await seen.write("qncvol")
         assert "n new room" in await seen.press("escape")
-        await seen.press("q")
+        await seen.key("q")
+        assert seen.app.return_value == 0
+
+
+@pytest.mark.parametrize(
+    "task",
+    ["quick wins for our onboarding?", "let us name it", "vLLM or llama.cpp?", "3 ideas", "ok", "just do it"],
+)
+async def test_a_task_may_begin_with_a_letter_that_is_a_key(tmp_path: Path, task: str) -> None:
+    async with home(tmp_path, [room(1), room(2)]) as seen:
+        assert f"› {task}" in await seen.write(task)
+        assert isinstance(seen.app.screen, HomeScreen)
+
+
+@pytest.mark.parametrize("task", ["Should we?", "会话应该放在哪里?"])
+async def test_a_key_and_the_task_at_once_is_a_key_and_the_task(tmp_path: Path, task: str) -> None:
+    async with home(tmp_path) as seen:
+        assert "enter start a chat" in await seen.write(f"c{task}")
+        assert f"› {task}" in seen.now
+
+
+async def test_keys_that_move_do_so_at_once_and_any_key_ends_the_wait(tmp_path: Path) -> None:
+    async with home(tmp_path, [room(number, name=f"Plan {number}") for number in range(4)]) as seen:
+        await seen.until("Plan 0", "Plan 3")
+        text = await seen.press("j", "j", "k", "j", "j")
+        assert [line.split()[2:4] for line in text.splitlines() if "▸" in line] == [["Plan", "2"]]
+        await seen.press("q", "escape")
         assert seen.app.return_value == 0
 
 
 async def test_an_example_is_tried_with_one_key_or_a_click(tmp_path: Path) -> None:
     async with home(tmp_path) as seen:
-        await seen.press("1")
+        await seen.key("1")
         await seen.at(RoomScreen)
         await seen.press("escape")
         await seen.at(HomeScreen)
@@ -285,14 +326,14 @@ KEY = FoundModels(PRESETS["groq"], PRESETS["groq"].base_url, "GROQ_API_KEY")
 async def test_one_thing_that_was_found_is_offered_by_one_key(tmp_path: Path) -> None:
     async with home(tmp_path, found=[LOCAL]) as seen:
         await seen.until("Found on this machine: LM Studio (3 models) – press o to use it")
-        text = " ".join((await seen.press("o")).split())
+        text = " ".join((await seen.key("o")).split())
         assert say("setup.foreign")[:24] in text  # the server of this test is not our own
 
 
 async def test_of_several_one_is_chosen(tmp_path: Path) -> None:
     async with home(tmp_path, found=[LOCAL, KEY]) as seen:
         await seen.until("LM Studio (3 models) · Groq (key in GROQ_API_KEY) – press o to choose")
-        await seen.press("o")
+        await seen.key("o")
         await seen.until("Found on this machine", "Groq (key in GROQ_API_KEY)")
         assert not isinstance(await seen.press("down", "enter"), ChooseScreen)
         await seen.at(HomeScreen)

@@ -10,7 +10,7 @@ from agent_tui.model.events import ConversationInfo, RoomInfo
 from tui.lists import chats_texts, rooms_texts
 from tui.lists.feed import ListSeen
 from tui.lists.listing import Kind, Listing
-from tui.lists.texts import NO_MARK, Form, Mark, Piece
+from tui.lists.texts import GAP, NO_MARK, Form, Mark, Piece
 from tui.screens.words import say
 
 Conversation = RoomInfo | ConversationInfo
@@ -33,7 +33,14 @@ def _rank(item: Conversation) -> int:
     return 0 if item.asks else 1
 
 
+def _without_use(shape: Form) -> Form:
+    """Return the columns without tokens and cost: the first screen gives that room to names."""
+    spare = sum(cells + GAP for cells in (shape.tokens, shape.cost) if cells)
+    return replace(shape, name=shape.name + spare, tokens=0, cost=0)
+
+
 def _row(item: Conversation, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
+    shape = _without_use(shape)
     if isinstance(item, RoomInfo):
         return rooms_texts.row(item, shape, age, mark)
     what = say("home.voice" if item.kind == VOICE else "home.chat")  # instead of its model

@@ -26,6 +26,7 @@ from agent_tui.model.inert import inert_line
 from tui.forms.quick_room import quick_room
 from tui.found import Finder, FoundModels
 from tui.home.ask import HomeAsk
+from tui.home.first_letter import FirstLetter
 from tui.home.offers import Example, Examples, FoundLine
 from tui.home.recent import Conversation, Recent
 from tui.link import ChatLink, RoomLink
@@ -67,7 +68,7 @@ class HomeScreen(Screen[None]):
     """What one sees first."""
 
     CSS_PATH = ["../lists/list.tcss", "home.tcss"]  # noqa: RUF012 - as Textual wants it
-    AUTO_FOCUS = ""  # keys do something at once, and letters that do nothing are written into the line
+    AUTO_FOCUS = ""  # a letter alone is a key; what begins a text goes into the line
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # see ``RoomScreen``
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open the room or chat of this row", id="home.open"),
@@ -108,6 +109,7 @@ class HomeScreen(Screen[None]):
         self._list: RowList[Any] = RowList(self._recent.listing, {}, ascii_only=ascii_only, id="recent")
         self._heading = Static(say("home.continue"), classes="heading", markup=False)
         self._ask = HomeAsk(ascii_only=ascii_only)
+        self._letter = FirstLetter(self, self._ask.write)
         self._examples = Examples(ascii_only=ascii_only)
         self._found_line = FoundLine(ascii_only=ascii_only)
         self._top = StatusLine(id="top", ascii_only=ascii_only)
@@ -137,6 +139,7 @@ class HomeScreen(Screen[None]):
 
     def on_screen_suspend(self) -> None:
         """Ask for nothing while nobody looks."""
+        self._letter.let_go()
         self.workers.cancel_group(self, "follow")
 
     def on_resize(self) -> None:
@@ -217,19 +220,19 @@ class HomeScreen(Screen[None]):
 
     # --- writing ---------------------------------------------------------------------------------------
 
-    def on_key(self, event: events.Key) -> None:
-        """Write what does nothing else into the line: who begins to type means that."""
-        character = event.character or ""
-        is_free = event.is_printable and character and event.key not in self.active_bindings
-        if is_free and not self._ask.line.has_focus:
+    async def on_key(self, event: events.Key) -> None:
+        """Write what begins a text into the line; a letter alone is a key."""
+        if self._ask.line.has_focus:
+            return
+        if await self._letter.takes(event, is_moving=self._list.has_focus):
             event.stop()
             event.prevent_default()
-            self._ask.write(character)
 
-    def on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         """Write what is pasted into the line."""
         if not self._ask.line.has_focus:
             event.stop()
+            await self._letter.act()
             self._ask.write(event.text)
 
     def on_descendant_focus(self) -> None:
@@ -309,7 +312,7 @@ class HomeScreen(Screen[None]):
             self._has_moved = True
             if self._list.has_focus:
                 self._list.move(rows)
-            self._list.focus()
+            self.set_focus(self._list)
 
     def action_open(self) -> None:
         """Open the row under the cursor."""

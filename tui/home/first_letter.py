@@ -1,0 +1,78 @@
+"""A letter that is a key and may begin a text: the key that follows tells which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from textual import events
+from textual.binding import ActiveBinding
+from textual.screen import Screen
+from textual.timer import Timer
+
+HOLD_SECONDS: Final = 0.25  # longer than between two letters of a word
+MOVES: Final = "move("  # actions whose keys are pressed many times
+WRITES: Final = "write("  # actions after which a person writes
+
+
+class FirstLetter:
+    """Holds a letter that is a key until the next key, or a short wait, tells what it was.
+
+    ``q`` alone quits, but ``quick`` begins a text, which ``write`` takes.
+    """
+
+    def __init__(self, screen: Screen[Any], write: Callable[[str], None]) -> None:
+        self._screen = screen
+        self._write = write
+        self._held: tuple[str, ActiveBinding] | None = None
+        self._timer: Timer | None = None
+
+    async def takes(self, event: events.Key, *, is_moving: bool) -> bool:
+        """Return whether a key was used here; ``is_moving`` where keys that move do so at once."""
+        character = (event.character or "") if event.is_printable else ""
+        bound = self._screen.active_bindings.get(event.key)
+        if self._held is not None:
+            letter, before = self._held
+            if character and not _were_keys(before, bound, character):
+                self.let_go()
+                self._write(letter + character)
+                return True
+            await self.act()
+            is_moving = is_moving or MOVES in before.binding.action
+            if character and WRITES in before.binding.action:
+                self._write(character)
+                return True
+        if not character:
+            return False
+        if bound is None:
+            self._write(character)
+        elif not character.isalnum() or (is_moving and MOVES in bound.binding.action):
+            return False
+        else:
+            self._held = character, bound
+            self._timer = self._screen.set_timer(HOLD_SECONDS, self.act)
+        return True
+
+    async def act(self) -> None:
+        """Do at once what the letter that is held is the key of."""
+        bound = self._held[1] if self._held is not None else None
+        self.let_go()
+        if bound is not None and bound.enabled:
+            await self._screen.app.run_action(bound.binding.action, bound.node)
+
+    def let_go(self) -> None:
+        """Forget the letter that is held."""
+        self._held = None
+        if self._timer is not None:
+            self._timer.stop()
+
+
+def _were_keys(before: ActiveBinding, bound: ActiveBinding | None, character: str) -> bool:
+    """Return whether the letter of ``before`` was a key, with ``character`` after it.
+
+    It was where both move, or where the first leads to the line and the second begins a sentence, or is
+    of a script that has none of our keys.
+    """
+    if WRITES in before.binding.action:
+        return character.isupper() or not character.isascii()
+    return MOVES in before.binding.action and bound is not None and MOVES in bound.binding.action
