@@ -52,7 +52,7 @@ class Picture:
 
 
 PICTURES: Final = (
-    Picture("sixteen", (200, 60), scenes.room(4500), 16),
+    Picture("sixteen", (200, 60), scenes.room(2200), 16),
     Picture("small", (80, 24), scenes.room(900), 4),
     Picture("paused", (80, 24), scenes.room(700, "p"), 3),
     Picture("timeline", (120, 30), scenes.room(1800, "t", "slash", *"decide", "enter", "N"), 4, "fjord"),

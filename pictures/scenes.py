@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from textual import events
@@ -19,6 +20,7 @@ from tui.lists.row_list import RowList
 from tui.room.screen import RoomScreen
 
 Scene = Callable[[Pilot[int]], Awaitable[None]]
+MOST_SECONDS = 60  # for what a room of a picture does
 LOOK_SECONDS = 0.05
 HEADER_SECONDS = 0.7  # the headers look at the speed twice a second
 
@@ -146,11 +148,12 @@ async def speaking(pilot: Pilot[int], tokens: int) -> None:
 
 
 async def until_room(pilot: Pilot[int], holds: Callable[[ConversationState], bool]) -> None:
-    """Wait until the state of the room under the dialogs is as wanted."""
-    while not any(
-        isinstance(screen, RoomScreen) and holds(screen.state) for screen in pilot.app.screen_stack
-    ):
-        await pilot.pause(LOOK_SECONDS)
+    """Wait until the state of the room under the dialogs is as wanted; ``TimeoutError`` after a minute."""
+    async with asyncio.timeout(MOST_SECONDS):
+        while not any(
+            isinstance(screen, RoomScreen) and holds(screen.state) for screen in pilot.app.screen_stack
+        ):
+            await pilot.pause(LOOK_SECONDS)
 
 
 def has_turns(most: int) -> Callable[[ConversationState], bool]:
