@@ -17,6 +17,7 @@ from tui.forms.new_room import NewRoomScreen
 from tui.forms.setup import SetupScreen
 from tui.lists.chats import ConversationsScreen
 from tui.lists.row_list import RowList
+from tui.live.approvals import Approvals
 from tui.room.screen import RoomScreen
 
 Scene = Callable[[Pilot[int]], Awaitable[None]]
@@ -122,6 +123,9 @@ async def asks(pilot: Pilot[int]) -> None:
     await until_chat(pilot, lambda state: state.loaded)
     await write(pilot, "write Tea: 38 tins left. to notes.txt", "enter")
     await until_chat(pilot, lambda state: bool(state.asking))
+    await pilot.pause(HEADER_SECONDS)
+    if not pilot.app.screen.query_one(Approvals).has_bar_focus:  # it was written a moment ago
+        await press(pilot, ["tab"])
     await pilot.pause(HEADER_SECONDS)
 
 

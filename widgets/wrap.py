@@ -26,7 +26,7 @@ def wrap(runs: Sequence[Run], width: int, *, words: bool = True) -> list[Row]:
     text = "".join([piece for piece, _ in runs])
     if len(text) <= width and "\n" not in text and is_narrow(text):
         return [tuple([run for run in runs if run[0]])]
-    return _cut(runs, _spans(text, width, words))
+    return cut(runs, _spans(text, width, words))
 
 
 def _spans(text: str, width: int, words: bool) -> Iterator[tuple[int, int]]:
@@ -107,7 +107,7 @@ def _may_break(line: str, clusters: Clusters, cluster: int) -> bool:
     return after not in _NO_START and before not in _NO_END
 
 
-def _cut(runs: Sequence[Run], spans: Iterator[tuple[int, int]]) -> list[Row]:
+def cut(runs: Sequence[Run], spans: Iterator[tuple[int, int]]) -> list[Row]:
     """Cut ``runs`` at ``spans``, which are in order."""
     rows: list[Row] = []
     index, offset = 0, 0  # the run under the knife and where it begins

@@ -38,7 +38,7 @@ class OpenChat(Opened["ChatClient"]):
         conversation_id = chat if isinstance(chat, str) else NEW
         ascii_only, state = host.ascii_only, ConversationState(ev.ConversationInfo(conversation_id))
         self.transcript = Transcript(clock=host.clock, ascii_only=ascii_only, id="chat", classes="-hidden")
-        super().__init__(state, link, host, self.transcript, noted)
+        super().__init__(state, link, host, noted)
         self.link = link
         self.new = chat if isinstance(chat, NewChat) else None  # until the chat is stored
         self.composer = ChatComposer(conversation_id, ascii_only=ascii_only)

@@ -6,8 +6,6 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
-from textual.widget import Widget
-
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, StreamLost
 from tui.live.host import Host
@@ -18,11 +16,9 @@ Events = Callable[[], Awaitable[AsyncGenerator[ev.Event, None]]]
 class Following:
     """Gives ``take`` each event of a conversation, and keeps what is known of the connection."""
 
-    def __init__(self, host: Host, shown: Widget, take: Callable[[ev.Event], Awaitable[None]]) -> None:
-        """Follows as long as ``shown`` is on the screen."""
+    def __init__(self, host: Host, take: Callable[[ev.Event], Awaitable[None]]) -> None:
         self.failure: AgentTuiError | None = None  # why nothing can be followed, for the exit code
         self._host = host
-        self._shown = shown
         self._take = take
         self._retry_at = 0.0
 
@@ -53,7 +49,7 @@ class Following:
     async def _take_all(self, opening: Events) -> None:
         async with aclosing(await opening()) as events:
             async for event in events:
-                if not self._shown.is_attached:  # the screen is being left: its parts may be gone
+                if not self._host.is_shown:
                     return
                 await self._take(event)
 

@@ -34,8 +34,8 @@ class Host:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the screen still has its parts."""
-        return self._screen.is_attached
+        """Whether the screen has its parts, and is not being left: then some of them may be gone."""
+        return self._screen.is_attached and self._screen.display
 
     def show_soon(self) -> None:
         """Have headers and lines updated with the next frame, however many events come until then."""

@@ -6,8 +6,6 @@ from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Generic
 
-from textual.widget import Widget
-
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
@@ -24,15 +22,12 @@ class Opened(Generic[C]):
         state: ConversationState,
         link: Link[C],
         host: Host,
-        shown: Widget,
         noted: Callable[[ev.Event], None],
     ) -> None:
-        """Follows as long as ``shown`` is on the screen. ``noted`` is called for every event that is more
-        than words, once it is shown.
-        """
+        """``noted`` is called for every event that is more than words, once it is shown."""
         self.state = state
         self.host = host
-        self.following = Following(host, shown, self.take)
+        self.following = Following(host, self.take)
         self._link = link
         self._noted = noted
 

@@ -87,7 +87,7 @@ class LiveScreen(Screen[None]):
         self._host.show_soon()
 
     def _show(self) -> None:
-        if self._looking is None or not self.is_attached:
+        if self._looking is None or not self._host.is_shown:
             return
         is_counting = self._show_lines()
         if is_counting or self._approvals.is_focus_due:

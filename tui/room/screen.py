@@ -143,7 +143,7 @@ class RoomScreen(LiveScreen):
 
     def _show_status(self) -> None:
         """Say at once what was asked of the room."""
-        if self.is_attached:
+        if self._host.is_shown:
             self._board.show_status(self._panes.shown, self._runs.asked)
 
     @property

@@ -138,7 +138,7 @@ class VoiceScreen(LiveScreen):
     # --- what comes in ---------------------------------------------------------------------------------
 
     def _changed(self, event: VoiceEvent) -> None:
-        if not self.is_attached:  # it is being left: its parts may be gone
+        if not self._host.is_shown:
             return
         self._feed.take()
         if isinstance(event, WordsSpoken):
@@ -150,7 +150,7 @@ class VoiceScreen(LiveScreen):
         self._show_soon()
 
     def _asks_changed(self) -> None:
-        if self.is_attached:
+        if self._host.is_shown:
             self._approvals.ask()
             self._show_soon()
 

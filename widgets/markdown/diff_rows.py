@@ -12,13 +12,14 @@ from typing import Final, NamedTuple
 
 from rich.cells import cell_len
 
-from widgets.ink import FENCE, MARK, REMOVED, Row, Run, text_of
+from widgets.ink import FENCE, MARK, REMOVED, STRONG, Row, Run, text_of
 from widgets.markdown.diff import At, Side
 from widgets.markdown.highlight import Drawn
-from widgets.wrap import wrap
+from widgets.wrap import cut, wrap
 
 SPLIT_FROM: Final = 112  # cells of a fence: those of a pane of 120, within a card or a list
 DIVIDER: Final = " │ "
+FIRST_WIDE: Final = "\u2e80"  # scripts from here on have no spaces between words
 GOES_ON: Final = "↳"  # in the column of the numbers: the row goes on with the line above it
 
 
@@ -40,7 +41,7 @@ def composed(lines: Sequence[Drawn], bars: tuple[str, str], width: int) -> list[
 
     The first of ``bars`` is before each row; the second where a row goes on with a line that has no number.
     """
-    every = [_Line(runs, at if isinstance(at, At) else At()) for _, runs, at in lines]
+    every = _compared([_Line(runs, at if isinstance(at, At) else At()) for _, runs, at in lines])
     out: list[Shown] = []
     line = 0
     while line < len(every):
@@ -79,6 +80,54 @@ class _Line(NamedTuple):
 def _end(lines: Sequence[_Line], start: int, side: Side) -> int:
     """Return where the lines of one side that begin at ``start`` end."""
     return next((at for at in range(start, len(lines)) if lines[at].at.side != side), len(lines))
+
+
+def _compared(lines: Sequence[_Line]) -> list[_Line]:
+    """Return the lines; where one was changed a little, the words that differ are strong."""
+    out = list(lines)
+    start = 0
+    while start < len(out):
+        middle = _end(out, start, "old")
+        end = _end(out, middle, "new")
+        for old, new in zip(range(start, middle), range(middle, end), strict=False):
+            before, after = text_of(tuple(out[old].runs)), text_of(tuple(out[new].runs))
+            if (same := _same_ends(before[1:], after[1:])) is not None:
+                out[old], out[new] = (
+                    line._replace(runs=_strong(line.runs, 1 + same[0], len(text) - same[1]))
+                    for line, text in ((out[old], before), (out[new], after))
+                )
+        start = max(end, start + 1)
+    return out
+
+
+def _same_ends(before: str, after: str) -> tuple[int, int] | None:
+    """Return how many characters two lines have in common at their beginnings and at their ends, in whole
+    words; None for lines that have less than half in common, or everything.
+    """
+    least = min(len(before), len(after))
+    head = next((at for at in range(least) if before[at] != after[at]), least)
+    while head and any(_is_in_word(line, head) for line in (before, after)):
+        head -= 1
+    tail = next((at for at in range(least - head) if before[-1 - at] != after[-1 - at]), least - head)
+    while tail and any(_is_in_word(line, len(line) - tail) for line in (before, after)):
+        tail -= 1
+    common = len((before[:head] + before[len(before) - tail :]).strip())
+    is_little = common > 0 and 2 * common >= min(len(before.strip()), len(after.strip()))
+    return (head, tail) if is_little and before != after else None
+
+
+def _is_in_word(line: str, at: int) -> bool:
+    """Whether a character and the one before it are of one word, which is written with spaces around it."""
+    return all(
+        one < FIRST_WIDE and (one.isalnum() or one == "_") for one in line[at - 1 : at + 1]
+    ) and 0 < at < len(line)
+
+
+def _strong(runs: Sequence[Run], start: int, stop: int) -> list[Run]:
+    """Return the runs with the characters from ``start`` to ``stop`` strong."""
+    total = sum(len(text) for text, _ in runs)
+    parts = cut(runs, iter(((0, start), (start, stop), (stop, total))))
+    return [(text, ink | (STRONG if part == 1 else 0)) for part, row in enumerate(parts) for text, ink in row]
 
 
 def _beside(lines: Sequence[_Line], change: range, bar: str, width: int) -> Iterator[Shown]:

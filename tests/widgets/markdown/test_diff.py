@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.widgets.drawing import drawn, shown
-from widgets.ink import ADDED, MARK, REMOVED, text_of
+from widgets.ink import ADDED, MARK, REMOVED, STRONG, text_of
 from widgets.markdown.blocks import PIECE_CHARACTERS
 from widgets.markdown.diff_rows import DIVIDER, SPLIT_FROM
 from widgets.markdown.letters import LetterRows, reading
@@ -161,3 +161,23 @@ def test_every_letter_has_a_place_and_a_source_at_every_width(lines: list[str], 
             shown_of = text[found.first : found.last]
             assert all(sign.strip("?") in shown_of for sign in signs[:1]) or width <= 8
         assert firsts == sorted(firsts)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "strong"),
+    [
+        ("Tea: 40 tins left.", "Tea: 48 tins left.", ["40", "48"]),
+        ("def load(sid):", "def load(sid: str) -> Session:", [")", ": str) -> Session"]),
+        ("return cache[sid]", "return cache_old[sid]", ["cache", "cache_old"]),
+        ("会话放在缓存里,不放数据库", "会话放在内存里,不放数据库", ["缓", "内"]),
+        ("the same words, whole lines apart", "nothing of that is here any more", []),
+        ("same", "same", []),
+        ("", "new", []),
+    ],
+)
+@pytest.mark.parametrize("width", [60, WIDE])
+def test_words_that_differ_in_a_changed_line_are_strong(
+    before: str, after: str, strong: list[str], width: int
+) -> None:
+    rows = drawn(f"```diff\n@@ -1 +1 @@\n-{before}\n+{after}\n```", width)
+    assert [text for row in rows for text, ink in row if ink & STRONG] == strong
