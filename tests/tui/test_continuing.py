@@ -264,7 +264,7 @@ async def test_a_total_that_counts_prompts_says_so_and_an_answer_counts_what_it_
     ) as chat:
         text = await chat.text()
         assert "284 tok" in text
-        assert "1,284 tokens, prompts included" in text
+        assert "1,284 tokens · prompts included" in text
 
 
 async def test_words_that_are_stored_after_the_end_leave_the_line_that_says_how_it_ended() -> None:

@@ -46,7 +46,7 @@ class ChatBoard:
             Part(oddities(state.unknown_count), 1),
             Part(texts.workspace(state), 9),
             Part(full, 3, warns=warns),
-            Part(texts.used(state), 4),
+            *texts.used(state),
             Part(connected(state.link), 8),
         ]
         self.lines.show_below(texts.hints(state, shown), facts, texts.TYPED)

@@ -23,6 +23,7 @@ from tui.live.texts import (
     under_way,
 )
 from tui.screens.words import count, say
+from widgets.status_line import Part
 from widgets.units import duration
 
 MAX_TITLE_CHARACTERS: Final = 200
@@ -180,9 +181,9 @@ def _writing_hints(shown: Shown) -> list[Hint]:
     ]
 
 
-def used(state: ConversationState) -> str:
-    """Return what was used, see ``live_texts.used``; "" before anything was."""
-    return live_texts.used(state) if state.ledger.tokens or state.conversation.max_tokens else ""
+def used(state: ConversationState) -> list[Part]:
+    """Return what was used, see ``live_texts.used``; nothing before anything was."""
+    return live_texts.used(state) if state.ledger.tokens or state.conversation.max_tokens else []
 
 
 def workspace(state: ConversationState) -> str:

@@ -17,6 +17,7 @@ from agent_tui.state.turn import Turn
 from tui.live import signs
 from tui.screens.localised import localised
 from tui.screens.words import count, ordinal_try, said, say, say_count
+from widgets.status_line import Part
 from widgets.units import size, tokens
 
 MAX_DETAIL_CHARACTERS: Final = 120
@@ -24,6 +25,8 @@ MAX_ERROR_CHARACTERS: Final = 400
 MAX_TOOL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 40
 MAX_SERVER_CHARACTERS: Final = 100
+USED_RANK: Final = 4  # of tokens and cost in the last line
+PROMPTS_RANK: Final = 5
 NEARLY_FULL_PERCENT: Final = 80  # of a context, from where on it is said loudly
 KeyNow = Callable[[str], str]
 Spot = tuple[str, str]
@@ -181,21 +184,23 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
 
 
-def used(state: ConversationState, spoken: int = 0) -> str:
-    """Return "12,345 of 50,000 tokens, prompts included · $0.0123 of $1.00". Until the server says what was
-    used it is what was ``spoken``. An unknown price is not named.
+def used(state: ConversationState, spoken: int = 0) -> list[Part]:
+    """Return "12,345 of 50,000 tokens", "prompts included" and "$0.0123 of $1.00", in parts of a line. Until
+    the server says what was used it is what was ``spoken``. An unknown price is not named.
     """
     ledger, (most_tokens, most_cost) = state.ledger, ceilings(state.info)
     number = max(ledger.tokens, spoken)
     text = say_count("used.tokens", number)
     if most_tokens:
         text = say("used.tokens.of", count=count(number), most=count(most_tokens))
+    parts = [Part(text, USED_RANK)]
     if ledger.counts_prompts:
-        text = say("tokens.prompts", tokens=text)
-    if not ledger.cost:
-        return text
-    cost = dollars(ledger.cost)
-    return f"{text} · {say('used.cost.of', cost=cost, most=dollars(most_cost)) if most_cost else cost}"
+        parts.append(Part(say("used.prompts"), PROMPTS_RANK))
+    if ledger.cost:
+        cost = dollars(ledger.cost)
+        text = say("used.cost.of", cost=cost, most=dollars(most_cost)) if most_cost else cost
+        parts.append(Part(text, USED_RANK))
+    return parts
 
 
 def context(turns: Iterable[Turn], least_percent: int = 0) -> tuple[str, bool]:

@@ -27,7 +27,7 @@ class RoomBoard:
         facts = [
             Part(oddities(state.unknown_count), 1),
             Part(texts.models(state), 12),
-            Part(texts.used(state, self._room.panes.tokens), 4),
+            *texts.used(state, self._room.panes.tokens),
             Part(connected(state.link), 8),
         ]
         self.lines.show_below(texts.hints(state, shown), facts)

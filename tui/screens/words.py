@@ -361,6 +361,7 @@ ENGLISH: Final[dict[str, str]] = {
     "used.context": "{percent}% of context",
     "used.context.tokens": "{tokens} in context",
     "used.tokens.of": "{count} of {most} tokens",
+    "used.prompts": "prompts included",
     "used.cost.of": "{cost} of {most}",
     "room.cost.none": "no cost",
     "room.paused.error": "paused – turns failed, and will be retried on resume",
