@@ -34,6 +34,7 @@ from benchmarks.corpus import texts, tokens, words
 from benchmarks.load import EARLIER_WORDS, Load, Meter
 from tui.app import AgentTuiApp, crash_of
 from tui.link import ChatLink, RoomLink
+from tui.opening import Opening
 from tui.request import ScreenRequest, Server
 from tui.room.first import Found
 
@@ -235,6 +236,17 @@ class Script(RoomLink):
         )
 
 
+class Known(Opening):
+    """Knows at once what is opened: no server is asked."""
+
+    def __init__(self, app: AgentTuiApp, request: ScreenRequest, found: Found | str) -> None:
+        super().__init__(app, request)
+        self._found = found
+
+    async def found(self, find: Callable[[], Awaitable[T]]) -> T:
+        return cast("T", self._found)
+
+
 class Ours(AgentTuiApp):
     """The program, with a script for a server."""
 
@@ -245,6 +257,7 @@ class Ours(AgentTuiApp):
         request = ScreenRequest(NOWHERE, "room-1", Config(Path("config.toml")))
         self._script = Script(load, meter, self)
         super().__init__(request, self._script)
+        self.opening = Known(self, request, Found("room-1"))
         self._load = load
         self._meter = meter
 
@@ -267,9 +280,6 @@ class Ours(AgentTuiApp):
                 self.places.open_room("room-1")
         await self._meter.end(self._load.words)
         self.exit(0)
-
-    async def _found(self, find: Callable[[], Awaitable[T]]) -> T:
-        return cast("T", Found("room-1"))
 
     def action_press(self) -> None:
         """Answer the key."""
@@ -324,9 +334,7 @@ class OursInAChat(AgentTuiApp):
     def __init__(self, load: Load, meter: Meter) -> None:
         request = ScreenRequest(NOWHERE, None, Config(Path("config.toml")), chat="chat-1")
         super().__init__(request, chat_link=ChatScript(load, meter, self))
-
-    async def _found(self, find: Callable[[], Awaitable[T]]) -> T:
-        return cast("T", "chat-1")
+        self.opening = Known(self, request, "chat-1")
 
     def action_press(self) -> None:
         """Answer the key."""
