@@ -46,7 +46,6 @@ from widgets.terminal.keys_in_order import KeysInOrder
 from widgets.terminal.private import end_without_traceback, error_of, forget_notifications
 
 if TYPE_CHECKING:
-    from tui.chat.screen import ChatScreen
     from tui.link import ChatLink, RoomLink
     from tui.lists.chats import ConversationsScreen
     from tui.lists.rooms import RoomsScreen
@@ -104,6 +103,7 @@ class AgentTuiApp(KeysInOrder[int]):
         self.toasts = Toasts(self, self.clock)
         self.garbage = Garbage(lambda: self.places.is_quiet)
         self.opening = Opening(self, request)
+        self.holds_keys = request.home  # until the line is there that the first frame shows
         self.parting = ""  # to be said once the screen is gone
         self._has_places = False  # they are loaded while the first frame stands
         self.early_input = request.background  # read by our driver
@@ -182,7 +182,8 @@ class AgentTuiApp(KeysInOrder[int]):
             elif self._request.voice is not None:
                 places.open_voice(self._request.voice)
             elif self._request.home:
-                places.home.show()
+                await places.home.show()
+                await self.answer_held_keys()
             elif self._request.chat is not None:
                 places.open_chat(await self.opening.found(places.first_chat))
             else:
@@ -193,11 +194,6 @@ class AgentTuiApp(KeysInOrder[int]):
             self.exit(exit_code(error), message=line)
 
     # --- what the screens ask for ----------------------------------------------------------------------
-
-    @property
-    def chat(self) -> ChatScreen | None:
-        """The chat that is open, if one is."""
-        return self.places.chat
 
     def on_rooms_screen_opened(self, event: RoomsScreen.Opened) -> None:
         """Open a room that was chosen in the list."""

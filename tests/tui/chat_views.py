@@ -159,9 +159,9 @@ async def in_a_chat(
     async with app.run_test(size=size, notifications=True) as pilot:
         seen = Shown(app, pilot)
         seen.client, seen.link = client, link
-        while app.chat is None:
+        while app.places.chat is None:
             await pilot.pause()
-        app.chat.now = app.presses.now = lambda: seen.time
+        app.places.chat.now = app.presses.now = lambda: seen.time
         about = {"title": CHAT.title, "model": CHAT.model, "provider_id": CHAT.provider_id}
         await seen.send(loaded(*messages, **about), ev.LinkChanged("live"))
         yield seen

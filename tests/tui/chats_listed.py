@@ -202,9 +202,9 @@ async def real_list(
 
 async def _to_the_list(seen: Chats, listed: int) -> None:
     """Go back from the chat that is opened first, to a list with so many rows in sight."""
-    while seen.app.chat is None:
+    while seen.app.places.chat is None:
         await seen.pilot.pause()
-    while seen.app.chat is not None:
+    while seen.app.places.chat is not None:
         await seen.pilot.press("escape")
     rows = seen.screen.query_one(RowList)
     while listed and (not len(seen.screen.listing) or rows not in seen.screen._compositor.visible_widgets):

@@ -270,7 +270,7 @@ async def test_words_are_found_wherever_they_were_said_and_opened_there(tmp_path
         assert "Sessions · answer · now" in text
         assert "A cold cache is no cache." in text
         await seen.pilot.press("enter")
-        while seen.app.chat is None:
+        while seen.app.places.chat is None:
             await seen.pilot.pause()
         text = await seen.until("A cold cache is no cache.", "Redis?")
         assert "PostgreSQL" not in text
@@ -303,7 +303,7 @@ async def test_the_message_that_was_found_is_in_sight_in_a_long_chat(tmp_path: P
         await seen.press("s", *"needle")
         await seen.until("1 found")
         await seen.pilot.press("enter")
-        while seen.app.chat is None:
+        while seen.app.places.chat is None:
             await seen.pilot.pause()
         await seen.until("The needle.")
 
@@ -392,9 +392,9 @@ async def test_enter_opens_what_the_words_find_even_before_they_are_found(tmp_pa
         await seen.press("s", "x", "enter")
         assert isinstance(seen.app.screen, SearchScreen)
         seen.client.held.set()
-        while seen.app.chat is None:
+        while seen.app.places.chat is None:
             await seen.pilot.pause()
-        assert seen.app.chat.state.conversation.id == "c2"
+        assert seen.app.places.chat.state.conversation.id == "c2"
 
 
 def test_a_snippet_keeps_its_spaces_and_survives_marks_that_are_not_closed() -> None:

@@ -82,8 +82,11 @@ async def home(
     *,
     size: tuple[int, int] = (100, 30),
     found: Sequence[FoundModels] = (),
+    typed_early: str = "",
 ) -> AsyncGenerator[Home, None]:
-    """Show it over servers in memory; ``found`` is what is here of models."""
+    """Show it over servers in memory; ``found`` is what is here of models, ``typed_early`` what is typed
+    while the first frame stands.
+    """
     link, chat_link = FakeLink(), FakeChatLink()
     client, chat_client = ListedClient(list(rooms)), ListedChats(chats)
     client.known_providers = [DEMO]
@@ -96,6 +99,8 @@ async def home(
         return list(found)
 
     async with app.run_test(size=size, notifications=True) as pilot:
+        for letter in typed_early:
+            app.post_message(events.Key("space" if letter == " " else letter, letter))
         seen = Home(app, pilot)
         seen.rooms, seen.chats, seen.chat_link = client, chat_client, chat_link
         await seen.at(HomeScreen)
@@ -142,6 +147,11 @@ async def test_the_first_frame_says_at_once_what_the_line_is_for_where_it_will_b
         assert say("home.ask.room") in said[2]
         for row, line in enumerate(said, first.content_region.y):
             assert line.strip() in shown[row]
+
+
+async def test_what_is_typed_before_the_line_is_there_is_written_into_it(tmp_path: Path) -> None:
+    async with home(tmp_path, typed_early="no key") as seen:
+        await seen.until("› no key")
 
 
 async def test_what_changes_is_shown_and_what_is_gone_is_not(tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ async def test_chats_goes_to_the_one_that_is_chosen(tmp_path: Path) -> None:
         await seen.until("First", "Second")
         await seen.pilot.press(*"Sec", "enter")
         await seen.until("Second", "✓ ready")
-        assert seen.app.chat is not None
-        assert seen.app.chat.state.conversation.title == "Second"
+        assert seen.app.places.chat is not None
+        assert seen.app.places.chat.state.conversation.title == "Second"
         assert sum(isinstance(one, ChatScreen) for one in seen.app.screen_stack) == 1
 
 

@@ -31,14 +31,14 @@ class HomePlace:
         """The first screen, if it is what everything else lies above."""
         return next((screen for screen in self._app.screen_stack if isinstance(screen, HomeScreen)), None)
 
-    def show(self) -> None:
-        """Show it; it stays below all others."""
+    async def show(self) -> None:
+        """Show it, ready for keys; it stays below all others."""
         places = self._places
         find_here = partial(find, self._request.config.path)
         ways = Ways(places.is_deleted, find_here, self.open, self.ask, places.set_up)
         screen = HomeScreen(places.link, places.chat_link, ways, ascii_only=self._app.ascii_only)
         screen.key_of = places.key_names
-        self._app.push_screen(screen)
+        await self._app.push_screen(screen)
 
     def open(self, item: Conversation, start: bool) -> None:
         """Open a room or chat, unless something was opened since."""

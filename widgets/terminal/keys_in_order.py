@@ -56,6 +56,7 @@ class KeysInOrder(App[ReturnType]):
         """See ``App``."""
         super().__init__(**options)
         self.presses = KeyPresses(time.monotonic)
+        self.holds_keys = False  # what is typed waits: what will take it is not there yet
         self._typed: deque[events.Key | events.Paste] = deque()  # what waits behind the key under way
         self._answered = 0  # keys so far, with the one under way
         self._limit: asyncio.TimerHandle | None = None  # while one is
@@ -69,10 +70,16 @@ class KeysInOrder(App[ReturnType]):
         """Answer what was typed, once it is its turn; everything else at once."""
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
-        elif self.is_answering:
+        elif self.is_answering or self.holds_keys:
             self._typed.append(event)
         else:
             await self._answer(event)
+
+    async def answer_held_keys(self) -> None:
+        """Answer what was typed while keys were held, and hold no more."""
+        self.holds_keys = False
+        if self._typed and not self.is_answering:
+            await self._answer(self._typed.popleft())
 
     async def _answer(self, event: events.Key | events.Paste) -> None:
         self._answered += 1
