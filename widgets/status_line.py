@@ -172,7 +172,8 @@ def fitted(
 ) -> tuple[list[Part], list[Part], list[Part]]:
     """Return the fields without the parts that do not fit in ``room`` cells, the highest rank first.
 
-    A left field of one part is what the row is about: it is cut off at half the row before others go.
+    A left field of one part is what the row is about: it is cut off at half the row before others go, and at
+    a third before the first of them, those of rank 1.
     """
     left, middle, right = fields
     is_title = len(left) == 1 and not left[0].key
@@ -184,7 +185,8 @@ def fitted(
             )
         cells = [_wanted(field) for field in (left, middle, right)]
         if is_title:
-            cells[0] = min(cells[0], room // 2)
+            others = (part.rank for field in (middle, right) for part in field)
+            cells[0] = min(cells[0], room // (2 if max(others, default=0) > 1 else 3))
         if sum(cells) + GAP_CELLS * (sum(map(bool, cells)) - 1) <= room:
             break
     if middle and MIN_LEFT_CELLS + _wanted(middle) + _wanted(right) + 2 * GAP_CELLS > room:

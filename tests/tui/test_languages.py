@@ -219,6 +219,18 @@ async def test_a_paused_room_says_so_in_the_top_line_and_how_to_go_on(language: 
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+async def test_eighty_columns_have_the_round_over_the_timeline_and_what_was_used(language: str) -> None:
+    speak(language)
+    async with opened(size=(80, 24)) as screen:
+        task = "How should we name the new backup service, and who decides?"
+        await screen.send(loaded(status="running", current_round=2, task=task, tokens=1_284, cost=2.5), LIVE)
+        rows = (await screen.press("t")).splitlines()
+    assert say("room.round", round=2, most=3) in rows[0]
+    assert say("room.timeline") in rows[0]
+    assert say_count("used.tokens", 1_284).replace("\xa0", " ") in rows[-1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 async def test_a_lost_connection_is_told_whole(language: str) -> None:
     speak(language)
     async with opened(size=(80, 24)) as screen:

@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.config.presets import PRESETS
 from agent_tui.model.errors import ConnectFailed
 from agent_tui.model.events import LinkChanged
 from tests.tui.messages import patterns
 from tests.tui.one_room import loaded, opened
 from tests.tui.programs import Home, home_at
 from tests.tui.raised import raised
+from tui.cli.doctor.checks import lines
+from tui.cli.doctor.servers import found_check
+from tui.found import FoundModels
 from tui.language import LANGUAGES, speak
+from tui.live.texts import about_tool
 from tui.screens.localised import PATTERNS, localised
 from widgets.units import duration, size
 
@@ -68,6 +73,27 @@ def test_the_words_of_a_foreign_server_are_shown_as_they_came(language: str) -> 
 def test_a_command_that_a_sentence_names_can_be_typed_as_it_stands() -> None:
     speak("ru")
     assert "agent-tui rooms list" in localised('there is no room "x": agent-tui rooms list names them')
+
+
+def test_what_somebody_typed_is_named_as_it_was_typed() -> None:
+    speak("ru")
+    assert localised("No such command 'rooms'") == "нет команды «rooms»"
+
+
+def test_what_was_found_here_is_told_in_the_language_and_stays_english_for_scripts() -> None:
+    server = FoundModels(PRESETS["ollama"], PRESETS["ollama"].base_url, models=3)
+    key = FoundModels(PRESETS["openai"], "", "OPENAI_API_KEY")
+    speak("ru")
+    check = found_check([server, key], has_providers=False)
+    assert "(3 модели)" in lines(check)[0]
+    assert "key in" not in lines(check)[0]
+    assert "(3 models), OpenAI (key in OPENAI_API_KEY): not used" in str(check.fields()["detail"])
+
+
+def test_what_a_tool_of_ours_does_is_said_in_the_language_and_of_others_as_it_came() -> None:
+    speak("zh-CN")
+    assert about_tool("read_file", "built-in", "Read a text file.") == "读取工作文件夹中的文本文件"
+    assert about_tool("read_file", "mcp-server", "Read a text file.") == "Read a text file."
 
 
 @pytest.mark.parametrize(

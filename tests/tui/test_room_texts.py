@@ -259,8 +259,8 @@ def test_a_chat_says_what_was_used_as_a_room_does() -> None:
 @pytest.mark.parametrize(
     ("context", "cells", "header"),
     [
-        (10_000, 90, "round 1 · 0 tok · ✓ said"),
-        (60_000, 90, "round 1 · 0 tok · 60% of context · ✓ said"),
+        (10_000, 90, "round 1 · ✓ said"),
+        (60_000, 90, "round 1 · 60% of context · ✓ said"),
         (60_000, 40, "✓ said"),  # the model's name needs the room
         (80_000, 40, "! 80% of context · ✓ said"),  # which is said before the model's name
     ],

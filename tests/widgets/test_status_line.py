@@ -45,12 +45,14 @@ async def test_what_matters_least_goes_first_at_eighty_columns() -> None:
     assert shown == " p pause · z zoom · tab next pane · ? help" + "1,284 tokens  ● connected".rjust(37) + " "
 
 
-async def test_a_long_task_takes_half_a_row_where_others_want_the_rest() -> None:
+async def test_a_long_task_takes_half_a_row_where_others_want_the_rest_and_a_third_for_the_first() -> None:
     fields = ([f"{TASK} {TASK}"], [Part("round 2 of 3 · parallel", 1)], ["● live"])
     assert (await text(78, *fields)).rstrip().endswith("…  round 2 of 3 · parallel  ● live")
-    too_narrow = await text(66, *fields)
+    narrow = await text(58, *fields)
+    assert narrow.rstrip().endswith("…  round 2 of 3 · parallel  ● live")
+    too_narrow = await text(50, *fields)
     assert "round" not in too_narrow
-    assert too_narrow.startswith(f" {TASK} Sho")
+    assert too_narrow.startswith(f" {TASK}"[:30])
 
 
 async def test_a_long_task_is_cut_before_the_status_is() -> None:

@@ -18,7 +18,7 @@ from agent_tui.model.inert import inert_line
 from agent_tui.model.settings import settings_of
 from tui.forms.fields import Choice, Field, Marking, Part, own
 from tui.link import ChatLink, RoomLink
-from tui.live.texts import told_server
+from tui.live.texts import MAX_DESCRIPTION_CHARACTERS, about_tool, told_server
 from tui.screens.words import say
 from widgets.signs import DONE, FAILED, TASK
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 MUTED: Final = "$text-muted"
 MAX_NAME_CHARACTERS: Final = 60
-MAX_DESCRIPTION_CHARACTERS: Final = 200
 DEFAULT, ALL, NONE, SOME = "default", "all", "none", "some"  # which tools of a chat may be used
 _PERMISSIONS: Final = {"ask": "chat_form.tools.asks", "read": "chat_form.tools.reads"}
 
@@ -80,7 +79,9 @@ class ToolList(Marking):
 
     def _content(self, tool: ToolInfo) -> Content:
         key = _PERMISSIONS.get(tool.permission)
-        return self._row(tool.name, say(key) if key else "", tool.description)
+        return self._row(
+            tool.name, say(key) if key else "", about_tool(tool.name, tool.source, tool.description)
+        )
 
     def _server(self, server: ToolServer) -> Content:
         sign = own(f"{FAILED} ", ascii_only=self._ascii_only)
@@ -90,7 +91,7 @@ class ToolList(Marking):
 
     def _row(self, name: str, permission: str, more: str) -> Content:
         mark = DONE if name in self.marked else TASK
-        facts = [text for text in (permission, inert_line(more, MAX_DESCRIPTION_CHARACTERS)) if text]
+        facts = [text for text in (permission, more) if text]
         sign, dot = (own(text, ascii_only=self._ascii_only) for text in (f"{mark} ", " · "))
         rest = "".join(f"{dot}{text}" for text in facts)
         return Content.assemble(sign, inert_line(name, MAX_NAME_CHARACTERS), (rest, MUTED))

@@ -27,6 +27,8 @@ MAX_REASON_CHARACTERS: Final = 40
 MAX_SERVER_CHARACTERS: Final = 100
 USED_RANK: Final = 4  # of tokens and cost in the last line
 PROMPTS_RANK: Final = 5
+MAX_DESCRIPTION_CHARACTERS: Final = 200
+BUILT_IN: Final = "built-in"  # the source of a tool that no MCP server brings
 NEARLY_FULL_PERCENT: Final = 80  # of a context, from where on it is said loudly
 KeyNow = Callable[[str], str]
 Spot = tuple[str, str]
@@ -110,6 +112,12 @@ def told_apart(turn: Noted) -> list[str]:
 def guide(note: Note) -> str:
     """Return which file of its folder a model was told, or why it was not."""
     return say(f"turn.{note.note}", file=inert_line(note.about, MAX_SERVER_CHARACTERS), size=size(note.count))
+
+
+def about_tool(name: str, source: str, description: str) -> str:
+    """Return what a tool does: of one of the backend's own in a person's words, else as it was received."""
+    own = said(f"tool.{name}") if source == BUILT_IN else ""
+    return own or inert_line(description, MAX_DESCRIPTION_CHARACTERS)
 
 
 def left_out(number: int) -> str:

@@ -353,10 +353,8 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
     full, is_nearly_full = context(agent)
     extras = [full] if full and not is_nearly_full else []
     if agent.turns:
-        extras += [
-            say("agent.tokens", count=count(spoken)),
-            say("agent.round", round=agent.turns[-1].round_number),
-        ]
+        extras += [say("agent.tokens", count=count(spoken))] if spoken else []
+        extras.append(say("agent.round", round=agent.turns[-1].round_number))
         usage = agent.turns[-1].usage
         if usage is not None and usage.first_token_seconds is not None:
             extras.append(say("agent.first_token", time=duration(usage.first_token_seconds)))

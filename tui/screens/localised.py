@@ -15,7 +15,7 @@ from tui.language import FOLDER, Spoken, translated
 
 BELOW: Final = "below"  # the context in the catalogues
 PATTERNS: Final = FOLDER / "patterns.txt"
-COMMAND: Final = "agent-tui "  # what follows is to be typed as it is
+AS_TYPED: Final = ("agent-tui ", "'", '"')  # what follows is to be typed as it is, or was
 DEEPEST: Final = 3  # sentences in sentences
 MOST_CHARACTERS: Final = 2000  # of a text that is ours
 Parts = tuple[tuple[str, str], ...]  # each literal with the name of the place behind it, "" at the end
@@ -61,7 +61,7 @@ def _known(text: str, deep: int) -> str | None:
         if values is not None:
             before = {name: literal for literal, name in parts}
             fields = {
-                name: value if before[name].endswith(COMMAND) else _told(value, deep - 1)
+                name: value if before[name].endswith(AS_TYPED) else _told(value, deep - 1)
                 for name, value in values.items()
             }
             return "".join(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.style import Style
 from textual.color import Color
@@ -13,9 +13,12 @@ from widgets.layout import Line
 from widgets.painter import Look, Painter
 from widgets.signs import BELOW
 from widgets.transcript.scroll_mark import with_scroll_mark
+from widgets.units import Spoken
 
 if TYPE_CHECKING:
     from widgets.transcript.transcript import Transcript
+
+NEW: Final = "{count} new"  # rows below those in sight
 
 
 class Canvas:
@@ -80,7 +83,8 @@ class Canvas:
         lines = transcript.reader.overlaid(lines, painter)
         lines += [painter.blank] * (room - len(lines))
         if not view.follow and lines:
-            label = f" {BELOW} {view.rows_new:,} new " if view.rows_new else f" {BELOW} "
+            new = Spoken.word(NEW).format(count=f"{view.rows_new:,}") if view.rows_new else ""
+            label = f" {BELOW} {new} " if new else f" {BELOW} "
             lines[-1] = painter.with_label(lines[-1], label)
             lines = with_scroll_mark(lines, painter, *view.position())
         return head + lines

@@ -16,11 +16,13 @@ from tui.cli.commands import connect
 from tui.cli.commands.asking import age, asked, listed, print_one, server_line, short_ids
 from tui.cli.commands.conversations import ids_of_conversations
 from tui.cli.output import OutputFormat
+from tui.live.texts import BUILT_IN, about_tool
 from tui.request import Source
 from tui.screens.localised import localised
+from tui.screens.words import say
 
 MAX_DESCRIPTION_CHARACTERS: Final = 80
-RUNS: Final = {"read": "only reads", "ask": "asks first"}  # permission → what it means
+RUNS: Final = {"read": "chat_form.tools.reads", "ask": "chat_form.tools.asks"}  # permission → what it means
 NO_TOOLS: Final = "no tools"
 NO_RULES: Final = "nothing was allowed: every tool that changes or reaches something asks first"
 HOLDS: Final = {"exact": "this call alone", "wide": "all that fits", "suspended": "suspended"}  # by scope
@@ -115,8 +117,10 @@ def _rule_cells(rule: ToolRule, places: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _tool_row(tool: ToolInfo) -> tuple[str, ...]:
-    runs = RUNS.get(tool.permission, tool.permission)
-    return tool.name, runs, tool.source, inert_line(tool.description, MAX_DESCRIPTION_CHARACTERS)
+    runs = say(RUNS[tool.permission]) if tool.permission in RUNS else tool.permission
+    source = say("tools.built_in") if tool.source == BUILT_IN else tool.source
+    about = about_tool(tool.name, tool.source, tool.description)
+    return tool.name, runs, source, inert_line(about, MAX_DESCRIPTION_CHARACTERS)
 
 
 def _find(rules: list[ToolRule], wanted: str) -> ToolRule:

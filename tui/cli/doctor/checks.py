@@ -28,13 +28,16 @@ STATUSES: Final[tuple[Status, ...]] = ("ok", "warning", "failed", "skipped")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was found about one thing; ``fix`` is what to do about it, empty where nothing is to be done."""
+    """What was found about one thing; ``fix`` is what to do about it, empty where nothing is to be done.
+    ``told`` is the detail as a person reads it, where that is more than its English sentence translated.
+    """
 
     id: str
     status: Status
     title: str
     detail: str = ""
     fix: str = ""
+    told: str = ""
 
     @property
     def ok(self) -> bool:
@@ -120,7 +123,8 @@ def checks(here: Surroundings) -> Iterator[Check]:
 
 def lines(check: Check) -> list[str]:
     """Return what a person reads about a check."""
-    detail = f": {localised(inert_line(check.detail, MAX_DETAIL_CHARACTERS))}" if check.detail else ""
+    about = check.told or check.detail
+    detail = f": {localised(inert_line(about, MAX_DETAIL_CHARACTERS))}" if about else ""
     signs = {status: say(f"doctor.{status}") for status in STATUSES}
     space = max(map(cell_len, signs.values())) + 1 - cell_len(signs[check.status])
     found = f"{signs[check.status]}{' ' * space}{localised(check.title)}{detail}"

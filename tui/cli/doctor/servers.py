@@ -113,7 +113,9 @@ def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
     if not found:
         return Check("models.found", "ok", title, "none that are not set up")
     fix = ACCEPT if has_providers else ACCEPT_FIRST
-    return Check("models.found", "ok", title, f"{named(found)}: not used until you accept", fix)
+    names = ", ".join(one.text for one in found)
+    detail = f"{named(found)}: not used until you accept"
+    return Check("models.found", "ok", title, detail, fix, detail.replace(named(found), names))
 
 
 async def _models(endpoint: runtime.Endpoint, name: str) -> list[str] | None:
