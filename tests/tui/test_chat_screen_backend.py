@@ -91,7 +91,9 @@ async def test_a_question_its_steps_and_a_tool_that_one_key_lets_run(tmp_path: P
         assert [message.text for message in stored] == ["Do it.", "I will.\n\nDone now."]
 
 
-async def test_the_chat_is_written_as_the_server_keeps_it_where_the_file_is_json(tmp_path: Path) -> None:
+async def test_the_chat_is_written_as_the_server_keeps_it_where_the_file_is_json_and_by_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with terminal(tmp_path, speaks(["That."]), writer()) as seen:
         await seen.ask("What?")
         await seen.until("That.", "✓ ready")
@@ -102,6 +104,10 @@ async def test_the_chat_is_written_as_the_server_keeps_it_where_the_file_is_json
             "conversation": await seen.client.show_raw(chat_id),
             "messages": await seen.client.messages_raw(chat_id),
         }
+        monkeypatch.chdir(tmp_path)
+        await seen.press("tab", "w")
+        await seen.until("saved to Make.md")
+        assert "That." in (tmp_path / "Make.md").read_text()
 
 
 async def test_another_terminal_answers_first_and_this_one_goes_on(tmp_path: Path) -> None:

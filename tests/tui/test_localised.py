@@ -9,7 +9,7 @@ import pytest
 
 from agent_tui.config.presets import PRESETS
 from agent_tui.model.errors import ConnectFailed
-from agent_tui.model.events import LinkChanged
+from agent_tui.model.events import LinkChanged, ToolAsk
 from tests.tui.messages import patterns
 from tests.tui.one_room import loaded, opened
 from tests.tui.programs import Home, home_at
@@ -18,6 +18,7 @@ from tui.cli.doctor.checks import lines
 from tui.cli.doctor.servers import found_check
 from tui.found import FoundModels
 from tui.language import LANGUAGES, speak
+from tui.live.steps.texts import asking_body
 from tui.live.texts import about_tool
 from tui.screens.localised import PATTERNS, localised
 from widgets.units import duration, size
@@ -88,6 +89,15 @@ def test_what_was_found_here_is_told_in_the_language_and_stays_english_for_scrip
     assert "(3 модели)" in lines(check)[0]
     assert "key in" not in lines(check)[0]
     assert "(3 models), OpenAI (key in OPENAI_API_KEY): not used" in str(check.fields()["detail"])
+
+
+def test_where_a_command_would_run_and_how_long_is_asked_in_the_language() -> None:
+    ask = ToolAsk("make test", "in /home/me\n60 s at most")
+    assert "in /home/me\n60 s at most" in asking_body(ask)
+    speak("ru")
+    assert "в папке /home/me\nне дольше 60 с" in asking_body(ask)
+    written = ToolAsk("write_file a", "+in /home/me\n+60 s at most", "diff")
+    assert "+60 s at most" in asking_body(written)
 
 
 def test_what_a_tool_of_ours_does_is_said_in_the_language_and_of_others_as_it_came() -> None:

@@ -136,6 +136,8 @@ async def test_what_cannot_be_done_now_says_why_when_it_is_chosen(tmp_path: Path
         ("colours", "Choose a theme"),
         ("clipb", "Copy the message"),
         ("shortcuts", "Show the keys"),
+        ("export", "Save the room to a file"),
+        ("qqq", "no matches"),
     ],
 )
 async def test_an_action_is_found_by_other_words_for_it(tmp_path: Path, typed: str, title: str) -> None:

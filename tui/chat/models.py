@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
 from tui.chat.open_chat import OpenChat
@@ -78,7 +79,8 @@ class ModelPicker:
 
 
 def _candidate(provider: str, model: ModelInfo, why: str) -> Candidate:
-    return Candidate(f"{provider}{BETWEEN}{model.id}", f"{model.id} · {provider}", detail=why or about(model))
+    shown = say("room.demo") if provider == DEMO_PROVIDER else f"{model.id} · {provider}"
+    return Candidate(f"{provider}{BETWEEN}{model.id}", shown, detail=why or about(model))
 
 
 def about(model: ModelInfo) -> str:

@@ -65,6 +65,7 @@ class ChatScreen(LiveScreen):
         Binding("o", "open_step", "Show all of a step", id="chat.open_step"),
         Binding("u", "open('queue')", "Queued questions", id="chat.queue"),
         Binding("D", "open('changes')", "Files that tools changed", id="chat.changes"),
+        Binding("w", "open('export')", "Save the chat to a file", id="chat.export"),
         GO_TO_BINDING,
     ]
 
@@ -217,9 +218,11 @@ class ChatScreen(LiveScreen):
 
     def action_open(self, what: str) -> None:
         """Show what waits (queue), the files that tools changed (changes), who may answer from the next
-        question on (models), or what holds for the chat (settings).
+        question on (models), or what holds for the chat (settings); save it to a file (export).
         """
-        if what == "changes":
+        if what == "export":
+            self._commands.does("/export")
+        elif what == "changes":
             self._commands.show_changes()
         elif what == "queue" and self._reader.may("queue"):
             self._host.open(ChatQueueScreen(self._composer, ascii_only=self._host.ascii_only))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.events import TurnNoted
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
@@ -62,12 +63,15 @@ def title(state: ConversationState) -> str:
 
 
 def provider(state: ConversationState) -> str:
-    """Return the provider's name, where one is chosen."""
-    return inert_line(state.conversation.provider_id, MAX_NAME_CHARACTERS)
+    """Return the provider's name, where one is chosen; the demo has one word for it and its model."""
+    provider_id = state.conversation.provider_id
+    return "" if provider_id == DEMO_PROVIDER else inert_line(provider_id, MAX_NAME_CHARACTERS)
 
 
 def model(state: ConversationState) -> str:
-    """Return the model's name: the chosen one, else the one that spoke last."""
+    """Return the model's name: the chosen one, else the one that spoke last; the demo's is always that."""
+    if state.conversation.provider_id == DEMO_PROVIDER:
+        return say("room.demo")
     named = state.conversation.model
     if not named:
         named = next((turn.sender_name for turn in reversed(state.turns.values()) if turn.sender_name), "")

@@ -103,6 +103,8 @@ CHAT: Final[dict[str, str]] = {
     "tool_form.hint": "{tool_form.send} send · {tool_form.decline} decline · {tool_form.cancel} cancel"
     " · tab next · {form.next} choose · {form.mark} mark · {tool_form.back} back without answering",
     "ask.allow": "Allow this?",
+    "ask.where": "in {folder}",
+    "ask.seconds": "{seconds} s at most",
     "ask.suspended": "A rule from an earlier version would allow this and more: {pattern}. It is suspended;"
     " reactivate or delete it in the settings of this chat or room, below the tools.",
     "ask.rule": "A rule allows {rule}: {reach}.",

@@ -165,12 +165,19 @@ class Actions(Provider):
             yield DiscoveryHit(shown, entry.do, entry.title, below or None)
 
     async def search(self, query: str) -> Hits:
-        """Yield the rows that fit what was typed; Textual sorts them by how well they do."""
+        """Yield the rows that fit what was typed; Textual sorts them by how well they do. Where none does it
+        would say so in English alone: a row that does nothing says it.
+        """
+        found = False
         for entry in self._rows():
             score, places = fit(query.split(), entry)
             if score:
+                found = True
                 shown, below = self._row(entry, places)
                 yield Hit(score, shown, entry.do, entry.title, below or None)
+        if not found:
+            nothing = say("choose.nothing")
+            yield Hit(0.01, Content(nothing).stylize(MUTED), lambda: None, nothing)
 
 
 def fit(words: Sequence[str], entry: Entry) -> tuple[float, tuple[int, ...]]:

@@ -17,6 +17,8 @@ ALSO: Final[dict[str, str]] = {
     "also.app.suspend": "background shell",
     "also.room.pause": "stop halt wait hold play continue start interrupt",
     "also.room.settings": "settings options preferences rounds budget agents model edit config",
+    "also.room.export": "export write download html markdown json",
+    "also.chat.export": "export write download html markdown json",
     "also.room.timeline": "history order chronological",
     "also.room.zoom": "maximize fullscreen expand",
     "also.room.say": "message type chat talk reply",

@@ -267,6 +267,7 @@ class ListScreen(Screen[None], Generic[T]):
         """Undo the newest deletion."""
         if self.can("undo"):
             item_id = self.deletions.undo()
+            self.app.clear_notifications()  # one may say how to undo what is undone now
             self.acts.marks.pop(item_id, None)
             self._list.go_to(item_id)
             self.show_all()

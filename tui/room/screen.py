@@ -37,7 +37,7 @@ class RoomScreen(LiveScreen):
     AUTO_FOCUS = ""  # the panes take the focus when they come; a closed bar must not
     BINDINGS: ClassVar[list[BindingType]] = [
         *PANE_BINDINGS,
-        Binding("escape", "back", "Back to rooms", id="room.back"),
+        Binding("escape", "back", "Leave the room", id="room.back"),
         Binding("i,enter", "compose", "Write to the room", id="room.say"),
         Binding("s", "act('stop')", "Stop the agent", id="agent.stop"),
         Binding("x", "act('skip')", "Skip the turn, or don't", id="agent.skip"),
@@ -53,6 +53,7 @@ class RoomScreen(LiveScreen):
         Binding("f", "fold", "Fold or unfold a step", id="room.fold"),
         Binding("F", "fold_all", "Fold or unfold all steps", id="room.fold_all"),
         Binding("D", "open('changes')", "Files that tools changed", id="room.changes"),
+        Binding("w", "open('export')", "Save the room to a file", id="room.export"),
         GO_TO_BINDING,
     ]
     _composer: RoomComposer
@@ -197,9 +198,12 @@ class RoomScreen(LiveScreen):
 
     def action_open(self, what: str) -> None:
         """Show what waits for the next turn (queue), change the room (settings), show the files that tools
-        changed (changes).
+        changed (changes), or save it to a file (export).
         """
-        self._acts.open(what)
+        if what == "export":
+            self._commands.run("/export")
+        else:
+            self._acts.open(what)
 
     # --- panes -------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -21,6 +22,9 @@ MAX_NAME_CHARACTERS: Final = 60
 MAX_RULE_CHARACTERS: Final = 2_000
 HEAD_CHARACTERS: Final = 400  # of a thought: its first words are in the head row, no more is looked at
 OPENS: Final = "chat.open_step"  # the action that opens all of a body
+_WHERE: Final = re.compile(
+    r"^in ([^\n]+)\n([\d.]+) s at most\Z", re.MULTILINE
+)  # what a command's ask ends with
 WRITING: Final = ""  # the status of a call whose arguments still come
 
 
@@ -132,7 +136,9 @@ def asking_body(
     call, preview = visible(ask.call), visible(ask.preview)
     pieces = [say("ask.allow"), fenced(call, limit=limit)]
     if preview.strip() and not call.strip().endswith(preview.strip()):
-        pieces.append(fenced(preview, "diff" if ask.preview_type == "diff" else "", limit=limit))
+        is_diff = ask.preview_type == "diff"
+        shown = preview if is_diff else _WHERE.sub(_where, preview)
+        pieces.append(fenced(shown, "diff" if is_diff else "", limit=limit))
     is_file = ask.pattern.partition("(")[0] in WRITING_TOOLS
     if ask.pattern and (is_file or not is_exact(ask.pattern, ask.folder)):
         rule, reach = kept_rule(ask)
@@ -142,6 +148,11 @@ def asking_body(
     if key is not None:
         pieces.append(_asking_keys(ask, key, ascii_only=ascii_only))
     return "\n\n".join(pieces)
+
+
+def _where(found: re.Match[str]) -> str:
+    """Return where a command would run and for how long, in the language spoken."""
+    return f"{say('ask.where', folder=found[1])}\n{say('ask.seconds', seconds=found[2])}"
 
 
 def _form_body(
