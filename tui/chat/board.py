@@ -35,7 +35,7 @@ class ChatBoard:
     def show(self, shown: texts.Shown, seconds_left: int) -> bool:
         """Say what goes on; return whether that changes with time alone."""
         state = self._chat.state
-        about = [Part(texts.provider(state), 3), Part(texts.model(state), 1)] if state.loaded else []
+        about = [Part(texts.provider(state), 3), Part(texts.model(state), 2)] if state.loaded else []
         self.lines.top.show(
             [texts.title(state)],
             [part for part in about if part.text],

@@ -79,7 +79,7 @@ class ModelPicker:
 
 
 def _candidate(provider: str, model: ModelInfo, why: str) -> Candidate:
-    shown = say("room.demo") if provider == DEMO_PROVIDER else f"{model.id} · {provider}"
+    shown = say("room.demo") if provider == model.id == DEMO_PROVIDER else f"{model.id} · {provider}"
     return Candidate(f"{provider}{BETWEEN}{model.id}", shown, detail=why or about(model))
 
 

@@ -69,10 +69,10 @@ def provider(state: ConversationState) -> str:
 
 
 def model(state: ConversationState) -> str:
-    """Return the model's name: the chosen one, else the one that spoke last; the demo's is always that."""
-    if state.conversation.provider_id == DEMO_PROVIDER:
-        return say("room.demo")
+    """Return the model's name: the chosen one, else the one that spoke last; the demo has its own word."""
     named = state.conversation.model
+    if state.conversation.provider_id == DEMO_PROVIDER and named in ("", DEMO_PROVIDER):
+        return say("room.demo")
     if not named:
         named = next((turn.sender_name for turn in reversed(state.turns.values()) if turn.sender_name), "")
     return inert_line(named, MAX_NAME_CHARACTERS) or say("chat.model.default")
