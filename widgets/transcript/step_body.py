@@ -26,13 +26,15 @@ MARKS_IN_MARKS: Final = 3  # bold around code, and so on
 MORE: Final = "… {more}"
 THINKING: Final = "thinking"
 RESULT: Final = "result"
+EXIT: Final = "exit {code}"
+FAILED: Final = "failed"
 FILES: Final = {  # what an agent shares: type of the step → what it is called
     "file_offered": "offers a file",
     "file_saved": "saved",
     "file_refused": "file",
 }
 # What a call is about is the first of its arguments with one of these names, else its first short text.
-WORDS: Final = (THINKING, RESULT, *FILES.values(), "more")
+WORDS: Final = (THINKING, RESULT, *FILES.values(), "more", EXIT, FAILED)
 COUNTED: Final = (("row", "rows"), ("more line", "more lines"), ("more row", "more rows"))
 MAIN_ARGUMENTS: Final = ("command", "pattern", "query", "expression", "url", "path", "name", "title")
 PLACE_ARGUMENTS: Final = ("glob", "path", "folder")  # where something is looked for
@@ -188,9 +190,9 @@ def failure(result: str, limit: int = MAX_FAILURE_CHARACTERS) -> str:
         if isinstance(error := value.get("error"), str) and error.strip():
             return inert_line(error, limit)
         if isinstance(code := value.get("exit_code"), int):
-            return f"exit {code}"
-        return "failed"
-    return inert_line(result, limit) or "failed"
+            return Spoken.word(EXIT).format(code=code)
+        return Spoken.word(FAILED)
+    return inert_line(result, limit) or Spoken.word(FAILED)
 
 
 def _value(result: str) -> object:
