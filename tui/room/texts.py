@@ -182,8 +182,8 @@ def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
         return _writing_hints(state, shown)
     found = _main_hint(state)
     skip = "hint.skip.undo" if shown.is_skipped else "hint.skip"
-    acts = (("say", "i", "hint.say", 2), ("stop", "s", "hint.stop", 3), ("skip", "x", skip, 5))
-    again = (("continue", "c", "hint.continue", 1), ("retry", "r", "hint.retry", 6))
+    acts = (("say", "i", "hint.say", 2), ("stop", "s", "hint.stop", 6), ("skip", "x", skip, 10))
+    again = (("continue", "c", "hint.continue", 1), ("retry", "r", "hint.retry", 11))
     for act, key, text, rank in (*acts, *again):
         if act == "continue" and state.link.status == "lost":
             continue  # the key does something else now, and says so
@@ -192,11 +192,11 @@ def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
     if not shown.is_following:
         found.append(Hint("end", say("hint.newest"), 1))
     if shown.panes > 1 and not shown.is_timeline:
-        found.append(Hint("tab", say("hint.tab"), 7))
-        found.append(Hint("z", say("hint.back" if shown.is_zoomed else "hint.zoom"), 9))
+        found.append(Hint("tab", say("hint.tab"), 4))
+        found.append(Hint("z", say("hint.back" if shown.is_zoomed else "hint.zoom"), 5))
     if shown.panes:
-        found.append(Hint("t", say(_other_view(shown)), 10))
-        found.append(Hint("/", say("hint.find"), 11))
+        found.append(Hint("t", say(_other_view(shown)), 3))
+        found.append(Hint("/", say("hint.find"), 9))
     return [
         *found,
         Hint("ctrl+p", say("hint.palette"), 14),
