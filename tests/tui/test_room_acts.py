@@ -161,11 +161,11 @@ async def test_a_spent_budget_says_which_and_how_to_raise_it() -> None:
 def test_what_was_used_is_said_with_its_cost() -> None:
     state = ConversationState(ev.RoomInfo("r"))
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", tokens=1284, cost=0.0123, agents=AGENTS), ()))
-    assert [part.text for part in used(state, 0)] == ["1,284 tokens", "$0.0123"]
+    assert used(state, 0) == ("1,284 tokens", "", "$0.0123")
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", tokens=1284, cost=2.5, max_cost=4, agents=AGENTS), ()))
-    assert [part.text for part in used(state, 0)] == ["1,284 tokens", "$2.50 of $4.00"]
+    assert used(state, 0) == ("1,284 tokens", "", "$2.50 of $4.00")
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=AGENTS[1:]), ()))
-    assert [part.text for part in used(state, 12)] == ["12 tokens", "no cost"]
+    assert used(state, 12) == ("12 tokens", "", "no cost")
 
 
 async def test_the_settings_are_changed_by_one_call_with_what_is_different() -> None:

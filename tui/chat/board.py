@@ -10,7 +10,7 @@ from tui.chat import texts
 from tui.chat.open_chat import OpenChat
 from tui.forms.fields import own
 from tui.live.ask_bar import status_part
-from tui.live.board import Lines
+from tui.live.board import Lines, used_parts
 from tui.live.texts import connected, context, oddities
 from tui.screens.words import say
 from widgets.status_line import Part
@@ -46,7 +46,7 @@ class ChatBoard:
             Part(oddities(state.unknown_count), 1),
             Part(texts.workspace(state), 9),
             Part(full, 3, warns=warns),
-            *texts.used(state),
+            *used_parts(texts.used(state)),
             Part(connected(state.link), 8),
         ]
         self.lines.show_below(texts.hints(state, shown), facts, texts.TYPED)

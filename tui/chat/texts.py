@@ -24,7 +24,6 @@ from tui.live.texts import (
     under_way,
 )
 from tui.screens.words import count, say
-from widgets.status_line import Part
 from widgets.units import duration
 
 MAX_TITLE_CHARACTERS: Final = 200
@@ -185,9 +184,10 @@ def _writing_hints(shown: Shown) -> list[Hint]:
     ]
 
 
-def used(state: ConversationState) -> list[Part]:
+def used(state: ConversationState) -> live_texts.Used:
     """Return what was used, see ``live_texts.used``; nothing before anything was."""
-    return live_texts.used(state) if state.ledger.tokens or state.conversation.max_tokens else []
+    is_any = state.ledger.tokens or state.conversation.max_tokens
+    return live_texts.used(state) if is_any else live_texts.Used()
 
 
 def workspace(state: ConversationState) -> str:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from tui.live.texts import Hint, Status
+from tui.live.texts import Hint, Status, Used
 from widgets.status_line import Part, StatusLine
 from widgets.units import elapsed
+
+
+def used_parts(used: Used) -> tuple[Part, ...]:
+    """Return what was used as parts of a row: where it is narrow that prompts are included goes first."""
+    return Part(used.tokens, 4), Part(used.prompts, 5), Part(used.cost, 4)
 
 
 class Lines:

@@ -17,7 +17,6 @@ from agent_tui.state.turn import Turn
 from tui.live import signs
 from tui.screens.localised import localised
 from tui.screens.words import count, ordinal_try, said, say, say_count
-from widgets.status_line import Part
 from widgets.units import size, tokens
 
 MAX_DETAIL_CHARACTERS: Final = 120
@@ -25,8 +24,6 @@ MAX_ERROR_CHARACTERS: Final = 400
 MAX_TOOL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 40
 MAX_SERVER_CHARACTERS: Final = 100
-USED_RANK: Final = 4  # of tokens and cost in the last line
-PROMPTS_RANK: Final = 5
 MAX_DESCRIPTION_CHARACTERS: Final = 200
 BUILT_IN: Final = "built-in"  # the source of a tool that no MCP server brings
 NEARLY_FULL_PERCENT: Final = 80  # of a context, from where on it is said loudly
@@ -192,23 +189,27 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
 
 
-def used(state: ConversationState, spoken: int = 0) -> list[Part]:
-    """Return "12,345 of 50,000 tokens", "prompts included" and "$0.0123 of $1.00", in parts of a line. Until
-    the server says what was used it is what was ``spoken``. An unknown price is not named.
+class Used(NamedTuple):
+    """What was used, as a person reads it; what is not known is ""."""
+
+    tokens: str = ""
+    prompts: str = ""  # that they are counted, too
+    cost: str = ""
+
+
+def used(state: ConversationState, spoken: int = 0) -> Used:
+    """Return "12,345 of 50,000 tokens", "prompts included" and "$0.0123 of $1.00". Until the server says what
+    was used it is what was ``spoken``. An unknown price is not named.
     """
     ledger, (most_tokens, most_cost) = state.ledger, ceilings(state.info)
     number = max(ledger.tokens, spoken)
     text = say_count("used.tokens", number)
     if most_tokens:
         text = say("used.tokens.of", count=count(number), most=count(most_tokens))
-    parts = [Part(text, USED_RANK)]
-    if ledger.counts_prompts:
-        parts.append(Part(say("used.prompts"), PROMPTS_RANK))
-    if ledger.cost:
-        cost = dollars(ledger.cost)
-        text = say("used.cost.of", cost=cost, most=dollars(most_cost)) if most_cost else cost
-        parts.append(Part(text, USED_RANK))
-    return parts
+    cost = dollars(ledger.cost) if ledger.cost else ""
+    if cost and most_cost:
+        cost = say("used.cost.of", cost=cost, most=dollars(most_cost))
+    return Used(text, say("used.prompts") if ledger.counts_prompts else "", cost)
 
 
 def context(turns: Iterable[Turn], least_percent: int = 0) -> tuple[str, bool]:

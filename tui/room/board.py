@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui.live.ask_bar import status_part
-from tui.live.board import Lines
+from tui.live.board import Lines, used_parts
 from tui.live.texts import connected, oddities
 from tui.room import texts
 from tui.room.open_room import OpenRoom
@@ -27,7 +27,7 @@ class RoomBoard:
         facts = [
             Part(oddities(state.unknown_count), 1),
             Part(texts.models(state), 12),
-            *texts.used(state, self._room.panes.tokens),
+            *used_parts(texts.used(state, self._room.panes.tokens)),
             Part(connected(state.link), 8),
         ]
         self.lines.show_below(texts.hints(state, shown), facts)

@@ -31,7 +31,6 @@ from tui.live.texts import (
 )
 from tui.screens.localised import localised
 from tui.screens.words import count, said, say, say_count
-from widgets.status_line import Part
 from widgets.units import duration, elapsed
 
 Intent = Literal["", "pausing", "resuming", "starting"]
@@ -254,12 +253,12 @@ def models(state: ConversationState) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def used(state: ConversationState, spoken: int) -> list[Part]:
+def used(state: ConversationState, spoken: int) -> live_texts.Used:
     """Return what was used, see ``live_texts.used``; the demo costs nothing."""
-    parts = live_texts.used(state, spoken)
+    known = live_texts.used(state, spoken)
     is_demo = bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())
     is_free = state.ledger.cost == 0 or (not state.ledger.cost and is_demo)
-    return [*parts, Part(say("room.cost.none"), live_texts.USED_RANK)] if is_free else parts
+    return known._replace(cost=say("room.cost.none")) if is_free else known
 
 
 def model(agent: Agent) -> str:
