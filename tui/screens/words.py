@@ -13,12 +13,14 @@ from tui.home.words import HOME
 from tui.keys.words import ALSO
 from tui.language import Spoken, grouped, translated, translated_count
 from tui.lists.chats_words import CONVERSATIONS
+from tui.screens.export_words import EXPORT
 from tui.voice.words import VOICE
 
 ENGLISH: Final[dict[str, str]] = {
     **CHAT,
     **ALSO,
     **CONVERSATIONS,
+    **EXPORT,
     **HOME,
     **VOICE,
     # the link

@@ -18,12 +18,22 @@ from agent_tui.wire.chat import decode_messages
 from agent_tui.wire.chat_encode import conversation_fields, stored_message_fields
 from tui.cli import exits
 from tui.cli.commands import connect
-from tui.cli.commands.asking import asked, model_named, spent
-from tui.cli.export.document import USED, Document, deliver, deliver_json, moment, rendered, with_prompts
+from tui.cli.commands.asking import asked
+from tui.cli.export.document import (
+    Document,
+    deliver,
+    deliver_json,
+    moment,
+    named,
+    rendered,
+    spent,
+    state_named,
+    with_prompts,
+)
 from tui.cli.export.srt import subtitles
 from tui.cli.headless.formats import as_told
 from tui.request import Source
-from widgets.units import counted
+from tui.screens.words import say, say_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +117,14 @@ def raw_fields(chat: ExportedChat) -> dict[str, object]:
 def of_conversation(conversation: ConversationInfo, messages: Sequence[Message]) -> Document:
     """Return the document of a conversation."""
     found = [
-        ("Conversation", conversation.id),
-        ("Status", conversation.status),
-        ("Model", model_named(conversation.provider_id, conversation.model)),
-        ("Told to the model", conversation.system_prompt),
-        (USED, spent(conversation.tokens, conversation.cost)),
-        ("Made", moment(conversation.created_at)),
-        ("Changed", moment(conversation.updated_at)),
-        ("Left out", _left_out(messages)),
+        (say("export.conversation"), conversation.id),
+        (say("export.status"), state_named(conversation.status)),
+        (say("export.model"), named(conversation.provider_id, conversation.model)),
+        (say("export.prompt"), conversation.system_prompt),
+        (say("export.used"), spent(conversation.tokens, conversation.cost)),
+        (say("export.made"), moment(conversation.created_at)),
+        (say("export.changed"), moment(conversation.updated_at)),
+        (say("export.left_out"), _left_out(messages)),
     ]
     facts = with_prompts([(label, text) for label, text in found if text], messages)
     return Document(conversation.title or conversation.id, facts, joined(messages))
@@ -123,6 +133,4 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
 def _left_out(messages: Sequence[Message]) -> str:
     """Say how many versions of these messages the chat has besides; "" for none."""
     others = sum(len(set(message.versions) - {message.id}) for message in messages)
-    if not others:
-        return ""
-    return f"{counted(others, 'other version', 'other versions')}; the chat itself shows them"
+    return say_count("export.versions", others) if others else ""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from agent_tui.clients.rooms import RoomsClient
+from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.room_file import room_file_text
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered, not_written
@@ -21,19 +22,19 @@ from agent_tui.wire.rooms import decode_messages
 from agent_tui.wire.rooms_encode import room_fields
 from tui.cli import exits, output
 from tui.cli.commands import connect
-from tui.cli.commands.asking import asked, model_named, note_line, spent, status_of
+from tui.cli.commands.asking import asked, model_named, note_line, status_of
 from tui.live.texts import dollars, why_cut
 from tui.request import Source
 from tui.room.texts import NAMELESS
 from tui.screens.localised import localised
-from tui.screens.words import say
-from widgets.units import ENGLISH, counted, duration
+from tui.screens.words import count, said, say, say_count
+from widgets.units import duration
 
 ExportFormat = Literal["md", "json", "html", "toml"]
 
 # What a file keeps of a text is everything but this: controls, and what makes a line read as another one.
 _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-USED: Final = "Used"  # the label of what a room or chat used
+APART: Final = " · "  # between what was used and what it cost
 _BREAKS: Final = {"\x0b": "\n", "\x0c": "\n", "\x85": "\n", "\u2028": "\n", "\u2029": "\n", "\r": ""}
 
 
@@ -108,13 +109,12 @@ def with_prompts(facts: Sequence[tuple[str, str]], messages: Sequence[Message]) 
     """Return ``facts`` that say whether what was used counts prompts, too, as far as ``messages`` tell."""
     if not any(message.usage is not None and message.usage.prompt_tokens for message in messages):
         return facts
-    return [
-        (
-            label,
-            text.replace(" tokens", f" {say('tokens.prompts', tokens='tokens')}") if label == USED else text,
-        )
-        for label, text in facts
-    ]
+    return [(label, _with_prompts(text) if label == say("export.used") else text) for label, text in facts]
+
+
+def _with_prompts(text: str) -> str:
+    tokens, apart, cost = text.partition(APART)
+    return text if tokens.startswith("$") else f"{say('tokens.prompts', tokens=tokens)}{apart}{cost}"
 
 
 async def fetch(client: RoomsClient, wanted: str, *, with_messages: bool = True) -> Exported:
@@ -199,26 +199,26 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
     """Return what is to be said about a message besides its words; ``names`` are agents' by id."""
     found = []
     if message.to:
-        found.append(f"whispered to {names.get(message.to, message.to)}")
+        found.append(say("export.whispered", name=names.get(message.to, message.to)))
     if message.superseded:
-        found.append("said again later")
+        found.append(say("export.superseded"))
     if message.id in message.versions and len(message.versions) > 1:
-        found.append(f"version {message.versions.index(message.id) + 1} of {len(message.versions)}")
+        number = message.versions.index(message.id) + 1
+        found.append(say("export.version", number=number, most=len(message.versions)))
     if message.status == "streaming":
-        found.append("still being said")
+        found.append(say("export.streaming"))
     if message.interrupted:
         found.append(why_cut(message.interrupted))
     if (spoken := message.spoken) is not None:
         if spoken.text and message.role != "user":
-            found.append(f"heard as far as: {spoken.text}")
+            found.append(say("export.heard", text=spoken.text))
         if spoken.whole is not None:
-            found.append(f"answered after {duration(spoken.whole, ENGLISH)}")
+            found.append(say("export.answered", time=duration(spoken.whole)))
     if message.error:
-        found.append(f"failed: {message.error}")
+        found.append(say("export.failed", error=message.error))
     if message.trimmed:
-        untold = counted(message.trimmed, "oldest message", "oldest messages")
-        found.append(f"its model was not told the {untold}")
-    found += ["synthesis"] if any(note.note == "synthesis" for note in message.notes) else []
+        found.append(say_count("export.untold", message.trimmed))
+    found += [say("export.synthesis")] if any(note.note == "synthesis" for note in message.notes) else []
     noted = (note_line(TurnNoted(message.id, note.note, about=note.about)) for note in message.notes)
     found += [line for line in noted if line]
     return found
@@ -228,7 +228,7 @@ def said_by(message: Message) -> str:
     """Return who said a message."""
     if message.role == "user" and message.sender_name in NAMELESS:
         return say("room.you")
-    return message.sender_name or message.role or "agent"
+    return message.sender_name or message.role or say("export.agent")
 
 
 def used(message: Message) -> str:
@@ -237,13 +237,29 @@ def used(message: Message) -> str:
     if message.role == "user":
         return ""
     if usage is None:
-        return f"about {message.token_count:,} tokens" if message.token_count else ""
-    parts = [f"{usage.prompt_tokens:,} tokens read, {usage.completion_tokens:,} said"]
+        return say("export.tokens.about", count=count(message.token_count)) if message.token_count else ""
+    parts = [say("export.tokens.both", read=count(usage.prompt_tokens), said=count(usage.completion_tokens))]
     if usage.cost is not None:
         parts.append(dollars(usage.cost))
     if usage.first_token_seconds is not None:
         parts.append(say("agent.first_token", time=duration(usage.first_token_seconds)))
     return " · ".join(parts)
+
+
+def spent(tokens: int, cost: float | None) -> str:
+    """Return what a room or chat has used, in words; nothing where that is nothing."""
+    parts = [say("export.tokens", count=count(tokens))] if tokens else []
+    return APART.join([*parts, *([] if cost is None else [dollars(cost)])])
+
+
+def named(provider_id: str, model: str) -> str:
+    """Return the name of a model, in words for the demo."""
+    return say("room.demo") if provider_id == DEMO_PROVIDER else model_named(provider_id, model)
+
+
+def state_named(state: str) -> str:
+    """Return a state or mode that servers name, in words; an unknown one as it came."""
+    return said(f"export.is.{state}") or state
 
 
 def moment(written: str) -> str:
@@ -257,16 +273,17 @@ def moment(written: str) -> str:
 
 def facts(room: RoomInfo) -> list[tuple[str, str]]:
     """Return what is to be said about a room, as (label, text)."""
-    spoken = [(agent.name, model_named(agent.provider_id, agent.model)) for agent in room.agents]
+    spoken = [(agent.name, named(agent.provider_id, agent.model)) for agent in room.agents]
     agents = [f"{name} ({model})" if model else name for name, model in spoken]
+    rounds = say("export.round.of", round=room.current_round, most=room.max_rounds)
     found = [
-        ("Room", room.id),
-        ("Status", status_of(room)),
-        ("Mode", room.execution_mode),
-        ("Round", f"{room.current_round} of {room.max_rounds}" if room.max_rounds else ""),
-        ("Agents", ", ".join(agents)),
-        (USED, spent(room.tokens, room.cost)),
-        ("Made", moment(room.created_at)),
-        ("Changed", moment(room.updated_at)),
+        (say("export.room"), room.id),
+        (say("export.status"), state_named(status_of(room))),
+        (say("export.mode"), state_named(room.execution_mode)),
+        (say("export.round.label"), rounds if room.max_rounds else ""),
+        (say("export.agents"), ", ".join(agents)),
+        (say("export.used"), spent(room.tokens, room.cost)),
+        (say("export.made"), moment(room.created_at)),
+        (say("export.changed"), moment(room.updated_at)),
     ]
     return [(label, text) for label, text in found if text]

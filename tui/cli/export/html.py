@@ -13,6 +13,7 @@ from markdown_it.token import Token
 from agent_tui.model.events import Message
 from tui.cli.export.document import Document, Folded, clean, marks, moment, said_by, used
 from tui.cli.export.parts import parts
+from tui.screens.words import say
 
 MESSAGE_LEVEL: Final = 3
 MAX_RENDERED_CHARACTERS: Final = 200_000  # of one message; a longer one is shown as it was written
@@ -61,7 +62,7 @@ def page(document: Document) -> str:
     for message in document.messages:
         if message.round_number > round_number:
             round_number = message.round_number
-            made.append(f"<h2>Round {round_number}</h2>")
+            made.append(f"<h2>{_safe(say('export.round', number=round_number))}</h2>")
         made.append(_article(message, document.names))
     made.append("</body></html>")
     return "\n".join(made) + "\n"
@@ -116,4 +117,6 @@ def _below_the_message(token: Token) -> None:
 
 def _image(self: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
     picture = tokens[place]
-    return f"[{escape(picture.content or 'picture')}: {escape(str(picture.attrs.get('src', '')))}]"
+    return (
+        f"[{escape(picture.content or say('export.picture'))}: {escape(str(picture.attrs.get('src', '')))}]"
+    )

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from agent_tui.model.inert import inert_line
 from tui.cli.export.document import Document, Folded, marks, said_by, used
 from tui.cli.export.parts import parts
+from tui.screens.words import say
 from widgets.transcript.step_body import fenced
 
 MESSAGE_LEVEL: Final = 3  # of a message's own heading: "### Ada"
@@ -37,7 +38,7 @@ def markdown(document: Document) -> str:
     for message in document.messages:
         if message.round_number > round_number:
             round_number = message.round_number
-            lines += ["", f"## Round {round_number}"]
+            lines += ["", f"## {say('export.round', number=round_number)}"]
         lines += ["", f"{'#' * MESSAGE_LEVEL} {_plain(said_by(message))}"]
         told = (*marks(message, document.names), used(message))
         said_about = [_plain(mark, MAX_MARK_CHARACTERS) for mark in told]

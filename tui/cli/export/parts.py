@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from agent_tui.model.events import Message, Step
 from agent_tui.model.images import is_image
 from tui.chat.files import facts
-from tui.cli.export.document import Folded
+from tui.cli.export.document import Folded, state_named
 from tui.screens.words import count, say
 from widgets.markdown.step_row import APART
 from widgets.transcript.step_body import fenced, step_body, step_head
@@ -26,7 +26,12 @@ def parts(message: Message) -> list[str | Folded]:
         summaries = {note.about: note.count for note in message.notes if note.note == "summary"}
         found += _steps(message.steps, summaries)
     found += [
-        Folded(file.name or "file", "", facts(file), facts(file) if is_image(file) else _all_of(file.content))
+        Folded(
+            file.name or say("export.file"),
+            "",
+            facts(file),
+            facts(file) if is_image(file) else _all_of(file.content),
+        )
         for file in message.attachments
     ]
     return [part for part in found if not isinstance(part, str) or part.strip()]
@@ -54,7 +59,7 @@ def _folded(step: Step, result: Step | None) -> Folded:
         step.type, name=step.name, **said, result=told, success=success, seconds=step.seconds
     )
     name, _, about = title.partition(APART)
-    status = step.status if step.status in TOLD_STATUSES else ""
+    status = state_named(step.status) if step.status in TOLD_STATUSES else ""
     summary = " · ".join(text for text in (status, about_it) if text)
     if step.type == "thinking":
         return Folded(name, "", summary, _all_of(step.content))
