@@ -178,15 +178,14 @@ def fitted(
     left, middle, right = fields
     is_title = len(left) == 1 and not left[0].key
     ranks = sorted({part.rank for field in fields for part in field if part.rank > 0}, reverse=True)
-    for rank in [None, *ranks]:
+    for rank, highest in zip([None, *ranks], [*ranks, 0], strict=True):
         if rank is not None:
             left, middle, right = (
                 [part for part in field if part.rank < rank] for field in (left, middle, right)
             )
         cells = [_wanted(field) for field in (left, middle, right)]
         if is_title:
-            others = (part.rank for field in (middle, right) for part in field)
-            cells[0] = min(cells[0], room // (2 if max(others, default=0) > 1 else 3))
+            cells[0] = min(cells[0], room // (2 if highest > 1 else 3))
         if sum(cells) + GAP_CELLS * (sum(map(bool, cells)) - 1) <= room:
             break
     if middle and MIN_LEFT_CELLS + _wanted(middle) + _wanted(right) + 2 * GAP_CELLS > room:

@@ -49,7 +49,7 @@ class Following:
     async def _take_all(self, opening: Events) -> None:
         async with aclosing(await opening()) as events:
             async for event in events:
-                if not self._host.is_shown:
+                if not self._host.screen.display:  # it is being left: its parts may be gone
                     return
                 await self._take(event)
 

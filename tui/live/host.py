@@ -29,13 +29,13 @@ class Host:
         """``show`` updates headers and lines."""
         self.clock = clock
         self.ascii_only = ascii_only
-        self._screen = screen
+        self.screen = screen
         self._show = show
 
     @property
     def is_shown(self) -> bool:
         """Whether the screen has its parts, and is not being left: then some of them may be gone."""
-        return self._screen.is_attached and self._screen.display
+        return self.screen.is_attached and self.screen.display
 
     def show_soon(self) -> None:
         """Have headers and lines updated with the next frame, however many events come until then."""
@@ -48,11 +48,11 @@ class Host:
 
     def tell(self, line: str) -> None:
         """Say a line that goes away by itself."""
-        self._screen.notify(line, markup=False)
+        self.screen.notify(line, markup=False)
 
     def fail(self, error: AgentTuiError) -> None:
         """Say what went wrong."""
-        self._screen.notify(localised(error), severity="error", markup=False)
+        self.screen.notify(localised(error), severity="error", markup=False)
 
     def allows(self, reason: str) -> bool:
         """Say ``reason``, which is why something cannot be done; return whether there is none."""
@@ -62,16 +62,16 @@ class Host:
 
     def open(self, dialog: Screen[R], done: Callable[[R | None], None] | None = None) -> None:
         """Open a dialog; ``done`` gets its result."""
-        self._screen.app.push_screen(dialog, done)
+        self.screen.app.push_screen(dialog, done)
 
     def run(self, group: str, work: Coroutine[Any, Any, R], *, exclusive: bool = False) -> Worker[R]:
         """Run ``work`` as long as the screen lives; an ``exclusive`` one ends the others of its group."""
-        return self._screen.run_worker(work, group=group, exclusive=exclusive)
+        return self.screen.run_worker(work, group=group, exclusive=exclusive)
 
     def do(self, action: str) -> None:
         """Do an action of the screen, or one of the program ("app.themes"), behind what goes on now."""
-        self._screen.call_later(self._screen.run_action, action)
+        self.screen.call_later(self.screen.run_action, action)
 
     def leave_program(self) -> None:
         """End the program as one that did what it was asked to."""
-        self._screen.app.exit(0)
+        self.screen.app.exit(0)

@@ -144,7 +144,7 @@ class RoomScreen(LiveScreen):
 
     def _show_status(self) -> None:
         """Say at once what was asked of the room."""
-        if self._host.is_shown:
+        if self.display:
             self._board.show_status(self._panes.shown, self._runs.asked)
 
     @property
