@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from agent_tui import BACKEND_PROTOCOL, __version__
@@ -120,6 +121,7 @@ class _Process:
     traffic: Traffic = field(default_factory=Traffic)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     told_at: float = 0.0  # the loop's time, once it ends
+    told: tuple[Path, str] | None = None  # the file that says how to reach this process, and what is in it
 
     async def run(self) -> None:
         self._listen_to_signals()
@@ -210,9 +212,9 @@ class _Process:
                 "protocol": BACKEND_PROTOCOL,
                 "instance": self.instance,
             }
-            write_private(settings.runtime_file, json.dumps(told))
+            self._tell(settings.runtime_file, json.dumps(told))
         elif settings.token == "":
-            write_private(settings.token_file, f"{token}\n")
+            self._tell(settings.token_file, f"{token}\n")
             sys.stderr.write(f"agent-tui: the token is in {settings.token_file}\n")
         if not is_loopback(settings.host):
             log.warning("others can reach %s; without TLS they can also read what is said and the token", url)
@@ -220,12 +222,20 @@ class _Process:
             sys.stdout.write(f"listening on {url}\n")
             sys.stdout.flush()
 
+    def _tell(self, file: Path, text: str) -> None:
+        write_private(file, text)
+        self.told = file, text
+
     def _forget(self) -> None:
-        """Remove what told others how to reach this process."""
-        if self.settings.mode == "embedded":
-            self.settings.runtime_file.unlink(missing_ok=True)
-        elif self.settings.token == "":
-            self.settings.token_file.unlink(missing_ok=True)
+        """Remove what told others how to reach this process; not what another has written since, where the
+        folder was deleted and made anew.
+        """
+        if self.told is None:
+            return
+        file, text = self.told
+        with contextlib.suppress(OSError, ValueError):
+            if file.read_text(encoding="utf-8") == text:
+                file.unlink()
 
     async def _stop(self, inside: _Inside, server: HttpServer, serving: asyncio.Task[None]) -> None:
         """Cut rooms and answers, then end the streams, so that their readers still hear of the cut."""

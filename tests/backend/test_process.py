@@ -154,6 +154,13 @@ async def test_embedded_says_in_its_runtime_file_how_to_reach_it(tmp_path: Path)
     assert files(data) == {"agent-tui.db", "agent-tui.db.lock", "backend.log"}
 
 
+async def test_a_backend_whose_folder_was_made_anew_leaves_the_file_of_the_next_one(tmp_path: Path) -> None:
+    async with running("embedded", "--data", str(tmp_path), folder=tmp_path) as process:
+        (tmp_path / "backend.json").write_text("of the next one")
+        assert await process.end() == 0
+    assert (tmp_path / "backend.json").read_text() == "of the next one"
+
+
 async def test_of_two_started_at_once_one_wins_and_the_other_says_who(tmp_path: Path) -> None:
     both = [await start("embedded", "--data", str(tmp_path), folder=tmp_path) for _ in range(2)]
     outputs = [
