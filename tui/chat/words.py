@@ -49,6 +49,13 @@ CHAT: Final[dict[str, str]] = {
     "tool.resume_room": "resume a room, which may cost money",
     "tool.start_room": "make a room for a task and start it",
     "tools.built_in": "built in",
+    # rules that let tools run: for what they hold, and where
+    "rules.exact": "this call alone",
+    "rules.file": "this file, any content",
+    "rules.wide": "all that fits",
+    "rules.suspended": "suspended",
+    "rules.in.chat": "conversation {name}",
+    "rules.in.all": "every conversation",
     # steps
     "step.asks": "needs approval",
     "step.asks.form": "needs your input",

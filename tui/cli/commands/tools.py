@@ -19,13 +19,12 @@ from tui.cli.output import OutputFormat
 from tui.live.texts import BUILT_IN, about_tool
 from tui.request import Source
 from tui.screens.localised import localised
-from tui.screens.words import say
+from tui.screens.words import said, say
 
 MAX_DESCRIPTION_CHARACTERS: Final = 80
 RUNS: Final = {"read": "chat_form.tools.reads", "ask": "chat_form.tools.asks"}  # permission → what it means
 NO_TOOLS: Final = "no tools"
 NO_RULES: Final = "nothing was allowed: every tool that changes or reaches something asks first"
-HOLDS: Final = {"exact": "this call alone", "wide": "all that fits", "suspended": "suspended"}  # by scope
 SUSPENDED: Final = (
     "suspended rules of an earlier version are wider than what was shown then, and allow nothing; "
     "agent-tui tools confirm RULE lets one hold again, tools forget RULE drops it"
@@ -109,11 +108,11 @@ def _shown(rule: ToolRule) -> str:
 def _rule_cells(rule: ToolRule, places: Mapping[str, str]) -> tuple[str, ...]:
     where = [visible_line(rule.folder)] if rule.folder else []
     if rule.conversation_id:
-        where.append(f"conversation {inert_line(places.get(rule.conversation_id, rule.conversation_id))}")
-    holds = HOLDS.get(rule.scope, inert_line(rule.scope))
-    if rule.scope == "exact" and rule.tool in WRITING_TOOLS:
-        holds = "this file, any content"
-    return _shown(rule), ", ".join(where) or "every conversation", holds, age(rule.created_at)
+        name = inert_line(places.get(rule.conversation_id, rule.conversation_id))
+        where.append(say("rules.in.chat", name=name))
+    is_file = rule.scope == "exact" and rule.tool in WRITING_TOOLS
+    holds = said(f"rules.{'file' if is_file else rule.scope}") or inert_line(rule.scope)
+    return _shown(rule), ", ".join(where) or say("rules.in.all"), holds, age(rule.created_at)
 
 
 def _tool_row(tool: ToolInfo) -> tuple[str, ...]:
