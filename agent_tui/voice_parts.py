@@ -157,7 +157,7 @@ def stamp_of(folder: Path) -> str:
 
 
 def packages_of(python: Path) -> Path:
-    """Return where the packages of an environment stand, for its ``bin/python``; of this process's own where
+    """Return where the packages of an environment are, for its ``bin/python``; of this process's own where
     that is what ``python`` is.
     """
     if python == Path(sys.executable):

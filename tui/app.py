@@ -125,13 +125,13 @@ class AgentTuiApp(KeysInOrder[int]):
         return twin(text) if self.ascii_only else text
 
     def notify(self, message: str, **options: Any) -> None:
-        """Tell something in passing, in signs that the terminal has. Told again, it stands there once."""
+        """Tell something in passing, in signs that the terminal has. Told again, it is shown once."""
         text = self.own(message)
         forget_notifications(self, text)
         super().notify(text, **options)
 
     def on_mount(self) -> None:
-        """Open what was asked for as soon as the first frame stands."""
+        """Open what was asked for as soon as the first frame is drawn."""
         self.set_class(self.ascii_only, "-ascii")
         self.screen_change_signal.subscribe(self, self.toasts.watch)
         self.toasts.watch(self.screen)

@@ -193,6 +193,6 @@ class OwnBackend:
         return (await self._link.client()).backend
 
     async def close(self) -> None:
-        """Close the client, if there is one; the backend goes on by itself."""
+        """Close the client, if there is one; the backend keeps running."""
         if self._link is not None:
             await self._link.close()

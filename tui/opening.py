@@ -33,7 +33,7 @@ class Opening:
 
     @property
     def line(self) -> str:
-        """What is waited for; of the home screen its own first words, where they will stand."""
+        """What is waited for; of the home screen its own first words, in their place."""
         if self._request.home:
             return f"\n\n  › {say('home.ask.room')}\n    {say('home.about.room')}"
         source = self._request.source

@@ -139,7 +139,7 @@ class Places:
             self._app.push_screen(screen)
 
     def leave_room(self, *, for_another: bool = False) -> None:
-        """Go back to the list of rooms, which goes on where it was; ``for_another``: have one made there."""
+        """Go back to the list of rooms, at the row it was left at; ``for_another``: have one made there."""
         if isinstance(self._app.screen, RoomScreen):
             self._app.pop_screen()
             self._app.garbage.screen_gone()
@@ -195,7 +195,7 @@ class Places:
         self._app.push_screen(screen)
 
     def leave_chat(self) -> None:
-        """Go back to the list of chats, which goes on where it was."""
+        """Go back to the list of chats, at the row it was left at."""
         left = self._app.screen
         if isinstance(left, ChatScreen) and self.chat_link.is_agent:
             self._app.notify(say("chat.agent.no_list", quit=self.how_to_quit), markup=False)

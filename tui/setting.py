@@ -23,7 +23,7 @@ NEW_FILE_MODE: Final = 0o600  # it may come to hold keys
 
 
 def keep_setting(path: Path, key: str, value: str) -> None:
-    """Let ``key = "value"`` stand in the config file, before its first table.
+    """Write ``key = "value"`` into the config file, before its first table.
 
     The file is replaced in one step and keeps its mode; a link stays one. Raises ``ConfigError`` when it
     cannot be read, is no TOML, or cannot be written.
@@ -32,7 +32,7 @@ def keep_setting(path: Path, key: str, value: str) -> None:
 
 
 def add_table(path: Path, name: str, fields: Mapping[str, Value], *, is_private: bool = False) -> None:
-    """Let a new table ``[section.last]`` stand at the end of the config file.
+    """Write a new table ``[section.last]`` at the end of the config file.
 
     With ``is_private`` nobody but its owner can read the file from then on. Raises ``ConfigError`` like
     ``keep_setting``, and where that table is there already.

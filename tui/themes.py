@@ -113,7 +113,7 @@ def resolve(name: str, backdrop: Backdrop, *, has_colors: bool = True) -> str:
 
 
 def load(name: str, folder: Path | None = None, *, backdrop: Backdrop = UNKNOWN) -> Theme:
-    """Return one theme. ``backdrop`` is what the terminal's own colours stand on, where a theme uses them.
+    """Return one theme. ``backdrop`` is the ground of the terminal's own colours, where a theme uses them.
 
     Raises ``ConfigError`` that names the file and the key that is wrong, or the known themes.
     """

@@ -32,7 +32,7 @@ _FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]")
 
 
 def is_narrow(text: str) -> bool:
-    """Whether every character takes one cell and stands alone: then characters can be counted as cells."""
+    """Whether every character takes one cell by itself: then characters can be counted as cells."""
     return (text.isascii() and text.isprintable()) or _NARROW.fullmatch(text) is not None
 
 

@@ -50,7 +50,7 @@ class Completion(NamedTuple):
 
 
 class ChoiceList(Widget):
-    """Lies over what stands above its parent's first row, and takes no room of it.
+    """Lies over what is above its parent's first row, and takes no room from it.
 
     It never has the focus: the line that is written in tells it what to show and which row is marked.
     """
@@ -114,7 +114,7 @@ class ChoiceList(Widget):
             self._fit()
 
     def _fit(self) -> None:
-        """Be as high as what there is to choose from, within what stands above the line."""
+        """Be as high as what there is to choose from, within the room above the line."""
         parent = self.parent
         above = parent.region.y if isinstance(parent, Widget) else 0
         rows = max(0, min(len(self._choices), MOST_ROWS, above))

@@ -65,7 +65,7 @@ class Ground:
 
 
 def ground_of(background: Color, theme: Theme) -> Ground:
-    """Return ``background`` as what texts of ``theme`` stand on."""
+    """Return ``background`` as the ground of texts of ``theme``."""
     if background.ansi is not None:
         return Ground("", tuple(theme.variables.get(OWN_COLORS, "").split()))
     return Ground(background.hex6, least=float(theme.variables.get(LEAST_CONTRAST, MIN_CONTRAST)))

@@ -130,7 +130,7 @@ class Composer(TextArea):
         return result
 
     def put(self, text: str) -> None:
-        """Show ``text`` instead of what stands there, the cursor at its end."""
+        """Show ``text`` instead of what is written, the cursor at its end."""
         self.load_text(inert(text).replace("\t", SPACES_OF_A_TAB)[:MAX_CHARACTERS])
         self.move_cursor(self.document.end)
         self._fit()

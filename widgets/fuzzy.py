@@ -39,7 +39,7 @@ def places(typed: str, text: str) -> tuple[int, ...]:
 
 
 def span(typed: str, text: str) -> int:
-    """Return over how many letters of ``text`` those that were meant stand."""
+    """Return over how many letters of ``text`` those that were meant are spread."""
     meant = places(typed, text)
     return meant[-1] - meant[0] if meant else len(text)
 
@@ -75,7 +75,7 @@ def _begins_word(text: str, at: int) -> bool:
 
 
 def _scattered(low: str, wanted: str) -> Iterator[tuple[int, ...]]:
-    """Yield the places of the letters in their order, from each place where the first one stands."""
+    """Yield the places of the letters in their order, from each place of the first one."""
     start = -1
     for _ in range(MOST_STARTS):
         at = start = low.find(wanted[0], start + 1)

@@ -69,7 +69,7 @@ class Meter(Widget):
     # --- what it shows ---------------------------------------------------------------------------------
 
     def show(self, rms: float, peak: float, *, is_clipping: bool = False, word: str = "") -> None:
-        """Show a level in dBFS and its peak; ``word`` ("no signal", "muted") stands instead of the number.
+        """Show a level in dBFS and its peak; ``word`` ("no signal", "muted") is shown instead of the number.
 
         Costs nothing when no cell would differ.
         """
@@ -81,7 +81,7 @@ class Meter(Widget):
 
     @property
     def text(self) -> str:
-        """What stands in the row now."""
+        """The text of the row now."""
         return self.render_line(0).text.rstrip()
 
     def _key(self, width: int) -> tuple[object, ...]:

@@ -194,7 +194,7 @@ class Painter:
         return style
 
     def _above(self, style: Style, own: Style) -> Style:
-        """Return the style of a component on that of what it stands in, whose ground shows through."""
+        """Return the style of a component on that of its container, whose ground shows through."""
         if own.bgcolor == self.look.base.bgcolor:
             return style + own + Style(bgcolor=style.bgcolor)
         return style + own

@@ -72,7 +72,7 @@ class Backdrop:
         return sum(value > MID_LUMINANCE for value in self.luminances) * 2 > len(self.luminances)
 
     def shows(self, name: str) -> bool:
-        """Whether text in one of the sixteen colours stands out by 4.5:1 under every palette."""
+        """Whether text in one of the sixteen colours has a contrast of 4.5:1 under every palette."""
         if not self.luminances:
             return False
         number = NAMES.index(name)

@@ -1,4 +1,4 @@
-"""One row of chrome: what is going on at the left, in the middle and at the right."""
+"""One row of chrome with fields at the left, in the middle and at the right."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class StatusLine(Widget):
 
     @property
     def text(self) -> str:
-        """What stands in the row now."""
+        """The text of the row now."""
         return self.render_lines(Region(0, 0, self.outer_size.width, 1))[0].text
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -194,7 +194,7 @@ def fitted(
 
 
 def _keys(parts: Iterable[Part], start: int, cells: int) -> Iterator[tuple[int, int, str]]:
-    """Yield where the parts with a key stand in a field that begins at ``start`` and is ``cells`` wide."""
+    """Yield the places of the parts with a key in a field that begins at ``start`` and is ``cells`` wide."""
     at, found = start, list(parts)
     while found and not found[-1].key:  # most fields have none, and this is done with every key
         found.pop()

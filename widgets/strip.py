@@ -102,7 +102,7 @@ class AgentStrip(Widget):
 
     @property
     def columns(self) -> int:
-        """How many summaries stand side by side."""
+        """How many summaries are side by side."""
         return self._columns
 
     @columns.setter
@@ -125,7 +125,7 @@ class AgentStrip(Widget):
 
     @property
     def texts(self) -> list[str]:
-        """What stands in its rows now."""
+        """The text of its rows now."""
         size = self.outer_size
         return [strip.text for strip in self.render_lines(Region(0, 0, size.width, size.height))]
 

@@ -1,4 +1,4 @@
-"""What a voice session needs of microphone and speaker, whatever stands behind them."""
+"""What a voice session needs of a microphone and a speaker, whatever provides them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SoundStatus:
 
 
 class Sound(Protocol):
-    """Never raises for a missing or lost device: ``status`` says it, and the session goes on without."""
+    """Never raises for a missing or lost device: ``status`` says so, and the session continues without it."""
 
     async def open(self) -> None: ...
 

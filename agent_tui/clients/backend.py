@@ -139,7 +139,7 @@ class BackendClient:
     async def attend(
         self, *, give_up_seconds: float | None = None
     ) -> AsyncGenerator[PausesSoon | None, None]:
-        """Say that a person's program is open, as long as this is read: what runs goes on meanwhile.
+        """Say that a person's program is open, as long as this is read: what runs continues meanwhile.
 
         Yields what pauses soon because no key was pressed for long, and ``None`` once one was. Ends where the
         server does not count this program; reconnects and raises as ``LogStream`` does.

@@ -26,7 +26,7 @@ class Clock(Protocol):
     """Seconds that pass."""
 
     def time(self) -> float:
-        """Return seconds since some fixed moment; never goes back, goes on while the machine sleeps."""
+        """Return seconds since some fixed moment; never goes back, continues while the machine sleeps."""
         ...
 
     async def sleep(self, seconds: float) -> None:

@@ -85,7 +85,7 @@ class FrameQueue:
             self._newest.clear()
 
     def _grows(self, frame: SocketFrame) -> _Waiting | None:
-        """Return the waiting frame whose text ``frame`` goes on with, if there is one."""
+        """Return the waiting frame whose text ``frame`` continues, if there is one."""
         newest = self._newest.get(frame.source)
         is_same = newest is not None and newest.frame.type == frame.type
         return newest if is_same and frame.type in _GROWING and not frame.text("tool_name") else None

@@ -90,7 +90,7 @@ class RoomsClient(Conversations[RoomInfo]):
         return await self._act("POST", "pause", (room_id,), "pausing")
 
     async def resume(self, room_id: str) -> RoomInfo:
-        """Let a paused room go on; raises ``Refused`` (409) when it is completed or was never started."""
+        """Resume a paused room; raises ``Refused`` (409) when it is completed or was never started."""
         return await self._act("POST", "resume", (room_id,), "resuming")
 
     # --- words of a person -----------------------------------------------------------------------------

@@ -179,7 +179,7 @@ class _Reader(Table):
     """The whole file."""
 
     def section(self, key: str) -> Table:
-        """Return the table ``key``; what else stands there is warned about and counts as empty."""
+        """Return the table ``key``; anything else there is warned about and counts as empty."""
         section = self.values.get(key, {})
         if isinstance(section, Mapping):
             return self.inner(key, section)

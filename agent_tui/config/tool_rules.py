@@ -173,7 +173,7 @@ def _escaped(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(glob: str, one: str) -> re.Pattern[str] | None:
-    """Return the glob as an expression, in which ``one`` is a character that a wildcard may stand for; None
+    """Return the glob as an expression, in which ``one`` is a character that a wildcard matches; None
     where it has more ``*`` than there may be, or names what separates the labels of a host.
 
     What stands between two ``*`` is taken where it comes first, and never looked for again further on: that

@@ -315,7 +315,7 @@ class RoomChanged:
 
 @dataclass(frozen=True, slots=True)
 class LinkChanged:
-    """What is going on between this client and the server (made by our clients, never on the wire).
+    """The state of the connection to the server (made by our clients, never on the wire).
 
     ``delay`` is in seconds: how long until the next try, for ``waiting``. ``attempt`` counts tries
     since the last good byte. ``detail`` is one line for a person.

@@ -75,7 +75,7 @@ class GrowingText:
         return "".join(pieces)[skipped : skipped + end - start]
 
     def since(self, start: int) -> str:
-        """Return what stands behind the first ``start`` characters. Costs what it returns."""
+        """Return what follows the first ``start`` characters. Costs what it returns."""
         return self.slice(max(0, start), self.length)
 
     @property

@@ -228,7 +228,7 @@ class UsageMeasured:
 
 @dataclass(frozen=True, slots=True)
 class SessionFailed:
-    """The agent says that something failed; the session may go on."""
+    """The agent says that something failed; the session may continue."""
 
     message: str
 

@@ -79,7 +79,7 @@ class Agents:
         return [agent for agent in self.ordered if agent.open_turn is not None]
 
     def due(self, room: RoomInfo) -> list[Agent]:
-        """Return who goes on when the room is resumed: one, or all unfinished ones of a parallel round."""
+        """Return who continues when the room is resumed: one, or all unfinished ones of a parallel round."""
         agents = [agent for agent in self.ordered if not agent.is_gone]
         waiting = [agent for agent in agents if not room.current_round or agent.is_due(room)]
         ready = [agent for agent in waiting if not agent.skip_next]

@@ -236,7 +236,7 @@ class ConversationState:
         agent.word = "thinking"
 
     def _gone_on(self, continues: str, message_id: str) -> bool:
-        """Let the turn that ``continues`` names go on, if it is the last that its agent said; say whether."""
+        """Continue the turn that ``continues`` names, if it is its agent's last one; return whether."""
         turn = self.turn_of(continues) if continues else None
         agent = self.agents.get(turn.agent_id) if turn is not None else None
         if turn is None or agent is None or turn not in agent.turns:

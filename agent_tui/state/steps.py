@@ -139,7 +139,7 @@ class Steps:
         return step
 
     def go_on(self) -> None:
-        """More is to come, of a message that continues this one: the words at the end go on in their step."""
+        """More is to come, of a message that continues this one: the words at the end stay in their step."""
         last = next(reversed(self.all.values()), None)
         self._cut_off = last if last is not None and last.type == "text" else None
         self._named.clear()  # ids may begin again

@@ -94,7 +94,7 @@ class Turn:
         return self.steps.text_length
 
     def since(self, length: int) -> str:
-        """Return what stands behind the first ``length`` characters. Costs what it returns."""
+        """Return what follows the first ``length`` characters. Costs what it returns."""
         return self.steps.text_since(length)
 
     @property

@@ -120,7 +120,7 @@ class VoiceState:
 
     @property
     def has_agent(self) -> bool:
-        """Whether an agent is there and the session goes on."""
+        """Whether an agent is there and the session is not over."""
         return self.phase in WITH_AGENT
 
     @property

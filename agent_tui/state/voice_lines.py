@@ -157,7 +157,7 @@ class VoiceLines:
         self._retell(line)
 
     def _place_for(self, event: WordsHeard) -> VoiceLine:
-        """Return the line that a segment begins, or goes on: one person's turn is one line."""
+        """Return the line that a segment begins or continues: one person's turn is one line."""
         last = self._last
         goes_on = (
             last is not None
@@ -330,7 +330,7 @@ class VoiceLines:
         line.text.add(about[:MAX_SEGMENT_CHARACTERS])
 
     def _step(self, event: StepSet | ToolStatusChanged) -> None:
-        """Take what is told of a tool; a new call stands behind the newest line."""
+        """Take what is told of a tool; a new call follows the newest line."""
         turn_id = self._turn_of(event)
         steps = self.steps.setdefault(turn_id, Steps())
         step = steps.apply(_still_asking(event, steps))
@@ -355,7 +355,7 @@ class VoiceLines:
         return self.turn_of_step.setdefault(step.id, turn_id)
 
     def step_of(self, line: VoiceLine) -> StepState:
-        """Return the step that stands in a line."""
+        """Return the step of a line."""
         return self.steps[line.turn_id].all[line.step_id]
 
     def close(self) -> None:

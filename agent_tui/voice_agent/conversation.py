@@ -69,7 +69,7 @@ class Asks:
 
 @dataclass(frozen=True, slots=True)
 class RanOut:
-    """The answer ends here: its model ran out of tokens. What was said stands."""
+    """The answer ends here: its model ran out of tokens. What was said is kept."""
 
 
 AnswerEvent = Words | ToolStarted | ToolTold | ToolEnded | Asks | RanOut
@@ -183,7 +183,7 @@ class Conversation:
             log.warning("an answer that was broken off could not be stopped", exc_info=error)
 
     async def record(self, message_id: str, spoken: Spoken, *, interrupted: bool) -> None:
-        """Tell the backend how a message was really spoken. Never raises: the talk goes on without."""
+        """Tell the backend how a message was really spoken. Never raises: the talk continues without it."""
         await self._record(message_id=message_id, spoken=_known(spoken), interrupted=interrupted)
 
     async def record_whole(

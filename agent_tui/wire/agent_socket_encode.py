@@ -197,7 +197,7 @@ class AgentSocketEncoder:
         return _result(call.name, call.result or "", call.source)
 
     def _finish(self) -> Iterator[SocketFrame]:
-        """Send what still waits: a call that got no result stands before others of its name."""
+        """Send what still waits: a call that got no result comes before others of its name."""
         for calls in self._writing.values():
             for call in calls:
                 call.is_whole = True

@@ -57,7 +57,7 @@ def stream_event(task_id: str, kind: str, **fields: Any) -> str:
 
 
 def error_event(task_id: str, message: str) -> str:
-    """Return the frame that says that a task failed; its session goes on.
+    """Return the frame that says that a task failed; its session continues.
 
     A message with "aborted" or "exited" would end the session for its client: such words, a provider's
     perhaps, are said otherwise.

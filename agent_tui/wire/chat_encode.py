@@ -96,7 +96,7 @@ def conversation_fields(conversation: ev.ConversationInfo) -> dict[str, Any]:
 
 
 def stored_message_fields(message: ev.Message) -> dict[str, Any]:
-    """Return one item of ``GET …/messages``; ``calls`` says how its tool calls stand, by step id."""
+    """Return one item of ``GET …/messages``; ``calls`` has the states of its tool calls, by step id."""
     fields: dict[str, Any] = {
         "id": message.id,
         "conversation_id": message.room_id,

@@ -1,4 +1,4 @@
-"""Fields of what comes in, read tolerantly: numbers may stand for ids, ``null`` for what is missing."""
+"""Fields of what comes in, read tolerantly: ids may be numbers, ``null`` is what is missing."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def usage_fields(usage: ev.Usage | None) -> dict[str, Any]:
 
 
 def listed_message_fields(message: ev.Message) -> dict[str, Any]:
-    """Return one item of ``GET …/messages`` (cli.md): a stored message, who said it, and how it stands.
+    """Return one item of ``GET …/messages`` (cli.md): a stored message, who said it, and its state.
 
     ``status`` is "streaming" while the turn is under way, else "completed", "interrupted" or "failed".
     """

@@ -42,7 +42,7 @@ class _DataText:
         self._text = ""
 
     def of(self, line: Line, start: int) -> str:
-        """Return what stands in the long ``line`` from ``start`` on."""
+        """Return the long ``line`` from ``start`` on."""
         known = self._line
         cut = max(len(known) - _CHANGING_BYTES, 0)
         while cut and known[cut] & 0xC0 == 0x80:  # not within a character

@@ -1,4 +1,4 @@
-"""Steps of a turn and how its calls stand, outwards (protocols.md §2): the same in rooms and in chats."""
+"""Steps of a turn and the states of its calls, as they are sent (protocols.md §2), in rooms and in chats."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def step_fields(step: ev.Step) -> dict[str, Any]:
 def call_fields(
     status: str, seconds: float | None, ask: ev.ToolAsk | None, progress: str = ""
 ) -> dict[str, Any]:
-    """Return how a call stands; ``ask`` only while it asks, ``progress`` only where it tells some."""
+    """Return the state of a call; ``ask`` only while it asks, ``progress`` only where it tells some."""
     fields: dict[str, Any] = {"status": status}
     if seconds is not None:
         fields["seconds"] = seconds
@@ -49,7 +49,7 @@ def ask_fields(ask: ev.ToolAsk) -> dict[str, Any]:
 
 
 def calls_fields(steps: Sequence[ev.Step]) -> dict[str, Any]:
-    """Return how the tool calls among ``steps`` stand, by step id."""
+    """Return the states of the tool calls among ``steps``, by step id."""
     return {
         step.id: call_fields(step.status, step.seconds, step.ask)
         for step in steps

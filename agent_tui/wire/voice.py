@@ -262,7 +262,7 @@ class SessionDecoder:
         return [HistoryLoaded(tuple(spoken)), *steps]
 
     def state(self, response: pb.SessionResponse.GetSessionStateResponse) -> list[VoiceEvent]:
-        """Return how the session stands now."""
+        """Return the state of the session."""
         return [*_agent_state(response.agent_state), *_user_state(response.user_state)]
 
     def usage(self, usage: pb.AgentSessionUsage) -> list[VoiceEvent]:

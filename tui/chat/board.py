@@ -1,4 +1,4 @@
-"""What stands around the words of a chat: the lines above and below them, and what an empty chat says."""
+"""The lines above and below the words of a chat, and what an empty chat says."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ChatBoard:
         self._now = now
 
     def show(self, shown: texts.Shown, seconds_left: int) -> bool:
-        """Say what goes on; return whether that changes with time alone."""
+        """Show the state of the chat; return whether that changes with time alone."""
         state = self._chat.state
         about = [Part(texts.provider(state), 3), Part(texts.model(state), 2)] if state.loaded else []
         self.lines.top.show(

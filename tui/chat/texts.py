@@ -78,7 +78,7 @@ def model(state: ConversationState) -> str:
 
 
 def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Status:
-    """Return the one text that says what is going on, with its sign."""
+    """Return the state of the chat in one text, with its sign."""
     if link := link_status(state.link, seconds_left):
         return Status(link)
     turn = state.open_turn
@@ -219,7 +219,7 @@ def told_beside(noted: TurnNoted) -> str:
 
 
 def turn_title(turn: Turn, model: str = "") -> str:
-    """Return what stands over a turn; behind a tab what stands at its right. ``model`` is who speaks where
+    """Return the head of a turn; what follows a tab is shown at its right. ``model`` is who speaks where
     nobody says so.
     """
     if turn.role == "user":

@@ -16,7 +16,7 @@ CHATS: Final = ("chat",)
 
 
 class Option(NamedTuple):
-    """An option. ``wants`` is what stands behind it, "" for a flag; small words with bars between them are
+    """An option. ``wants`` names its value, "" for a flag; small words with bars between them are
     all that it takes, unless ``choices`` are. ``text`` is for the help page: its lines begin lines there.
 
     It is handed on as ``field``, by default its name. ``setting``: type and limits are those of the setting

@@ -69,7 +69,7 @@ class Line(Input):
 
 
 def shown_color(node: Widget | Screen[Any], color: str, name: str = "") -> str:
-    """Return an agent's colour as it can be read where ``node`` stands. Without one it is that of ``name``,
+    """Return an agent's colour, readable on the ground of ``node``. Without one it is that of ``name``,
     and "" where there is neither.
     """
     if not name and not is_color(color):

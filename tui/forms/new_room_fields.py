@@ -25,7 +25,7 @@ class OwnAgent:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The form as it stands: what is in its fields, by their names, and what was chosen beside them."""
+    """The form now: what is in its fields, by their names, and what was chosen beside them."""
 
     values: Mapping[str, str]
     templates: Sequence[Template] = ()

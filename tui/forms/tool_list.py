@@ -51,7 +51,7 @@ class ToolList(Marking):
         return [*(tool.name for tool in self._tools), *self._strange]
 
     def offer(self, tools: Sequence[ToolInfo], servers: Sequence[ToolServer] = ()) -> None:
-        """List these; what is marked and not among them stays. Below them stands which MCP ``servers`` have
+        """List these; what is marked and not among them stays. Below them are the MCP ``servers`` that have
         no tools, or not all, and why.
         """
         self._tools = list(tools)

@@ -54,7 +54,7 @@ def _flags(setting: Setting) -> tuple[str, ...]:
 
 
 def shown(setting: Setting, value: Any) -> str:
-    """Return a value as it stands in a field; nothing for none."""
+    """Return a value as a field shows it; nothing for none."""
     if setting.type is bool:
         return next(name for name, flag in FLAGS.items() if flag is value)
     if value is None or (not value and not setting.nullable):

@@ -1,4 +1,4 @@
-"""What the home screen offers below what goes on: examples to try, and models that are here already."""
+"""What the home screen offers below the newest conversations: examples to try, and models found here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person could go on with: the newest rooms, chats and voice sessions, in one list."""
+"""What a person could continue: the newest rooms, chats and voice sessions, in one list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first screen: what is going on, a line to begin with, and what can be tried.
+"""The first screen: what is running, a line to begin with, and what can be tried.
 
 It stays below what is opened from it, and goes on when that is left.
 """

@@ -74,7 +74,7 @@ _GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their sc
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One action as it stands now; ``reason`` is why it cannot be done at this moment, else ``""``."""
+    """One action at this moment; ``reason`` is why it cannot be done at this moment, else ``""``."""
 
     ids: tuple[str, ...]  # more than one where several bindings do the same
     action: str
@@ -134,7 +134,7 @@ def _numbered_as_one(found: list[Offer]) -> list[Offer]:
 
 
 def group_of(entry: Entry) -> str:
-    """Return the group of the help that an action stands in; a dialog's are "dialog"."""
+    """Return the group of an action in the help; a dialog's are "dialog"."""
     for beginning, group in _GROUP_OF_ID:
         if entry.id.startswith(beginning):
             return group

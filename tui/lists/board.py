@@ -1,4 +1,4 @@
-"""What stands around the rows of a list: the line above, the line below, and what an empty list says."""
+"""The line above the rows of a list, the line below, and what an empty list says."""
 
 from __future__ import annotations
 

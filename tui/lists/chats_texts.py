@@ -66,7 +66,7 @@ def row(chat: ConversationInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> 
 
 
 def sign(chat: ConversationInfo) -> str:
-    """Return the sign of what goes on in a chat, or of how its newest answer ended."""
+    """Return the sign of a chat's state, or of how its newest answer ended."""
     if chat.status == "running":
         return signs.WARNS if chat.asks else signs.SPEAKING
     if chat.error:
@@ -77,7 +77,7 @@ def sign(chat: ConversationInfo) -> str:
 
 
 def state(chat: ConversationInfo, mark: Mark) -> Piece:
-    """Say what goes on in a chat, how its newest answer ended, or its last words."""
+    """Return the state of a chat, how its newest answer ended, or its last words."""
     if away := put_away(mark, is_archived=chat.archived):
         return away
     if chat.status == "running":
@@ -91,7 +91,7 @@ def state(chat: ConversationInfo, mark: Mark) -> Piece:
 
 
 def preview(chat: ConversationInfo) -> list[Told]:
-    """Return more of a chat: its model, its folder, how it stands and what was said last."""
+    """Return more of a chat: its model, its folder, its state and what was said last."""
     return [
         Told("", title_of(chat) or say("chat.untitled")),
         *paragraph("model", inert_line(chat.model, MAX_MODEL_CHARACTERS) or say("chat.model.default")),

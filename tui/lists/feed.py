@@ -38,7 +38,7 @@ class ListSeen(Generic[T]):
 
 
 class ListFeed(Generic[C, T]):
-    """Follows a list; what was seen is not asked for again when it goes on."""
+    """Follows a list; what was seen is not asked for again when it is followed anew."""
 
     def __init__(self, link: Link[C]) -> None:
         """An embedded backend that is gone is started again."""

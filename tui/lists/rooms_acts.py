@@ -32,7 +32,7 @@ class RoomActs(ListActs["RoomsClient", RoomInfo]):
     # --- pausing ---
 
     async def pause_or_resume(self, room: RoomInfo) -> None:
-        """Pause a room that runs; let any other go on."""
+        """Pause a room that runs; resume any other."""
         if room.id in self.marks:
             return  # asked already, or deleted
         match room.status:

@@ -86,7 +86,7 @@ def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Pie
 
 
 def state(room: RoomInfo, mark: Mark, cells: int) -> list[Piece]:
-    """Say what goes on in a room: what was asked of it, who speaks, why it stands still, the last words."""
+    """Return the state of a room: what was asked of it, who speaks, why it is paused, or the last words."""
     if mark.asked:
         return [Piece(say(f"room.{mark.asked}"))]
     if away := put_away(mark, is_archived=room.archived):
@@ -181,7 +181,7 @@ def round_text(room: RoomInfo, cells: int) -> str:
 
 
 def preview(room: RoomInfo) -> list[Told]:
-    """Return more of a room: its whole task, its agents, how it stands and what was said last."""
+    """Return more of a room: its whole task, its agents, its state and what was said last."""
     agents_told = [
         " ".join(filter(None, (_agent_sign(agent), _agent_name(agent), _agent_model(agent))))
         for agent in room.agents[:MAX_AGENTS]

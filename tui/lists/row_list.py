@@ -82,7 +82,7 @@ class RowList(Widget, Generic[T], can_focus=True):
             self.item_id = item_id
 
     class Moved(Message):
-        """The cursor stands on another one, or that has another state."""
+        """The cursor is on another one, or that has another state."""
 
     class Shaped(Message):
         """The columns have other widths."""
@@ -124,7 +124,7 @@ class RowList(Widget, Generic[T], can_focus=True):
 
     @property
     def texts(self) -> list[str]:
-        """What stands in the rows now."""
+        """The text of the rows now."""
         width, height = self.outer_size
         return [strip.text for strip in self.render_lines(Region(0, 0, width, height))]
 

@@ -56,7 +56,7 @@ def keys_of(one: str, rename: str) -> list[BindingType]:
 
 
 class ListScreen(Screen[None], Generic[T]):
-    """A list. It stays below what is opened from it and goes on when that is left.
+    """A list. It stays below what is opened from it, and follows its server again when that is left.
 
     A kind of list has a ``KIND``, with which the ids of its bindings and the keys of its words begin, what it
     is made of (given to ``__init__``), and what opens one of them.

@@ -85,7 +85,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A paragraph of a preview: text, and what stands over it, "" for a heading; all harmless."""
+    """A paragraph of a preview: text, and the label above it, "" for a heading; all harmless."""
 
     label: str
     text: str
@@ -155,7 +155,7 @@ def row_of(shape: Form, head: Head, extra: str, state: list[Piece], use: Use) ->
 
 
 def heads_of(shape: Form, kind: str) -> str:
-    """Return what stands over the columns of rows of this ``kind`` ("rooms", "chats")."""
+    """Return the column headings of rows of this ``kind`` ("rooms", "chats")."""
     name, extra, told = (say(f"list.column.{kind}.{column}") for column in ("name", "extra", "state"))
     text = " " * HEAD_CELLS + left(name, shape.name)
     text += "".join(

@@ -220,7 +220,7 @@ class Approvals(Vertical):
         self._show_card()
 
     def _show_card(self) -> None:
-        """Have the keys stand on the card that they answer, and on no other; note what is seen of it."""
+        """Show the keys on the card that they answer, and on no other; note what is seen of it."""
         spot = self.spot
         place = self._questions.place_of(spot) if spot is not None else None
         if place is not None and place[0].sight.number_of(place[1]):

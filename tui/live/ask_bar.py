@@ -276,7 +276,7 @@ def _keys(ask: ToolAsk, key: Callable[[str], str]) -> list[Part]:
 
 
 def status_part(text: str) -> Part:
-    """Return what goes on as it stands in the line above; that something needs approval is said loudly."""
+    """Return the state as a part of the line above; that something needs approval is said loudly."""
     return Part(text, warns=text == f"{signs.PAUSED} {say('chat.asks')}")
 
 

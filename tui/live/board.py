@@ -1,4 +1,4 @@
-"""The line above the words of a live screen and the line below: what goes on, and which keys make sense."""
+"""The line above the words of a live screen and the line below: its state, and which keys make sense."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Lines:
         return bool(self._pending[0])
 
     def timed(self, status: Status, now: float) -> str:
-        """Return what goes on; of what is pending, since when."""
+        """Return the state; of what is pending, since when."""
         pending, since = self._pending
         if status.pending != pending:
             since = now

@@ -72,7 +72,7 @@ _COMMAND: Final = re.compile(r"/([a-z]+)(?:[ \t]+(.*))?\s*\Z", re.DOTALL)
 
 
 class Typed(NamedTuple):
-    """A command and what stands behind it."""
+    """A command and what it is given."""
 
     name: str
     rest: str

@@ -1,4 +1,4 @@
-"""Where a person writes, in a room and in a chat: the lines, what stands above them, and the draft."""
+"""Where a person writes, in a room and in a chat: the lines, what is shown above them, and the draft."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Writing(Vertical):
             yield from self._beside()
 
     def _beside(self) -> list[Widget]:
-        """Return what stands at the right of the lines."""
+        """Return what is shown at the right of the lines."""
         return []
 
     def on_mount(self) -> None:

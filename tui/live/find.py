@@ -186,7 +186,7 @@ class FindBar(Horizontal):
         self._tell(text)
 
     def _search(self) -> None:
-        """Look for what stands in the line, in what the reader sees, and nowhere else."""
+        """Look for the text of the line, in what the reader sees, and nowhere else."""
         needle, active = self._line.value, self._panes.active
         if not needle or self._searched is not active:
             self._stop()

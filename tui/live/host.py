@@ -69,7 +69,7 @@ class Host:
         return self.screen.run_worker(work, group=group, exclusive=exclusive)
 
     def do(self, action: str) -> None:
-        """Do an action of the screen, or one of the program ("app.themes"), behind what goes on now."""
+        """Do an action of the screen, or one of the program ("app.themes"), after what is under way now."""
         self.screen.call_later(self.screen.run_action, action)
 
     def leave_program(self) -> None:

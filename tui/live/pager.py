@@ -45,7 +45,7 @@ class WholeScreen(ModalScreen[ScreenResultType]):
         yield self._bottom
 
     def _below(self) -> list[Widget]:
-        """Return what stands between the text and the last row."""
+        """Return what is shown between the text and the last row."""
         return []
 
     @abstractmethod

@@ -76,7 +76,7 @@ class LiveScreen(Screen[None]):
 
     @abstractmethod
     def _show_lines(self) -> bool:
-        """Say in headers and lines what is going on now; return whether that changes with time alone."""
+        """Show the present state in headers and lines; return whether that changes with time alone."""
 
     @on(DescendantFocus)
     @on(Transcript.FollowChanged)

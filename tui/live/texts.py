@@ -143,7 +143,7 @@ def rate_limited(waits: TurnNoted | None) -> str:
 
 
 def connected(link: LinkChanged) -> str:
-    """Return "● connected" while all that happens comes in; what is wrong stands in the top line."""
+    """Return "● connected" while all that happens comes in; what is wrong is said in the top line."""
     return f"{signs.SPEAKING} {say('link.connected')}" if link.status == "live" else ""
 
 

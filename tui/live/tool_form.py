@@ -36,7 +36,7 @@ MAX_ABOUT_CHARACTERS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class FilledIn:
-    """What a person decided; ``texts`` are what stands in the fields, to be shown again if it got lost."""
+    """What a person decided; ``texts`` are those of the fields, to be shown again if the answer is lost."""
 
     decision: Literal["answer", "decline", "cancel"]
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class FilledIn:
 
 
 class ToolFormScreen(Dialog[FilledIn | None]):
-    """Closes with what was filled in or decided, or with None: then the server goes on waiting."""
+    """Closes with what was filled in or decided, or with None: then the server keeps waiting."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -62,7 +62,7 @@ class WaitingList(Widget):
         yield self._error
 
     def on_mount(self) -> None:
-        """Show what waits, and go on showing it."""
+        """Show what waits, and keep showing it."""
         self.complain("")
         self.look()
         self.set_interval(LOOK_SECONDS, self.look)

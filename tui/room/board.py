@@ -1,4 +1,4 @@
-"""What stands around the panes of a room: the line above them and the line below."""
+"""The line above the panes of a room and the line below."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the panes of a room stand: pure arithmetic on cells.
+"""The places of a room's panes: pure arithmetic on cells.
 
 Side by side while they can be read, below one another when that reads better, and one large pane over a
 strip of one-line summaries when there is no room for either. A wider screen never has fewer columns and a
@@ -43,7 +43,7 @@ class Arrangement:
 
 
 def arrange(panes: int, focused: int, width: int, height: int, *, is_zoomed: bool = False) -> Arrangement:
-    """Return where ``panes`` stand in ``width`` × ``height`` cells, ``focused`` (from 0) being the one that
+    """Return the places of ``panes`` in ``width`` × ``height`` cells, ``focused`` (from 0) being the one that
     is shown when not all can be, or when ``is_zoomed``.
     """
     if panes < 1 or width < 1 or height < 1:
@@ -58,7 +58,7 @@ def arrange(panes: int, focused: int, width: int, height: int, *, is_zoomed: boo
 
 
 def with_timeline(agents: int, width: int, height: int) -> Arrangement:
-    """Return where the timeline stands, as the one place, and below it a strip with a line for each agent."""
+    """Return the place of the timeline, and below it a strip with a line for each agent."""
     strip_rows, columns = strip_shape(agents, width, height)
     strip = Place(0, height - strip_rows, width, strip_rows) if strip_rows else None
     return Arrangement((Place(0, 0, width, height - strip_rows),), strip, columns)

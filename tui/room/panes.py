@@ -297,7 +297,7 @@ class RoomPanes(Container):
         return arrange(len(ids), focused, size.width, size.height, is_zoomed=self._is_zoomed)
 
     def placements(self, size: Size) -> ArrangeResult:
-        """Return where the children stand in an area of ``size``; those that are not shown have no place."""
+        """Return the places of the children in an area of ``size``; those not shown have none."""
         arrangement = self._arrangement(size)
         found: ArrangeResult = []
         if self._is_timeline and self._timeline is not None:
@@ -541,7 +541,7 @@ class PaneFeed:
 
 
 class _PanesLayout(Layout):
-    """Asks the panes themselves where they stand."""
+    """Asks the panes themselves where they are."""
 
     name = "panes"
 

@@ -46,7 +46,7 @@ class Running:
                 pass
 
     def pause_or_resume(self) -> None:
-        """Pause a running room; let any other go on."""
+        """Pause a running room; resume any other."""
         state = self._room.state
         if self.asked.intent and time.monotonic() - self._asked_at < ASK_AGAIN_SECONDS:
             return  # asked already: the answer is on its way

@@ -165,14 +165,14 @@ class RoomScreen(LiveScreen):
     @on(RoomPanes.Changed)
     @on(RoomComposer.WhenChanged)
     def _look_there(self) -> None:
-        """Say which keys make sense there; go on looking for what was looked for."""
+        """Show which keys make sense there; search it for what was searched before."""
         self._find_bar.search_there()
         self._show_soon()
 
     # --- running, speaking, agents -----------------------------------------------------------------------
 
     def action_pause_or_resume(self) -> None:
-        """Pause a running room; let any other go on."""
+        """Pause a running room; resume any other."""
         self._runs.pause_or_resume()
 
     def action_go_on(self) -> None:

@@ -21,7 +21,7 @@ async def start_room(client: RoomsClient, room_id: str) -> None:
 
 
 async def resume_room(client: RoomsClient, room_id: str) -> None:
-    """Let a paused room go on, also on a server that only runs rooms: ``run`` starts or resumes."""
+    """Resume a paused room, also on a server that only runs rooms: ``run`` starts or resumes."""
     try:
         await client.resume(room_id)
     except NotOffered:

@@ -72,7 +72,7 @@ def _mode(state: ConversationState) -> str:
 
 
 def status(state: ConversationState, asked: Asked, seconds_left: int = 0, key_now: KeyNow = str) -> str:
-    """Return the one text that says what is really going on, with its sign; ``key_now`` as below."""
+    """Return the real state of the room in one text, with its sign; ``key_now`` as below."""
     link = _link(state, seconds_left, key_now)
     if link:
         return link

@@ -28,7 +28,7 @@ MAX_COLUMN_CELLS: Final = 44  # of the labels, where something stands behind the
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``label`` is what a person reads, ``detail`` what stands dim behind it; a ``color`` is shown before."""
+    """``label`` is what a person reads, ``detail`` is shown dim behind it; a ``color`` is shown before."""
 
     value: str
     label: str

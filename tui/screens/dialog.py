@@ -40,7 +40,7 @@ class Dialog(ModalScreen[ScreenResultType]):
             hints.tell()
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close with ``result``; nothing happens unless this is what stands on top."""
+        """Close with ``result``; nothing happens unless this is the screen on top."""
         if self.is_current:
             return super().dismiss(result)
         nothing: AwaitComplete = AwaitComplete.nothing()  # type: ignore[no-untyped-call]  # as Textual has it

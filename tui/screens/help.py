@@ -145,7 +145,7 @@ def columns(sections: Sequence[Section], width: int) -> Content:
 
 
 def _lines(sections: Sequence[Section], width: int) -> list[Content]:
-    """Return a title, the rows and an empty line for each section; keys stand in one column."""
+    """Return a title, the rows and an empty line for each section; keys are in one column."""
     keys = [cell_len(row.keys) for section in sections for row in section.rows]
     keys_width = min(max(keys, default=0), KEYS_CELLS, max(1, width // 2))
     lines: list[Content] = []

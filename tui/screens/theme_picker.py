@@ -42,7 +42,7 @@ MAX_COMPLAINT_CHARACTERS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One row: a name as it stands in the config file, and its theme or why there is none."""
+    """One row: a name as the config file has it, and its theme or why there is none."""
 
     name: str
     theme: Theme | None

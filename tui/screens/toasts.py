@@ -1,4 +1,4 @@
-"""Where what is told in passing stands: over words, and over nothing that is read or done just then."""
+"""Places notifications: over words, and over nothing that is read or done just then."""
 
 from __future__ import annotations
 

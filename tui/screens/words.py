@@ -534,7 +534,7 @@ def say_count(key: str, number: int, **fields: object) -> str:
 
 
 def said(key: str) -> str:
-    """Return the sentence ``key`` as it stands, "" where there is none."""
+    """Return the sentence ``key`` with its places unfilled, "" where there is none."""
     text = ENGLISH.get(key, "")
     return text if Spoken.texts is None else translated(key, text)
 

@@ -48,7 +48,7 @@ class VoiceActs:
         return say("voice.not_now") if binding_id in NEED_AN_AGENT and not state.has_agent else ""
 
     def do(self, act: Act) -> None:
-        """Do it behind what goes on now, or say why it cannot be done."""
+        """Do it after what is under way now, or say why it cannot be done."""
         if self._host.allows(self.why_not(f"voice.{act}")):
             self._host.run("act", self.act(act))
 

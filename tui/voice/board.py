@@ -1,4 +1,4 @@
-"""What stands around the words of the voice screen: lines, meters, the card; and what each says now."""
+"""What is shown around the words of the voice screen: lines, meters, the card; and what each says now."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Board:
         self._where = ""
 
     def show(self, shown: texts.Shown, focus: Focus) -> bool:
-        """Show how it stands; return whether that changes with time alone."""
+        """Show the state; return whether that changes with time alone."""
         run, state = self._run, self._run.state
         status = texts.status(state, shown)
         self._where = run.session.place if run.session is not None else self._where

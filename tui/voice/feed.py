@@ -111,7 +111,7 @@ class VoiceFeed:
         return inert_line(state.name_of(line.identity), MAX_NAME_CHARACTERS) or say("voice.line.somebody")
 
     def _tail(self, line: VoiceLine) -> str:
-        """Return what stands behind the last word of a line that did not end as it was meant to."""
+        """Return what is shown behind the last word of a line that did not end as it was meant to."""
         match line.status:
             case "cut":
                 is_mine = sum(not person.is_agent for person in self._state.people) < 2

@@ -49,7 +49,7 @@ class MicPanel(Vertical):
         self.set_class(columns < NARROW_COLUMNS, "-narrow")
 
     def show_levels(self, mine: Level | None, agents: Level | None, words: tuple[str, str]) -> None:
-        """Show how loud it is; ``words`` stand instead of numbers where they are not empty."""
+        """Show how loud it is; ``words`` are shown instead of numbers where they are not empty."""
         for meter, level, word in ((self._mine, mine, words[0]), (self._agents, agents, words[1])):
             if level is None or word:
                 meter.show(QUIETEST_DBFS, QUIETEST_DBFS, word=word)

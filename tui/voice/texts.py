@@ -47,7 +47,7 @@ class Card(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What only the screen knows: what could not be opened, and how it stands with the microphone."""
+    """What only the screen knows: what could not be opened, and the state of the microphone."""
 
     problem: str = ""  # why no session could be opened
     needs_setup: bool = False
@@ -132,7 +132,7 @@ def problem(error: AgentTuiError) -> str:
 
 
 def instead_of_levels(state: VoiceState, has_signal: bool, *, is_open: bool) -> tuple[str, str]:
-    """Return what stands instead of a number at the microphone's level and at the agent's, "" for nothing."""
+    """Return what is shown instead of the levels of microphone and agent, "" for nothing."""
     overlays, sound = state.overlays, state.sound
     if not is_open:
         return say("voice.off"), say("voice.off")

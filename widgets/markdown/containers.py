@@ -1,4 +1,4 @@
-"""What Markdown blocks stand in: quotes and list items, nested, and the prefixes they draw.
+"""The containers of Markdown blocks: quotes and list items, nested, and the prefixes they draw.
 
 A *path* is the open containers from the outside in. Lines are matched against it the way CommonMark does.
 """

@@ -22,7 +22,7 @@ _HEAD: Final = re.compile(r"diff |index |Index: |===|(?:---|\+\+\+)(?: |$)")
 
 
 class At(NamedTuple):
-    """Where a line of a diff stands: the numbers are those of the newest line of each file, and how many of
+    """The place of a line in a diff: the numbers are those of the newest line of each file, and how many of
     each the hunk still has. ``digits`` are the cells of a number; 0 where no hunk was begun.
     """
 
@@ -41,7 +41,7 @@ class Diff:
     """Reads a diff line by line, as ``languages.Language`` reads code; a state is an ``At``."""
 
     def inks(self, line: str, state: object) -> tuple[list[Run], object]:
-        """Return the line in pieces with their inks, and where it stands."""
+        """Return the line in pieces with their inks, and its place."""
         at = place(line, state if isinstance(state, At) else At())
         if not line:
             return [], at
@@ -54,7 +54,7 @@ class Diff:
 
 
 def place(line: str, before: At) -> At:
-    """Return where a line stands that follows ``before``."""
+    """Return the place of a line that follows ``before``."""
     if before.is_torn:
         return before._replace(is_numbered=False, is_torn=False)
     if hunk := _HUNK.match(line):

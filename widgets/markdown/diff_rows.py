@@ -24,7 +24,7 @@ GOES_ON: Final = "↳"  # in the column of the numbers: the row goes on with the
 
 
 class Shown(NamedTuple):
-    """One row, and the lines that stand in it: ``left`` up to character ``middle``, then ``right``; -1 is
+    """One row, and the lines in it: ``left`` up to character ``middle``, then ``right``; -1 is
     none. Where all of the row is of one line ``middle`` is 0. ``change`` has the lines that were taken away
     and those that came for them.
     """
@@ -37,7 +37,7 @@ class Shown(NamedTuple):
 
 
 def composed(lines: Sequence[Drawn], bars: tuple[str, str], width: int) -> list[Shown]:
-    """Return the rows of lines of a diff, at most ``width`` cells wide, each with where it stands.
+    """Return the rows of lines of a diff, at most ``width`` cells wide, each with its lines.
 
     The first of ``bars`` is before each row; the second where a row goes on with a line that has no number.
     """
@@ -59,7 +59,7 @@ def composed(lines: Sequence[Drawn], bars: tuple[str, str], width: int) -> list[
 
 
 class _Line(NamedTuple):
-    """A line of a diff and where it stands."""
+    """A line of a diff and its place."""
 
     runs: Sequence[Run]
     at: At

@@ -118,7 +118,7 @@ class _Parser:
         return self._inked(ink)
 
     def _token(self, found: re.Match[str]) -> int:
-        """Take one token and return where to go on."""
+        """Take one token and return where the next one begins."""
         token, end = found.group(), found.end()
         match token[0]:
             case "\\":

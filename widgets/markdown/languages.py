@@ -105,7 +105,7 @@ _WORD: Final = re.compile(r"[a-z0-9+#_-]+")
 
 
 class Span(NamedTuple):
-    """Something that began on a line before: until ``close`` all is ``ink``; then the lexer goes on."""
+    """Something that began on a line before: until ``close`` all is ``ink``; then the lexer continues."""
 
     close: str
     ink: int

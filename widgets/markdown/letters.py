@@ -45,7 +45,7 @@ def count_letters(text: str, start: int, end: int) -> int:
 
 
 class LetterRows:
-    """Where the letters of a block stand in its rows.
+    """The places of a block's letters in its rows.
 
     Where rows have a single cell, wide characters are replaced: what stands behind them is a little off.
     """
@@ -70,7 +70,7 @@ class LetterRows:
             count = _number(row, numbers, ours, count)
 
     def row_of(self, letter: int) -> int:
-        """Return the row that a letter stands in, or the first one."""
+        """Return the row of a letter, or the first one."""
         for index, numbers in enumerate(self._numbers):
             if letter in numbers:
                 return index
@@ -82,7 +82,7 @@ class LetterRows:
         return cells_of(self._rows[row], inside[0], inside[-1] + 1) if inside else None
 
     def _number_halves(self, sizes: list[int], shown: Sequence[Shown]) -> None:
-        """Number a diff that is drawn side by side: a line of both files counts where it stands first."""
+        """Number a diff that is drawn side by side: a line of both files counts in its first place."""
         taken = list(accumulate(sizes, initial=0))
         first = len(self._rows) - len(shown)
         for one, row, numbers in zip(shown, self._rows[first:], self._numbers[first:], strict=True):

@@ -109,7 +109,7 @@ class Links:
         return len(self.targets) << LINK_SHIFT
 
     def defined(self, label: str) -> str | None:
-        """Return the target that ``label`` stands for, if there is one yet."""
+        """Return the target of ``label``, if there is one yet."""
         if self.references is None or len(label) > MAX_LABEL or "[" in label:
             return None
         return self.references.target(label, self.start)

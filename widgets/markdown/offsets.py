@@ -1,4 +1,4 @@
-"""From what is shown back to the source: which characters of the Markdown stand behind those of a row.
+"""From what is shown back to the source: which characters of the Markdown those of a row come from.
 
 Only blocks that are selected, clicked or copied from are aligned, so nothing of this is paid for while an
 agent speaks.
@@ -177,7 +177,7 @@ class _Aligner:
         return len(entity.group()) - 1 if entity and decoded(entity.group()).startswith(char) else 0
 
     def _sign_or(self, char: str) -> int:
-        """Return where ``char`` stands when only markup is skipped, or -1."""
+        """Return the place of ``char`` when only markup is skipped, or -1."""
         source, at = self._source, self.at
         while at < len(source):
             here = source[at]

@@ -29,7 +29,7 @@ _UNCLEAR: Final = re.compile(
 
 @dataclass(slots=True, eq=False)
 class References:
-    """What the labels of one message stand for."""
+    """The targets of the labels of one message."""
 
     targets: dict[str, str] = field(default_factory=dict)
     waiting: dict[str, set[int]] = field(default_factory=dict)  # starts of blocks, by label

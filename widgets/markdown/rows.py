@@ -127,13 +127,13 @@ def _heading(block: Block, text: str) -> str:
 
 
 def code_lines(block: Block, text: str) -> list[str]:
-    """Return the lines of a code block, whose source is ``text``, without what stands around them."""
+    """Return the lines of a code block, whose source is ``text``, without its fences."""
     first, *others = content_lines(text, block.path)
     return [first, *[line[skip(line, 0, block.level) :] for line in others]]
 
 
 def diff_beside(block: Block, text: str, width: int) -> list[Shown]:
-    """Return what stands in the last rows that ``lay_out`` makes of a diff, where it is side by side."""
+    """Return the lines in the last rows that ``lay_out`` makes of a diff, where it is side by side."""
     if block.kind != "code":
         return []
     shown = _diff(block, text, max(1, width - cell_len(_clipped(block.rest, max(1, width)))))
@@ -141,7 +141,7 @@ def diff_beside(block: Block, text: str, width: int) -> list[Shown]:
 
 
 def _diff(block: Block, text: str, width: int, *, is_open: bool = False) -> list[Shown]:
-    """Return the rows of a diff without what they stand in; nothing for what is none."""
+    """Return the rows of a diff without their containers; nothing for what is none."""
     code = block.code or Code(block.label)
     if not block.lines or not is_diff(code.label):
         return []
@@ -149,7 +149,7 @@ def _diff(block: Block, text: str, width: int, *, is_open: bool = False) -> list
 
 
 def _bars(width: int) -> tuple[str, str]:
-    """Return what stands before the rows of code, and before those that go on with the line above."""
+    """Return the bars before the rows of code, and before those that continue the line above."""
     return (CODE_BAR, CODE_GOES_ON) if width >= 2 * len(CODE_BAR) else ("", "")
 
 

@@ -29,7 +29,7 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the columns of a table stand: alignment, natural width in cells, words of the head."""
+    """The columns of a table: alignment, natural width in cells, words of the head."""
 
     aligns: tuple[Align, ...]
     widths: tuple[int, ...]

@@ -61,7 +61,7 @@ def toasts_of(screen: Screen[Any]) -> tuple[Widget | None, list[Widget]]:
 
 
 def type_into(area: TextArea, text: str, start: Location, end: Location) -> None:
-    """Replace what stands between two places as if it were typed: it can be undone as such."""
+    """Replace the text between two places as if it were typed: it can be undone as such."""
     area._replace_via_keyboard(text, start, end)
 
 

@@ -1,4 +1,4 @@
-"""The rows of a transcript as they stand on the screen."""
+"""The rows of a transcript as they are on the screen."""
 
 from __future__ import annotations
 

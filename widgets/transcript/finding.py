@@ -67,7 +67,7 @@ class Needle:
         return self._probe in _NO_WORD.sub("", folded)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where the needle stands in a text whose blanks are single spaces."""
+        """Yield the places of the needle in a text whose blanks are single spaces."""
         folded, places = (text, None) if self._is_exact else _folded(text)
         at = folded.find(self.text)
         while at >= 0:

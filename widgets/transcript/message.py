@@ -374,7 +374,7 @@ class Message:
         return rows + self.rows.total + self._open_rows(len(self.open))
 
     def rows_before(self, part: int) -> int:
-        """Return about how many rows stand before a part at ``rows_width``."""
+        """Return about how many rows are before a part at ``rows_width``."""
         if part == 0:
             return 0
         complete = min(part - 1, self.complete)
@@ -392,7 +392,7 @@ class Message:
 
 
 def _title(title: str) -> Block:
-    """Return the row of a title; what is behind a tab stands at its right."""
+    """Return the row of a title; what follows a tab is at its right."""
     label, _, right = title.partition("\t")
     return Block(
         "title",

@@ -72,7 +72,7 @@ class Pointer:
             self.let_go()
 
     def let_go(self) -> None:
-        """End selecting where it stands."""
+        """End the selection where it is."""
         if self._pressed is not None:
             self._transcript.release_mouse()
             self._pressed, self._edge = None, 0

@@ -36,7 +36,7 @@ class Sources:
         self._known: dict[Layout, list[RowOffsets]] = {}
 
     def rows(self, place: Place) -> list[RowOffsets]:
-        """Return the offsets of all rows of the part that ``place`` stands in."""
+        """Return the offsets of all rows of the part that ``place`` is in."""
         layout = self._view.layout_at(place)
         known = self._known.pop(layout, None)
         if known is None:

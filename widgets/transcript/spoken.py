@@ -32,7 +32,7 @@ def columns(width: int) -> tuple[int, int]:
 
 
 class Spoken(Message):
-    """Its first row begins with the time and the name, the others stand below the words.
+    """Its first row begins with the time and the name; the others are below the words.
 
     ``tail`` stands behind the last word: where somebody cut in. A note below begins under the name, or at
     the margin where only that leaves it in one row; longer ones go on below, from dot to dot.
@@ -66,7 +66,7 @@ class Spoken(Message):
         super().reopen()
 
     def set_tail(self, tail: str) -> None:
-        """Let ``tail`` stand behind the last word; red if it begins with the sign of failure."""
+        """Show ``tail`` behind the last word; red if it begins with the sign of failure."""
         if tail != self._tail:
             self._tail = tail
             self._note_change()
@@ -79,7 +79,7 @@ class Spoken(Message):
         return self.complete + len(self.open)
 
     def _has_head_row(self, width: int) -> bool:
-        """Whether time and name stand in a row of their own: there are no words, or no room beside them."""
+        """Whether time and name have a row of their own: there are no words, or no room beside them."""
         if self._last_text:
             return bool(self._name) and width < NARROW_FROM
         return bool(self._name) or self._foot is None
@@ -102,7 +102,7 @@ class Spoken(Message):
         return width - sum(columns(width))
 
     def rows_of(self, part: int, width: int, *, is_open: bool, links: list[str]) -> list[Row]:
-        """Return the rows of a part; none for the head where it stands before the words."""
+        """Return the rows of a part; none for the head where it is in the row of the words."""
         if part == 0:
             return [self._with_tail(self._lead(width), width)] if self._has_head_row(width) else []
         block, time = self.part(part), columns(width)[0]

@@ -40,7 +40,7 @@ class Step(Message):
         is_dim: bool = False,
         is_set_in: bool = False,
     ) -> None:
-        """``is_set_in``: it stands among spoken lines, and begins where their names do."""
+        """``is_set_in``: it is among spoken lines, and begins where their names do."""
         super().__init__(key, "", color=color, who=who)
         self.card = "" if is_dim else CARD
         self._is_set_in = is_set_in
@@ -93,7 +93,7 @@ class Step(Message):
     # --- what differs from a message ---
 
     def part_key(self, index: int) -> object:
-        """Return what part ``index`` is known by; what was approved stands on another ground."""
+        """Return what part ``index`` is known by; what asks has another ground."""
         known = super().part_key(index)
         return (known, ASK) if self.card == ASK and index else known
 
@@ -141,7 +141,7 @@ class Step(Message):
         return 1 if self.is_folded else super().height(width)
 
     def rows_before(self, part: int) -> int:
-        """Return about how many rows stand before a part."""
+        """Return about how many rows are before a part."""
         return min(part, 1) if self.is_folded else super().rows_before(part)
 
     @property
@@ -178,7 +178,7 @@ class Step(Message):
 
 
 def _barred(row: Row) -> Row:
-    """Return a row behind the line; a sign of ours that it begins with goes on from there."""
+    """Return a row behind the line; a sign of ours that it begins with is joined to the line."""
     if row and row[0][1] == MARK:
         return (BODY_BAR + row[0][0], MARK), *row[1:]
     return (BODY_BAR, MARK), *row

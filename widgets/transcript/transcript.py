@@ -191,7 +191,7 @@ class Transcript(Widget, can_focus=True):
         self.clock.mark(self)
 
     def turn_reopened(self, key: str) -> None:
-        """Let a message that was ended go on; its note goes. O(1)."""
+        """Let a message that was ended continue, without its note. O(1)."""
         message = self.messages.get(key)
         if message is not None:
             message.reopen()

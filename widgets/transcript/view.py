@@ -1,4 +1,4 @@
-"""Which rows of a transcript stand on the screen: following the end, scrolling, keeping the place.
+"""Which rows of a transcript are on the screen: following the end, scrolling, keeping the place.
 
 The view is anchored at a *place* (message, part, row), not at a row number: what lies above or below may
 be unsplit, unwrapped or wrapped for another width without moving what the reader sees.
@@ -182,7 +182,7 @@ class View:
         self._mark, self._is_held = None, False
 
     def stay(self) -> None:
-        """Stop following where the view stands, also where nothing is below it yet."""
+        """Stop following at the present rows, also where nothing is below them yet."""
         if self.follow and self.is_ready:
             self._release(self._nearest(self._place))
             self._is_held = True
@@ -221,11 +221,11 @@ class View:
         return self._nearest(Place(message, 0, 0))
 
     def characters_above(self, place: Place) -> int:
-        """Return how many characters of its part stand before the row of ``place``; spaces do not count."""
+        """Return how many characters of its part are before the row of ``place``; spaces do not count."""
         return self._characters(place)
 
     def layout_at(self, place: Place) -> Layout:
-        """Return the layout of the part that a place stands in. Raises IndexError if there is none."""
+        """Return the layout of the part that a place is in. Raises IndexError if there is none."""
         return self._layout(place.message, place.part)
 
     def _nearest(self, place: Place) -> Place:
@@ -411,7 +411,7 @@ class View:
     # --- keeping the place over a change of width ---
 
     def _characters(self, place: Place) -> int:
-        """Return how many characters of its part stand before the row of ``place``."""
+        """Return how many characters of its part are before the row of ``place``."""
         return sum(_length(row) for row in self._rows(place.message, place.part)[: place.row])
 
     def _at(self, place: Place, characters: int, *, is_end: bool) -> Place:

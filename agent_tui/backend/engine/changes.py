@@ -59,7 +59,7 @@ class Changes:
 
     @property
     def cursor(self) -> str:
-        """What stands for all that happened so far."""
+        """A snapshot of all that happened so far."""
         return f"{self._epoch}-{self._count}"
 
     def publish(self, frames: list[Frame]) -> None:

@@ -96,7 +96,7 @@ class Engine:
     # --- the whole engine ------------------------------------------------------------------------------
 
     async def start(self, *, resume: bool) -> None:
-        """Close what a dead process left open; ``resume``: let the rooms go on that ran then.
+        """Close what a dead process left open; ``resume``: resume the rooms that ran then.
 
         Without it they stay paused, also at later starts, until somebody runs them.
         """

@@ -106,7 +106,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """``error``: the run cannot go on."""
+    """``error``: the run cannot continue."""
 
     content: str
 

@@ -80,7 +80,7 @@ def run_completed(room: ConversationRow) -> Written:
 
 
 def run_paused(room: ConversationRow, reason: str, again: Sequence[str] = ()) -> Written:
-    """The room stopped; whether it is wanted to go on later (``desired``) is not decided here.
+    """The room stopped; whether it is to resume later (``desired``) is not decided here.
 
     Unless it stopped by itself: then it waits for somebody to look. ``again``: see ``plan.Pause``.
     """
@@ -93,7 +93,7 @@ def run_paused(room: ConversationRow, reason: str, again: Sequence[str] = ()) ->
 
 
 def run_failed(content: str) -> Written:
-    """The run as a whole cannot go on."""
+    """The run as a whole cannot continue."""
     failed = ConversationSet({"status": "error", "desired": "idle", "interrupted": ""})
     return Written([NewEvent.of(ev.RunFailed(content))], [failed])
 

@@ -1,4 +1,4 @@
-"""Runs one conversation: reads where it stands, asks its ``plan`` what comes next, does it, and again."""
+"""Runs one conversation: reads its state, asks its ``plan`` for the next step, does it, and repeats."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ class Runner:
         return agent_id in self._speaking and not self._speaking[agent_id].done()
 
     def cut_agent(self, agent_id: str, reason: str) -> None:
-        """Cut the turn of this agent, if it speaks; the run goes on."""
+        """Cut the turn of this agent, if it speaks; the run continues."""
         if agent_id in self._attempts:
             self._attempts[agent_id].cut(reason)
         self._news.set()
 
     def cut_turns(self, reason: str, agent_ids: Iterable[str] | None = None) -> None:
-        """Cut the turns of these agents (None: of all) as far as they speak; the run goes on."""
+        """Cut the turns of these agents (None: of all) if they speak; the run continues."""
         for agent_id in list(self._attempts) if agent_ids is None else agent_ids:
             self.cut_agent(agent_id, reason)
 

@@ -68,7 +68,7 @@ class Runs:
     def __init__(
         self, resources: Resources, hub: Hub, unwatched_seconds: float | None, presence: Presence
     ) -> None:
-        """``unwatched_seconds``: how long a run goes on while no program is open and nobody reads a stream;
+        """``unwatched_seconds``: how long a run continues while no program is open and nobody reads a stream;
         None: to its end, whoever is there. ``presence`` knows the programs.
         """
         self._resources = resources

@@ -104,7 +104,7 @@ class Presence:
             self._tell(self.on_change)
 
     def press(self) -> None:
-        """A person pressed a key, spoke in a voice session, or came: what was to pause goes on."""
+        """A person pressed a key, spoke in a voice session, or came: what was about to pause continues."""
         self._tell(self.on_key)
         if self._has_warned:
             self._has_warned = False

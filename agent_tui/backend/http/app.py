@@ -30,7 +30,7 @@ from agent_tui.backend.store.rows import CHATS, ROOM
 
 @dataclass(slots=True)
 class Traffic:
-    """What goes on at the door: requests under way (streams among them) and whether it still opens."""
+    """The requests under way (streams among them), and whether new ones are still accepted."""
 
     under_way: int = 0
     last_seconds: float = 0.0  # monotonic: when the last request began or ended

@@ -1,4 +1,4 @@
-"""Answers that go on where one was cut off: what a model says over again is dropped.
+"""Answers that continue one that was cut off: what a model repeats is dropped.
 
 Some providers let a model go on with its own words as if nothing had happened; the others are asked to in
 words, and then begin a message of their own, mostly with the last words of the one before.
@@ -51,7 +51,7 @@ def quoted_end(before: str) -> str:
 
 
 def asked_to_go_on(model: Model, request: ModelRequest) -> Model:
-    """Return ``model``, or where it is to go on one that leaves out what it says over again."""
+    """Return ``model``, or where it is to continue, one that leaves out what it repeats."""
     return Continuing(model) if request.continues else model
 
 
@@ -176,7 +176,7 @@ class Rest:
         return 0
 
     def _behind_quotes(self, *, is_over: bool) -> str:
-        """Return what stands behind the words that were repeated."""
+        """Return what follows the words that were repeated."""
         closing = _CLOSING.match(self._held) if self._is_quoted else None
         if self._is_quoted and closing is None and not is_over and _MAY_CLOSE.fullmatch(self._held):
             return ""
@@ -202,7 +202,7 @@ def _least(text: str) -> int:
 
 
 def _places(text: str, words: str) -> list[int]:
-    """Return where ``words`` stand in ``text``, in order."""
+    """Return the places of ``words`` in ``text``, in order."""
     found, place = [], text.find(words)
     while place >= 0:
         found.append(place)

@@ -151,7 +151,7 @@ class CutPiece:
 
 @dataclass(frozen=True, slots=True)
 class ApartPiece:
-    """The model was asked in words to go on with its answer: what it says is a message of its own."""
+    """The model was asked in words to continue its answer: what it says is a message of its own."""
 
 
 @dataclass(frozen=True, slots=True)

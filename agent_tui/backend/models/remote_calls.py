@@ -358,7 +358,7 @@ class Connection:
             raise self._teller.error(name, error, came=watch.page) from None
 
     async def _prefills(self, name: str) -> bool:
-        """Return whether model ``name`` goes on with the last words of its own that it is told."""
+        """Return whether model ``name`` continues the last words of its own that it is told."""
         if name in self._without_prefill or self._is_openai:
             return False
         if self._endpoint.kind == "openai" and self._server is None:

@@ -105,7 +105,7 @@ def told(
 
 
 def has_thoughts(messages: Sequence[ChatMessage], kept: Kept) -> bool:
-    """Return whether the answer under way can go on thinking: what it thought before its calls is kept."""
+    """Return whether the answer under way can continue thinking: what it thought before its calls is kept."""
     last = next((message for message in reversed(messages) if message.role != "tool"), None)
     return last is None or not last.calls or kept.find(messages, last) is not None
 
@@ -128,7 +128,7 @@ def _question(told_: Sequence[ChatMessage]) -> int:
 
 
 def _add(known: list[pai.ModelMessage], message: pai.ModelMessage) -> None:
-    """Add a message; words of whoever spoke last go on in the same one."""
+    """Add a message; words of whoever spoke last are added to theirs."""
     match known[-1:], message:
         case (
             [pai.ModelRequest(parts=[pai.UserPromptPart(content=said) as last])],

@@ -359,7 +359,7 @@ class InboxSet:
 
 @dataclass(frozen=True, slots=True)
 class StepPut:
-    """A step of the answer stands on record, in place of what stood there before."""
+    """A step of the answer is recorded, in place of what was there before."""
 
     message_id: str
     step: Step
@@ -368,7 +368,7 @@ class StepPut:
 
 @dataclass(frozen=True, slots=True)
 class StepStands:
-    """How a call stands now, and what it asks if it asks; refused for one that is not on record."""
+    """The state of a call, and what it asks if it asks; refused for one that is not recorded."""
 
     message_id: str
     place: int

@@ -1,4 +1,4 @@
-"""The tables. The event log is the record; everything else says where a conversation stands in it.
+"""The tables. The event log is the record; everything else is derived from it.
 
 What the columns mean stands in ``rows``, whose fields they are. One migration per change under
 ``migrations/versions``; a test holds them against this file. What only one kind of database has (full text

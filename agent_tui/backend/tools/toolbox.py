@@ -87,7 +87,7 @@ class Toolbox:
         return (*ours, *theirs)
 
     def servers(self, names: Collection[str] | None = None) -> tuple[ServerListed, ...]:
-        """Return how the MCP servers of the config file stand, or those of tools with these ``names``."""
+        """Return the state of the config file's MCP servers, or of those of tools with these ``names``."""
         return tuple(self._stands(server) for server in self._of(names))
 
     def _of(self, names: Collection[str] | None) -> Sequence[McpServer]:
@@ -155,5 +155,5 @@ class Toolbox:
 
 
 def _kept(server: McpServer | None, config: McpConfig) -> McpServer:
-    """Return the server that goes on, or a new one where the file says something else of it."""
+    """Return the server that is running, or a new one where the file says something else of it."""
     return server if server is not None and server.config == config else McpServer(config)

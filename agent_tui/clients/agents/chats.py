@@ -249,7 +249,7 @@ class AgentChats:
         return self._agent.task_id
 
     async def cancel(self, task_id: str) -> None:
-        """End a task that an earlier program left behind, if it still goes on. Never raises."""
+        """End a task that an earlier program left behind, if it is still running. Never raises."""
         await self._agent.cancel(task_id)
 
     @property

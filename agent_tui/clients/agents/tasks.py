@@ -150,7 +150,7 @@ class AgentTasksClient:
                 await self._clock.sleep(waits.pop(0))
 
     async def inject(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[Event, None]:
-        """Ask in the same session while a conversation goes on there. Until it is over, the session is its
+        """Ask in the same session while a conversation runs there. Until it is over, the session is its
         own: an error of another task does not end it.
         """
         self._injections += 1

@@ -427,7 +427,7 @@ class RoomClient:
                 await link.call(wire.CANCEL_TURN, agent.identity)
 
     async def mute(self, muted: bool) -> None:
-        """Stop or go on sending the microphone; holds for rooms joined later, too."""
+        """Stop or resume sending the microphone; holds for rooms joined later, too."""
         self._is_muted = self._mic.is_muted = muted
         link = self._link
         if link is not None and link.track is not None and link.room.isconnected():

@@ -181,7 +181,7 @@ class BackendTokens:
         return f"BackendTokens({self._net.base_url!r})"
 
     async def ticket(self) -> Ticket:
-        """Ask for a ticket, under the same identity each time: the agent goes on listening to whoever comes
+        """Ask for a ticket, under the same identity each time: the agent keeps listening to whoever comes
         back. Raises ``AgentTuiError``.
         """
         answer = await self._net.call("POST", BACKEND_PATH, json=self._body, patience=STARTING_SECONDS)

@@ -233,7 +233,7 @@ def model_named(provider_id: str, model: str) -> str:
 
 
 def status_of(room: RoomInfo) -> str:
-    """Return how a room stands, and why it does."""
+    """Return the state of a room, and the reason for it."""
     return why_paused(room.interrupted) if room.status == "paused" else room.status
 
 

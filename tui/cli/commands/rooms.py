@@ -75,7 +75,7 @@ def pause_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
 
 
 def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
-    """Let a room go on; raises ``Refused`` for one that is completed or was never started."""
+    """Resume a room; raises ``Refused`` for one that is completed or was never started."""
     room = of_one(source, ROOMS, wanted, lambda client, room_id: client.resume(room_id))
     return _status_told(room, room.status, output_format)
 

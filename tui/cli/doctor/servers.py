@@ -161,7 +161,7 @@ def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
 
 
 def tools_check(environ: Mapping[str, str], server: McpConfig, servers: Sequence[ToolServer] | None) -> Check:
-    """Look for what an MCP server needs, and how it stands (``servers`` None: the backend does not say)."""
+    """Look for what an MCP server needs, and for its state (``servers`` None: the backend does not say)."""
     check_id, title, where = f"mcp.{server.name}", f"tools {server.name}", f"mcp.{server.name}"
     if server.token_env and not environ.get(server.token_env):
         detail = f"{server.token_env} is not set in this environment"

@@ -77,7 +77,7 @@ class Interrupts:
                 loop.remove_reader(pipe)
 
     def stop(self) -> bool:
-        """Do what the first signal does, and go on; return whether there was something to do."""
+        """Do what the first signal does, and continue; return whether there was something to do."""
         on_first, self.on_first = self.on_first, None
         if on_first is not None:
             on_first()
@@ -148,7 +148,7 @@ class Stop:
     was_asked: bool = False
 
     async def ask(self) -> str:
-        """Stop the run; return why it goes on, in a line, else nothing."""
+        """Stop the run; return why it continues, in a line, else nothing."""
         self.was_asked = True
         self.tell(say(self.doing))
         if self.early and not self.under_way.is_set():

@@ -253,7 +253,7 @@ class _Typing:
 
 @dataclass(slots=True)
 class _Room:
-    """One room, as long as it is open here. ``starts``: it goes on as soon as it can."""
+    """One room, as long as it is open here. ``starts``: it is resumed as soon as it can be."""
 
     client: RoomsClient
     id_: str
@@ -272,7 +272,7 @@ class _Room:
         self.typing = _Typing(self.interrupts, asks, "plain.help", commands, self._said)
 
     async def run(self) -> Ending:
-        """Say what was said so far, then what happens; a room that stands still waits for a word."""
+        """Print what was said so far, then what happens; a room that is not running waits for a word."""
         room = await self.client.as_known(self.id_)
         agents = ", ".join(inert_line(agent.name) for agent in room.agents)
         name = inert_line(room.name) or say("room.untitled")
@@ -296,7 +296,7 @@ class _Room:
             attending.cancel()
 
     async def _stand(self, room: ev.RoomInfo) -> Ending | None:
-        """Wait until the room goes on, by a word here or elsewhere; return why it is left, where it is."""
+        """Wait until the room is resumed, here or elsewhere; return why it is left, where it is."""
         if room.status == "completed":
             output.notice(say("plain.completed"))
             return LEFT
@@ -314,7 +314,7 @@ class _Room:
         return None
 
     async def _watch(self, last_id: int) -> None:
-        """Return once somebody else lets the room go on; never on a server that does not tell."""
+        """Return once another client resumes the room; never on a server that does not tell."""
         with suppress(AgentTuiError):
             async with aclosing(self.client.event_frames(self.id_, last_id)) as frames:
                 async for frame in frames:

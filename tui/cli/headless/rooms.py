@@ -155,7 +155,7 @@ class Run:
         return restarting or room.status == "running" or room.last_event_id > self.last_id
 
     async def _read_again(self, paused: Ending) -> Ending:
-        """Read on behind a pause; what does not go on within 10 s is paused for good."""
+        """Read on behind a pause; what does not resume within 10 s is paused for good."""
         frames = self.client.event_frames(self.room_id, self.last_id)
         try:
             async with asyncio.timeout(PATIENCE_SECONDS) as limit:

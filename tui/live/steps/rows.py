@@ -52,12 +52,12 @@ class StepRows:
         """The next message of the transcript shows that step."""
 
     def words_opened(self, key: str) -> None:
-        """Begin a message for words that go on below a step."""
+        """Begin a message for words that continue below a step."""
         self._transcript.turn_opened(key)
 
     @property
     def is_set_in(self) -> bool:
-        """Whether the rows stand among spoken lines, and begin where their names do."""
+        """Whether the rows are among spoken lines, and begin where their names do."""
         return False
 
     def row_color(self) -> tuple[str, str]:
@@ -96,7 +96,7 @@ class StepRows:
             self._tool(step)
 
     def _begin_text(self, step: StepState) -> str:
-        """Return the message that shows a text: the first one stands right under the name."""
+        """Return the message that shows a text: the first one is right under the name."""
         self._begin(step)
         if self._last == self.key() and not self._given:
             key = self._last
@@ -177,7 +177,7 @@ class StepRows:
             self._transcript.set_seams(key, step.seams)
 
     def go_on(self) -> None:
-        """The turn is continued: words at its end go on in their message."""
+        """The turn is continued: words at its end continue in their message."""
         if self._last in self._keys_of_texts.values():
             self._transcript.turn_reopened(self._last)
             self._open = self._last, "text"

@@ -98,7 +98,7 @@ def whole_text(state: VoiceState) -> str:
 
 
 def line_text(line: VoiceLine) -> str:
-    """Return "you: …" or "agent: …"; where it was cut off, the sign for that stands at its end."""
+    """Return "you: …" or "agent: …"; where it was cut off, it ends with the sign for that."""
     text = " ".join(inert(line.text.text).split())
     cut = f" {CUT}" if line.status in ("cut", "lost") else ""
     return f"{NAMES[line.kind]}: {text}{cut}" if text else ""

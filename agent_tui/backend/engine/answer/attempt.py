@@ -207,7 +207,7 @@ class Attempt:
             self._calls = Calls(workshop, self._steps, self._write, self._resources.timing)
 
     def _is_noted(self, name: str) -> bool:
-        """Return whether a lasting note is stored with the turn, as where this goes on with what was said."""
+        """Return whether a lasting note is stored with the turn, as where this continues what was said."""
         return any(note.note == name for note in notes_of(self.turn.notes))
 
     async def _tell_guide(self) -> None:

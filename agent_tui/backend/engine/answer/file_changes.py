@@ -40,7 +40,7 @@ WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What was undone of the changes of an answer, and what was not, each as it stands now."""
+    """What was undone of the changes of an answer, and what was not, each in its present state."""
 
     undone: list[ChangedFile]
     left: list[ChangedFile]
@@ -129,7 +129,7 @@ def _stands(change: FileChanged) -> str:
 
 
 def _all_as_they_stand(found: Sequence[tuple[FileChanged, Step]]) -> list[ChangedFile]:
-    """Return changes, newest first, as they stand. Of one file only the newest can be as it was left."""
+    """Return changes as they are now, newest first. Of one file only the newest can be as it was left."""
     listed: list[ChangedFile] = []
     seen: set[tuple[str, str]] = set()
     room = MAX_LISTED_CHARACTERS

@@ -159,7 +159,7 @@ class Steps:
     def set_call(
         self, call: Step, status: str, seconds: float | None, written: Written, ask: ToolAsk | None = None
     ) -> Step:
-        """Say how a call stands now; ``ask`` is what it asks while it runs."""
+        """Record the state of a call; ``ask`` is what it asks while it runs."""
         stands = replace(self.done[call.id], status=status, seconds=seconds, ask=ask)
         self.done[call.id] = stands
         self._event(ev.ToolStatusChanged(self.message_id, call.id, status, seconds, ask), written)

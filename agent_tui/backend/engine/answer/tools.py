@@ -54,7 +54,7 @@ class ToolSource(Protocol):
         ...
 
     def servers(self, names: Collection[str] | None = None) -> Sequence[ServerListed]:
-        """Return how the MCP servers stand, or those of tools with these ``names``."""
+        """Return the state of the MCP servers, or of those of tools with these ``names``."""
         ...
 
     def begin(self) -> None:

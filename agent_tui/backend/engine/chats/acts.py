@@ -158,7 +158,7 @@ class ChatActs:
     # --- one at a time for each chat -------------------------------------------------------------------
 
     async def _to_continue(self, chat_id: str, message_id: str) -> str:
-        """Return the message that an answer goes on behind: this one, or the last before it that said
+        """Return the message that an answer follows: this one, or the last before it that said
         anything. Raises ``Refused`` (409) where there is nothing to continue, ``NotFound``.
         """
         chain, is_open = await self._store.read(reads.continuable, chat_id, message_id)

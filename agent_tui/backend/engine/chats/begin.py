@@ -1,4 +1,4 @@
-"""Where a question stands in the tree of its chat, and what its answer begins as: no store, no clock."""
+"""The place of a question in the tree of its chat, and what its answer begins as: no store, no clock."""
 
 from __future__ import annotations
 

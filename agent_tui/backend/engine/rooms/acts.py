@@ -92,7 +92,7 @@ class RoomActs:
 
     @whole
     async def resume(self, room_id: str) -> RoomInfo:
-        """Let a room go on; raises ``Refused`` (409) for one that is completed or was never started."""
+        """Resume a room; raises ``Refused`` (409) for one that is completed or was never started."""
         async with self.runs.lock(room_id):
             scene = await self._wanted(room_id)
             if scene.room.status == "completed":
@@ -156,7 +156,7 @@ class RoomActs:
 
     @whole
     async def stop_agent(self, room_id: str, agent_id: str) -> RoomInfo:
-        """End the agent's turn under way, if any; what it said stands and the round goes on."""
+        """End the agent's turn under way, if any; what it said is kept and the round continues."""
         async with self._acting(room_id) as scene:
             scene.agent(agent_id)
             await scene.cut(agent_id, "stop")
@@ -175,7 +175,7 @@ class RoomActs:
 
     @whole
     async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
-        """Have the agent's newest turn said again; a room that stands still goes on with that.
+        """Retry the agent's newest turn; a room that is not running resumes with that.
 
         Raises ``Refused`` (409) when it has none or somebody spoke after it.
         """
@@ -216,13 +216,13 @@ class RoomActs:
         return await self.runs.start(room, Runner.begin)
 
     def _check_run(self, scene: Scene) -> None:
-        """Raise ``Refused`` for a room that stands still and may not go on."""
+        """Raise ``Refused`` for a room that is not running and may not resume."""
         if scene.runner is None:
             self.runs.check_start(scene.room)
 
     @asynccontextmanager
     async def _acting(self, room_id: str, *, run: bool = False) -> AsyncIterator[Scene]:
-        """Hold the room's lock, and the room between two steps; with ``run`` it goes on afterwards."""
+        """Hold the room's lock, and the room between two steps; with ``run`` it resumes afterwards."""
         async with self.runs.lock(room_id):
             async with self._scene(room_id) as scene:
                 yield scene

@@ -22,7 +22,7 @@ class RoomCommands:
         return await self._engine.pause(ROOMS, room_id)
 
     async def resume(self, room_id: str) -> RoomInfo:
-        """Let a room go on, or begin."""
+        """Start or resume a room."""
         await self._engine.rooms.run(room_id)
         return await self._engine.show(ROOMS, room_id)
 

@@ -111,7 +111,7 @@ def _answer(request: ModelRequest, seed: int) -> tuple[str, list[Piece]]:
 
 
 def _rest(request: ModelRequest, seed: int) -> list[Piece]:
-    """Return what follows the words that the answer is to go on with; nothing if they are not the demo's.
+    """Return what follows the words that the answer is to continue; nothing if they are not the demo's.
 
     People may have spoken since it began: it goes on as if they had not. Like every model it begins behind
     the last word, with the white space that may be there already: ``Continuing`` leaves that out.

@@ -13,7 +13,7 @@ _TURN, _USER = schema.turn.c, schema.user_message.c
 
 
 def links(connection: Connection, id_: str) -> dict[str, Link]:
-    """Return every message by its id, as it stands in the tree, in the order they were begun."""
+    """Return every message by its id, with its place in the tree, in the order they were begun."""
     people = select(_USER.id, _USER.parent, literal("user").label("role"), _USER.first_seq)
     answers = select(_TURN.message_id, _TURN.parent, literal("assistant"), _TURN.first_seq)
     both = union_all(people.where(_USER.conversation_id == id_), answers.where(_TURN.conversation_id == id_))

@@ -1,4 +1,4 @@
-"""Conversations as they stand, each with its agents and what waits in its queue."""
+"""Conversations in their present state, each with its agents and its queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns and answers: where they stand, what they said, and the log that both are made of."""
+"""Turns and answers: their state, what they said, and the log that both are made of."""
 
 from __future__ import annotations
 

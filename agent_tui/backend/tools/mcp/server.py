@@ -100,7 +100,7 @@ class McpServer:
         return self._start_seconds - (0.0 if self._ready is None else time.monotonic() - self._tried)
 
     def listed(self, used: int) -> ServerListed:
-        """Return how it stands now; so many of its tools are ``used``."""
+        """Return its state; so many of its tools are ``used``."""
         said = ServerListed(self.config.name, "ready", used, len(self.foreign_tools))
         if self._ready is None:
             return replace(said, status="idle")

@@ -113,7 +113,7 @@ class Child:
         return await self.end()
 
     def tell(self, number: int) -> None:
-        """Send a signal to the program and all it has started, which go on or end as they like."""
+        """Send a signal to the program and all it has started, which may ignore it."""
         if self._is_held and self._process.returncode is None:
             send(number, below({self._process.pid}, processes()))
 
