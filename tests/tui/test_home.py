@@ -239,6 +239,7 @@ async def test_who_types_makes_a_room_of_three_agents_who_speak_the_language_of_
     assert [agent["name"] for agent in made["agents"]] == [known[one].names[language] for one in AGENTS]
     assert len({agent["color"] for agent in made["agents"]}) == len(AGENTS)
     assert not any("provider_id" in agent for agent in made["agents"])  # the default one speaks
+    assert made["synthesis"] is True
 
 
 async def test_what_is_pasted_becomes_the_task_whole(tmp_path: Path) -> None:

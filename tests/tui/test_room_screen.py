@@ -151,11 +151,14 @@ async def test_a_server_that_only_runs_rooms_lets_a_paused_one_go_on() -> None:
         assert "not offer" not in text
 
 
-async def test_a_room_that_is_done_says_how_it_goes_on() -> None:
+async def test_a_completed_room_resumes_with_another_round_if_that_is_wanted() -> None:
     async with opened() as screen:
-        await screen.send(loaded(status="completed", current_round=1), LIVE)
-        assert "write something to continue" in await screen.press("p")
+        assert "p another round" in await screen.send(loaded(status="completed", current_round=3), LIVE)
+        assert "Add a round?" in await screen.press("p")
+        await screen.press("escape")
         assert screen.link.calls.asked == []
+        await screen.press("p", "enter")
+        assert [call for call, _ in screen.link.calls.asked] == ["change {'max_rounds': 4}", "resume"]
 
 
 async def test_a_refused_token_is_shown_and_remembered_for_the_exit_code() -> None:

@@ -236,6 +236,7 @@ async def test_words_after_the_last_turn_are_said_to_have_no_answer() -> None:
         late = ev.Message("late", "r", "user", "Wait", "Wait", "", "", 0, 1, "t")
         await screen.send(ev.MessageStored(late), ev.RunCompleted("r", 3))
         assert any("nobody will answer" in told.message for told in screen.app._notifications)
+        assert "done – the last message has no answer" in await screen.text()
 
 
 async def test_what_waits_can_be_changed_and_taken_back() -> None:

@@ -15,10 +15,10 @@ AGENTS: Final = ("critic", "engineer", "writer")  # ids of templates: they see a
 
 def quick_room(task: str) -> dict[str, Any]:
     """Return what ``RoomsClient.create`` needs for a task: three agents who speak its language side by side,
-    by the default provider. Reads files, so call it in a thread.
+    by the default provider, and a synthesis at the end. Reads files, so call it in a thread.
     """
     agents = [agent_of(one, language_of(task)) for one in _chosen(templates())]
-    return {"task": task, "execution_mode": "parallel", "agents": agents}
+    return {"task": task, "execution_mode": "parallel", "synthesis": True, "agents": agents}
 
 
 def quick_names(known: Sequence[Template], language: str) -> list[str]:

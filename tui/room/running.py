@@ -11,6 +11,7 @@ from agent_tui.model.errors import AgentTuiError, NotOffered
 from tui.room import texts
 from tui.room.open_room import OpenRoom
 from tui.room.starting import resume_room, start_room
+from tui.screens.question import QuestionScreen
 from tui.screens.quit import Choice, QuitScreen
 from tui.screens.words import say
 
@@ -46,7 +47,7 @@ class Running:
                 pass
 
     def pause_or_resume(self) -> None:
-        """Pause a running room; resume any other."""
+        """Pause a running room; resume any other, a completed one with another round if the person agrees."""
         state = self._room.state
         if self.asked.intent and time.monotonic() - self._asked_at < ASK_AGAIN_SECONDS:
             return  # asked already: the answer is on its way
@@ -59,9 +60,14 @@ class Running:
             case "paused" | "error":
                 self._begin("resuming")
             case "completed":
-                self._room.host.tell(say("room.completed.hint"))
+                question = QuestionScreen(say("room.add_round"), ascii_only=self._room.host.ascii_only)
+                self._room.host.open(question, self._add_a_round)
             case _:
                 self._begin("starting")
+
+    def _add_a_round(self, is_wanted: bool | None) -> None:
+        if is_wanted:
+            self._begin("resuming")
 
     def begin_here(self) -> None:
         """Run the room on a server that shows it only while it runs it."""
@@ -85,6 +91,10 @@ class Running:
                 case "pausing":
                     await client.pause(room.id)
                 case "resuming" if room.state.room.status == "paused":
+                    await resume_room(client, room.id)
+                case "resuming" if room.state.room.status == "completed":
+                    info = await client.change(room.id, max_rounds=room.state.room.max_rounds + 1)
+                    await room.take(ev.RoomChanged(info))
                     await resume_room(client, room.id)
                 case _:
                     await start_room(client, room.id)

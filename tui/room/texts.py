@@ -86,12 +86,19 @@ def status(state: ConversationState, asked: Asked, seconds_left: int = 0, key_no
         case "paused":
             return f"{signs.PAUSED} {_paused(state, asked, key_now)}"
         case "completed":
-            return f"{signs.DONE} {say('room.completed')}"
+            unanswered = ".unanswered" if _is_unanswered(state) else ""
+            return f"{signs.DONE} {say(f'room.completed{unanswered}')}"
         case "error":
             detail = inert_line(state.run_error, MAX_DETAIL_CHARACTERS)
             return f"{signs.FAILED} {say('room.error', detail=detail)}"
         case _:
             return f"{signs.WAITING} {_with_key('room.idle', key_now('p'))}"
+
+
+def _is_unanswered(state: ConversationState) -> bool:
+    """Whether a person spoke last: while the last turn of the last round was under way."""
+    newest = next(reversed(state.turns.values()), None)
+    return newest is not None and newest.role == "user"
 
 
 def _with_key(name: str, key: str) -> str:
@@ -213,7 +220,7 @@ def _other_view(shown: Shown) -> str:
 def _writing_hints(state: ConversationState, shown: Shown) -> list[Hint]:
     """Return what keys do in the lines for the room; letters are only letters there."""
     other = "now" if shown.when == "next" else "next"
-    pause = _main_hint(state)
+    pause = _main_hint(state) if state.room.status != "completed" else []  # there, sending adds a round
     return [
         Hint("enter", say("hint.send")),
         Hint("ctrl+n", say(f"hint.when.{other}"), 1),
@@ -235,7 +242,7 @@ def _main_hint(state: ConversationState) -> list[Hint]:
         case "paused" | "error":
             return [Hint("p", _resume_hint(state))]
         case "completed":
-            return []
+            return [Hint("p", say("hint.round"), 3)]
         case _:
             return [Hint("p", say("hint.start"))]
 
