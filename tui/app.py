@@ -103,7 +103,7 @@ class AgentTuiApp(KeysInOrder[int]):
         self.toasts = Toasts(self, self.clock)
         self.garbage = Garbage(lambda: self.places.is_quiet)
         self.opening = Opening(self, request)
-        self.holds_keys = request.home  # until the line is there that the first frame shows
+        self.holds_keys = True  # until what was asked for is there to take them
         self.parting = ""  # to be said once the screen is gone
         self._has_places = False  # they are loaded while the first frame stands
         self.early_input = request.background  # read by our driver
@@ -183,11 +183,11 @@ class AgentTuiApp(KeysInOrder[int]):
                 places.open_voice(self._request.voice)
             elif self._request.home:
                 await places.home.show()
-                await self.answer_held_keys()
             elif self._request.chat is not None:
                 places.open_chat(await self.opening.found(places.first_chat))
             else:
                 places.open_found(await self.opening.found(places.first_room))
+            self.screen.call_after_refresh(self.answer_held_keys)
         except AgentTuiError as error:
             # One line on stderr, and the error's exit code.
             line = f"agent-tui: {localised(inert_line(str(error), MAX_ERROR_CHARACTERS))}"

@@ -53,6 +53,7 @@ class Opening:
                 if not error.retryable or self._request.embedded:
                     raise
                 self.is_unreachable = True
+                app.forget_held_keys()
                 fields = {
                     "title": localised(inert_line(str(error))),
                     "seconds": delay,

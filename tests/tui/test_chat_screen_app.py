@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from textual import events
 
 from agent_tui.config.file import Config
 from agent_tui.model import events as ev
@@ -42,7 +43,10 @@ Program = Fed[AgentTuiApp, FakeChatLink]
 
 
 @asynccontextmanager
-async def program(folder: Path, chat: str = "", **keys: str) -> AsyncGenerator[Program, None]:
+async def program(
+    folder: Path, chat: str = "", *, typed_early: str = "", **keys: str
+) -> AsyncGenerator[Program, None]:
+    """Open a chat; ``typed_early`` is typed while the first frame stands."""
     link = FakeChatLink()
     config = Config(
         folder / "config.toml", keys={name.replace("_", ".", 1): key for name, key in keys.items()}
@@ -50,6 +54,8 @@ async def program(folder: Path, chat: str = "", **keys: str) -> AsyncGenerator[P
     request = ScreenRequest(Server("http://127.0.0.1:9"), None, config, chat=chat)
     app = AgentTuiApp(request, cast("RoomLink", FakeLink()), linked(link))
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
+        for letter in typed_early:
+            app.post_message(events.Key(letter, letter))
         seen = Program(app, link, pilot)
         link.send(loaded(message("q1", "Look."), title="Make"), LIVE)
         await seen.text()
@@ -98,6 +104,14 @@ async def test_a_chat_that_is_not_there_ends_the_program_with_its_code(tmp_path:
         while app.return_value is None:
             await pilot.pause()
     assert app.return_value == FAILED
+
+
+async def test_what_is_typed_before_the_chat_is_there_is_written_into_its_line(tmp_path: Path) -> None:
+    async with program(tmp_path, typed_early="quick") as seen:
+        await seen.until(lambda: seen.app.places.chat is not None)
+        assert seen.app.places.chat is not None
+        line = seen.app.places.chat.composer.line
+        await seen.until(lambda: line.text == "quick")
 
 
 async def test_the_program_is_left_at_once_while_no_answer_comes(tmp_path: Path) -> None:

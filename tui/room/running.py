@@ -54,6 +54,9 @@ class Running:
         if state.link.status in ("ended", "lost") and state.room.status != "running":
             self.begin_here()
             return
+        if not state.loaded:
+            self._room.host.tell(say("help.why.not_loaded"))
+            return
         match state.room.status:
             case "running":
                 self._begin("pausing")

@@ -120,8 +120,7 @@ class RoomScreen(LiveScreen):
         if isinstance(event, ev.RunCompleted):
             if not self.app.app_focus:  # the person looks elsewhere, as far as the terminal tells
                 self.app.bell()
-            newest = next(reversed(self.state.turns.values()), None)
-            if newest is not None and newest.role == "user":
+            if texts.is_unanswered(self.state):
                 self._host.tell(say("composer.unanswered"))
         self._approvals.ask()
         self._show_soon()

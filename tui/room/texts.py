@@ -86,7 +86,7 @@ def status(state: ConversationState, asked: Asked, seconds_left: int = 0, key_no
         case "paused":
             return f"{signs.PAUSED} {_paused(state, asked, key_now)}"
         case "completed":
-            unanswered = ".unanswered" if _is_unanswered(state) else ""
+            unanswered = ".unanswered" if is_unanswered(state) else ""
             return f"{signs.DONE} {say(f'room.completed{unanswered}')}"
         case "error":
             detail = inert_line(state.run_error, MAX_DETAIL_CHARACTERS)
@@ -95,8 +95,8 @@ def status(state: ConversationState, asked: Asked, seconds_left: int = 0, key_no
             return f"{signs.WAITING} {_with_key('room.idle', key_now('p'))}"
 
 
-def _is_unanswered(state: ConversationState) -> bool:
-    """Whether a person spoke last: while the last turn of the last round was under way."""
+def is_unanswered(state: ConversationState) -> bool:
+    """Return whether a person spoke last, as one does while the last turn of the last round is under way."""
     newest = next(reversed(state.turns.values()), None)
     return newest is not None and newest.role == "user"
 

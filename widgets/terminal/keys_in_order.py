@@ -25,6 +25,7 @@ ROUNDS: Final = 2  # up through the widgets: behind the key itself, then behind 
 FIRST_REPEAT_SECONDS: Final = 1.1
 REPEATED_SECONDS: Final = 0.5  # a slow line holds some of them up
 PATIENCE_SECONDS: Final = 1.0  # a key whose answer takes longer does not hold up the others
+NEVER_HELD: Final = frozenset({"ctrl+c", "ctrl+q"})  # they leave a program that waits
 
 
 class KeyPresses:
@@ -70,7 +71,7 @@ class KeysInOrder(App[ReturnType]):
         """Answer what was typed, once it is its turn; everything else at once."""
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
-        elif self.is_answering or self.holds_keys:
+        elif self.is_answering or (self.holds_keys and not _leaves(event)):
             self._typed.append(event)
         else:
             await self._answer(event)
@@ -80,6 +81,11 @@ class KeysInOrder(App[ReturnType]):
         self.holds_keys = False
         if self._typed and not self.is_answering:
             await self._answer(self._typed.popleft())
+
+    def forget_held_keys(self) -> None:
+        """Hold no keys any more; those that were held are for something that does not come."""
+        self.holds_keys = False
+        self._typed.clear()
 
     async def _answer(self, event: events.Key | events.Paste) -> None:
         self._answered += 1
@@ -121,3 +127,7 @@ class KeysInOrder(App[ReturnType]):
         self._limit = None
         if self._typed:
             await self._answer(self._typed.popleft())
+
+
+def _leaves(event: events.Key | events.Paste) -> bool:
+    return isinstance(event, events.Key) and event.key in NEVER_HELD

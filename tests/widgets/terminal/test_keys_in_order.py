@@ -39,12 +39,12 @@ class Slow(Input):
 
 
 class Form(KeysInOrder[None]):
-    """Two lines; ``f2`` asks for a third, ``ctrl+s`` keeps what both hold."""
+    """Two lines; ``f2`` asks for a third, ``ctrl+s`` or ``ctrl+c`` keeps what both hold."""
 
     BINDINGS = [  # noqa: RUF012
         ("f2", "ask", "Ask"),
         ("f3", "go", "Go"),
-        ("ctrl+s", "save", "Keep"),
+        ("ctrl+s,ctrl+c", "save", "Keep"),
     ]
 
     def __init__(self) -> None:
@@ -146,6 +146,25 @@ async def test_a_key_that_takes_long_to_answer_does_not_hold_up_the_others(
         app.enough.set()
         await burst(pilot, "b", "backspace", "c")
         assert app.values == ["ac", ""]
+
+
+async def test_keys_that_are_held_wait_but_for_those_that_leave() -> None:
+    async with form() as (app, pilot):
+        app.holds_keys = True
+        await burst(pilot, "a", "b", "ctrl+c")
+        assert app.kept == [["", ""]]
+        await app.answer_held_keys()
+        await burst(pilot, "c")
+        assert app.values == ["abc", ""]
+
+
+async def test_keys_that_were_held_can_be_forgotten() -> None:
+    async with form() as (app, pilot):
+        app.holds_keys = True
+        await burst(pilot, "a", "b")
+        app.forget_held_keys()
+        await burst(pilot, "c")
+        assert app.values == ["c", ""]
 
 
 async def test_keys_are_timed_by_the_clock_of_their_events() -> None:
