@@ -156,7 +156,7 @@ class VoiceOpening:
             "agent": asdict(voice.agent),
         }
         arguments = ("-P", "-m", "agent_tui.voice_agent", "console")
-        program = PythonAgent(python, arguments, name=say("voice.place.our_agent"), fed=json.dumps(orders))
+        program = PythonAgent(python, arguments, name=say("voice.line.agent"), fed=json.dumps(orders))
         session = _with_program(request, voice, program, say("voice.place.local"))
         return replace(session, conversation_id=conversation.id)
 

@@ -165,7 +165,7 @@ def latency(times: TurnTimes) -> list[str]:
     if times.whole is not None:
         whole = say("voice.time.whole", seconds=f"{times.whole:.2f}")
         parts.append(f"{signs.FAILED} {whole}" if times.whole >= SLOW_SECONDS else whole)
-    return parts
+    return [*parts[:-1], say("voice.time.seconds", times=parts[-1])] if parts else []
 
 
 def connection(state: VoiceState) -> str:

@@ -16,7 +16,6 @@ VOICE: Final[dict[str, str]] = {
     "voice.place.here": "LiveKit on this machine",
     "voice.place.server": "LiveKit at {host}",
     "voice.place.local": "local session, no LiveKit room",
-    "voice.place.our_agent": "the voice agent",
     "voice.no_library": "The library {name} is missing",
     "voice.no_agent_python": "The voice agent is not installed",
     # where the session stands
@@ -56,7 +55,8 @@ VOICE: Final[dict[str, str]] = {
     "voice.time.end_of_turn": "end of turn {seconds}",
     "voice.time.model": "model {seconds}",
     "voice.time.voice": "voice {seconds}",
-    "voice.time.whole": "answer {seconds} s",
+    "voice.time.whole": "answer {seconds}",
+    "voice.time.seconds": "{times} s",
     "voice.round_trip": "{milliseconds} ms",
     "voice.quality.poor": "poor connection",
     "voice.quality.lost": "connection lost",
