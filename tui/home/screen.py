@@ -325,6 +325,11 @@ class HomeScreen(Screen[None]):
 
     # --- models ------------------------------------------------------------------------------------------
 
+    @property
+    def has_found(self) -> bool:
+        """Whether models were found on this machine that can be set up."""
+        return bool(self._found)
+
     def action_accept(self) -> None:
         """Set up what was found; of several let one be chosen."""
         found = self._found

@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tui.chat.screen import ChatScreen
+from tui.home.screen import HomeScreen
 from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Entry, Keymap, catalogue, shared
 from tui.keys.names import shown_all
 from tui.language import KEY, translated
@@ -95,14 +96,18 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
         if node is None or (entry.scope == APP and screen.is_modal and not _goes_on(entry, screen)):
             continue
         keys = keymap.keys[entry.id]
-        same = found.get((entry.action, entry.description))
+        action = f"{APP}.{entry.action}" if entry.scope == APP else entry.action
+        same = found.get((action, entry.description))
         if same is None:
             group, reason = group_of(entry), _reason(entry, node)
             does = translated(KEY, entry.description)
             offer = Offer((entry.id,), entry.action, does, keys, group, node, reason)
-        else:
+        elif same.group == group_of(entry):
             offer = replace(same, ids=(*same.ids, entry.id), keys=(*same.keys, *keys))
-        found[entry.action, entry.description] = offer
+        else:  # an action of the program to which the screen gives a key of its own
+            own = group_of(entry)
+            offer = replace(same, ids=(*same.ids, entry.id), keys=(*keys, *same.keys), group=own)
+        found[action, entry.description] = offer
     return list(found.values())
 
 
@@ -218,6 +223,7 @@ def _nothing_asks(node: DOMNode) -> str:
 _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
     **dict.fromkeys(("ask.once", "ask.conversation", "ask.always", "ask.deny", "ask.whole"), _nothing_asks),
     **{f"{NUMBERED}{number}": partial(_no_agent, number) for number in range(1, 11)},
+    "home.found": lambda node: "" if isinstance(node, HomeScreen) and node.has_found else "no_models",
     "pane.copy_code": _no_code,
     "pane.copy_message": _no_message,
     "pane.previous_message": _no_message,
