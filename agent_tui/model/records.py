@@ -244,7 +244,14 @@ class RoomInfo:
     ] = ""
     status: str = "idle"
     execution_mode: Annotated[
-        str, Setting(choices=("sequential", "parallel"), key="mode", option="--mode", of_made=False)
+        str,
+        Setting(
+            choices=("sequential", "parallel"),
+            default_in_form="parallel",
+            key="mode",
+            option="--mode",
+            of_made=False,
+        ),
     ] = "sequential"
     current_round: int = 0
     max_rounds: Annotated[

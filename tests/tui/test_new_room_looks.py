@@ -19,7 +19,8 @@ from tests.tui.rooms_listed import Listed, listed, room
 from tui.forms.form import Form
 from tui.forms.model_fields import ModelFields
 from tui.forms.new_room import NewRoomScreen
-from tui.forms.quick_room import AGENTS
+from tui.forms.new_room_fields import SECTIONS, SETTINGS
+from tui.forms.quick_room import AGENTS, quick_room
 from tui.forms.tool_list import ToolList
 from tui.lists.rooms import RoomsScreen
 from tui.room.screen import RoomScreen
@@ -66,6 +67,11 @@ class NewRoom:
     async def press(self, *keys: str) -> str:
         return await self.seen.press(*keys)
 
+    async def leave_all_agents(self) -> None:
+        """Take the marks away that agents have at first."""
+        await self.go_to("agents")
+        await self.press(*["space", "down"] * len(AGENTS))
+
     def problem(self, name: str) -> str:
         """Return what is said below a field; "" is the line below all of them."""
         return str(self._line(name).content)
@@ -89,34 +95,35 @@ async def new_room(folder: Path, size: tuple[int, int] = (120, 40)) -> AsyncGene
 
 
 async def test_agents_come_from_templates_and_are_taken_and_left_with_the_space_bar(tmp_path: Path) -> None:
-    known = templates()
+    first, second, third = (one for one in templates() if one.id in AGENTS)
+    other = next(one for one in templates() if one.id not in AGENTS)
     async with new_room(tmp_path) as page:
         await page.fill(task=TASK)
         await page.go_to("agents")
-        text = await page.press("space", "down", "space", "down", "space", "space")
-        assert f"☑ {known[0].names['en']}" in text
-        assert f"☑ {known[1].names['en']}" in text
-        assert f"☐ {known[2].names['en']}" in text
+        text = await page.press("down", "space", "down", "space", "space", "down", "space")
+        assert f"☑ {first.names['en']}" in text
+        assert f"☐ {second.names['en']}" in text
+        assert f"☑ {third.names['en']}" in text
+        assert f"☑ {other.names['en']}" in text
         await page.press("ctrl+n")
         (made,) = page.seen.client.made
-    assert [agent["name"] for agent in made["agents"]] == [known[0].names["en"], known[1].names["en"]]
-    assert made["agents"][0]["system_prompt"] == known[0].prompts["en"]
+    assert [agent["name"] for agent in made["agents"]] == [one.names["en"] for one in (first, third, other)]
+    assert made["agents"][0]["system_prompt"] == first.prompts["en"]
 
 
 @pytest.mark.parametrize(("task", "language"), [("会话应该放在哪里?", "zh"), ("Где хранить сессии?", "ru")])
 async def test_agents_speak_the_language_of_the_task(tmp_path: Path, task: str, language: str) -> None:
-    first = templates()[0]
+    first = next(one for one in templates() if one.id in AGENTS)
     async with new_room(tmp_path) as page:
         await page.fill(task=task)
-        await page.go_to("agents")
-        text = await page.press("space")
-        assert f"☑ {first.names[language]}" in text
+        assert f"☑ {first.names[language]}" in await page.seen.text()
         await page.press("ctrl+n")
         assert page.seen.client.made[0]["agents"][0]["system_prompt"] == first.prompts[language]
 
 
 async def test_an_agent_is_written_in_place_added_by_enter_and_left_again(tmp_path: Path) -> None:
     async with new_room(tmp_path) as page:
+        await page.leave_all_agents()
         await page.fill(task=TASK, own_name="Юля 😀", own_prompt="You doubt [red]it[/].", own_model="big")
         await page.press("enter")
         assert page.form.focused is page.form.query_one("#own_name")
@@ -137,15 +144,13 @@ async def test_an_agent_is_written_in_place_added_by_enter_and_left_again(tmp_pa
 async def test_the_provider_is_chosen_and_its_models_are_offered_for_every_agent(tmp_path: Path) -> None:
     async with new_room(tmp_path) as page:
         await page.fill(task=TASK)
-        await page.go_to("agents")
-        await page.press("space")
         await page.go_to("provider")
         assert "‹ Local ›" in await page.press("right", "right")
         await page.press("tab", "down", *"sm")
         await page.press("enter")
         await page.press("ctrl+n")
-        (agent,) = page.seen.client.made[0]["agents"]
-    assert (agent["provider_id"], agent["model"]) == ("local", "small")
+        agents = page.seen.client.made[0]["agents"]
+    assert [(agent["provider_id"], agent["model"]) for agent in agents] == [("local", "small")] * len(AGENTS)
 
 
 async def test_a_provider_that_cannot_be_asked_says_why_and_any_model_can_be_typed(tmp_path: Path) -> None:
@@ -163,6 +168,7 @@ async def test_a_provider_that_cannot_be_asked_says_why_and_any_model_can_be_typ
 
 async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Path) -> None:
     async with new_room(tmp_path) as page:
+        await page.leave_all_agents()
         await page.fill(task=TASK, name="Sessions")
         await page.go_to("execution_mode")
         await page.press("space")
@@ -175,7 +181,7 @@ async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Pat
             {
                 "task": TASK,
                 "name": "Sessions",
-                "execution_mode": "parallel",
+                "execution_mode": "sequential",
                 "max_rounds": 5,
                 "max_tokens": 50_000,
                 "max_cost": 2.5,
@@ -385,14 +391,14 @@ async def test_a_room_is_a_task_and_enter(tmp_path: Path, task: str) -> None:
     assert made["execution_mode"] == "parallel"
 
 
-async def test_what_was_unfolded_is_taken_as_it_stands_and_the_task_stays(tmp_path: Path) -> None:
+async def test_what_is_unfolded_makes_the_same_room_until_it_is_changed(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2), size=(120, 40)) as seen:
         text = await seen.press("n", *"Why", "ctrl+o")
         assert "rounds" in text
         assert "Why" in text
         await seen.press("ctrl+n")
-        made = {"task": "Why", "execution_mode": "sequential", "max_rounds": 3, "synthesis": True}
-        assert seen.client.made == [made]
+        (made,) = seen.client.made
+        assert made == quick_room("Why") | {"max_rounds": 3}
 
 
 async def test_without_a_task_no_room_is_made_and_that_is_said(tmp_path: Path) -> None:
@@ -400,3 +406,7 @@ async def test_without_a_task_no_room_is_made_and_that_is_said(tmp_path: Path) -
         await seen.press("n", "ctrl+g")
         assert isinstance(seen.app.screen, NewRoomScreen)
         assert seen.client.made == []
+
+
+def test_every_setting_of_a_new_room_has_its_section() -> None:
+    assert {"task", "name"} | {name for names in SECTIONS.values() for name in names} == SETTINGS.keys()

@@ -78,7 +78,7 @@ async def test_what_the_list_asks(tmp_path: Path, snapshot: SnapshotAssertion, n
 
 async def test_the_form_of_a_new_room(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     async with listed(tmp_path, *every_state(), size=SIZES[0]) as seen:
-        await seen.press("n", "ctrl+o", *"Why?", "tab", "tab", "tab", "tab", "space")
+        await seen.press("n", "ctrl+o", *"Why?", *["tab"] * 6, "space")
         await same(seen, snapshot)
 
 

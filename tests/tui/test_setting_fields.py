@@ -16,6 +16,7 @@ from tests.tui.one_room import LIVE, loaded, opened
 from tests.tui.rooms_listed import listed, room
 from tui.forms.fields import Choice, Field, Line
 from tui.forms.form import Form
+from tui.forms.quick_room import quick_room
 from tui.forms.values import FLAGS
 from widgets.composer import Composer
 
@@ -81,4 +82,4 @@ async def test_the_form_of_a_new_room_has_them_all(tmp_path: Path) -> None:
         await seen.press("n", "ctrl+o")
         put = fill(form_of(seen.app.screen), RoomInfo, tmp_path)
         await seen.press("ctrl+n")
-        assert seen.client.made == [put]
+        assert seen.client.made == [put | {"agents": quick_room(put["task"])["agents"]}]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -14,7 +14,8 @@ from agent_tui.config.agent_templates import Template
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import Line, Marking, Part, own
 from tui.forms.new_room_fields import OwnAgent
-from tui.forms.quick_room import quick_names
+from tui.forms.quick_room import AGENTS, quick_names
+from tui.forms.tool_list import MUTED
 from tui.screens.words import say
 from widgets.signs import DONE, TASK
 
@@ -31,6 +32,7 @@ class AgentChoice(Part):
         self._ascii_only = ascii_only
         self._templates: list[Template] = []
         self._chosen: set[str] = set()  # ids of templates
+        self._chosen_at_first: set[str] = set()
         self._checklist = Marking(id="agents", compact=True, markup=False)
         self._lines = [
             Line("", placeholder=self._sign(say(f"new.{name}")), most=MAX_PROMPT_CHARACTERS, id=name)
@@ -38,7 +40,6 @@ class AgentChoice(Part):
         ]
 
     def compose(self) -> ComposeResult:
-        yield Static(say("new.agents"), classes="label", markup=False)
         yield self._checklist
         with Horizontal(classes="field", id="own"):
             yield Static(say("new.own"), classes="label", markup=False)
@@ -49,8 +50,11 @@ class AgentChoice(Part):
         self._list()
 
     def offer(self, known: list[Template]) -> None:
-        """Let these be chosen."""
-        self._templates = known
+        """Let these be chosen; those who speak where nobody else is have a mark, and come first."""
+        first = [template for template in known if template.id in AGENTS]
+        self._templates = [*first, *(template for template in known if template not in first)]
+        self._chosen = {template.id for template in first}
+        self._chosen_at_first = set(self._chosen)
         self._list()
 
     @property
@@ -65,8 +69,9 @@ class AgentChoice(Part):
 
     @property
     def is_changed(self) -> bool:
-        """Whether an agent was chosen or written."""
-        return bool(self._chosen or self.own) or any(line.value for line in self._lines)
+        """Whether other agents were chosen, or one was written."""
+        is_chosen = self._chosen != self._chosen_at_first or bool(self.own)
+        return is_chosen or any(line.value for line in self._lines)
 
     def speak(self, language: str) -> None:
         """Offer the agents in another language."""
@@ -81,12 +86,13 @@ class AgentChoice(Part):
             name, _, summary = template.in_language(self.language)
             rows.append(self._row(name, summary, is_chosen=template.id in self._chosen))
         rows += [self._row(agent.name, agent.prompt, is_chosen=True) for agent in self.own]
-        self._checklist.set_options([Option(Text(row, no_wrap=True, overflow="ellipsis")) for row in rows])
+        self._checklist.set_options(map(Option, rows))
         if rows:
             self._checklist.highlighted = min(at or 0, len(rows) - 1)
 
-    def _row(self, name: str, summary: str, *, is_chosen: bool) -> str:
-        return self._sign(f"{DONE if is_chosen else TASK} {inert_line(name, 40)}  {inert_line(summary, 120)}")
+    def _row(self, name: str, summary: str, *, is_chosen: bool) -> Content:
+        marked = self._sign(f"{DONE if is_chosen else TASK} {inert_line(name, 40)}")
+        return Content.assemble(marked, (self._sign(f"  {inert_line(summary, 120)}"), MUTED))
 
     def _sign(self, text: str) -> str:
         return own(text, ascii_only=self._ascii_only)

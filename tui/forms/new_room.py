@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from agent_tui.config.agent_templates import language_of, templates
@@ -19,7 +21,7 @@ from tui.forms.agent_choice import AgentChoice
 from tui.forms.fields import Field
 from tui.forms.form import Form
 from tui.forms.model_fields import ModelFields
-from tui.forms.new_room_fields import FIRST, SETTINGS, Written
+from tui.forms.new_room_fields import SECTIONS, SETTINGS, Written, first_value
 from tui.forms.quick_room import quick_room
 from tui.forms.tool_list import RoomTools
 from tui.forms.values import setting_field
@@ -80,8 +82,7 @@ class NewRoomScreen(Dialog[Made | None]):
         self._form = Form(self._field(SETTINGS["task"]), self._about, ascii_only=ascii_only)
 
     def _field(self, setting: Setting) -> Field:
-        value = setting.default if setting.default_in_form is None else setting.default_in_form
-        return setting_field(setting, value, ascii_only=self._ascii_only)
+        return setting_field(setting, first_value(setting), ascii_only=self._ascii_only)
 
     def compose(self) -> ComposeResult:
         yield Static(f" {say('new.title')}", id="top", markup=False)
@@ -117,14 +118,18 @@ class NewRoomScreen(Dialog[Made | None]):
         if not self._is_short:
             return
         await self._about.remove()
-        await self._form.mount(
-            *(self._field(SETTINGS[name]) for name in FIRST if name != "task"),
-            self._agents,
-            ModelFields(self._link, ascii_only=self._ascii_only),
-            *(self._field(setting) for name, setting in SETTINGS.items() if name not in FIRST),
-            self._tools,
-        )
+        await self._form.mount(self._field(SETTINGS["name"]), *self._sections())
         self._hint()
+
+    def _sections(self) -> Iterator[Widget]:
+        beside = {
+            "agents": (self._agents, ModelFields(self._link, ascii_only=self._ascii_only)),
+            "tools": (self._tools,),
+        }
+        for section, names in SECTIONS.items():
+            yield Static(say(f"new.section.{section}"), classes="section", markup=False)
+            yield from (self._field(SETTINGS[name]) for name in names)
+            yield from beside.get(section, ())
 
     @on(TextArea.Changed, "#task")
     def speak_its_language(self, event: TextArea.Changed) -> None:

@@ -8,10 +8,23 @@ from typing import Any, Final
 
 from agent_tui.config.agent_templates import Template
 from agent_tui.model.events import RoomInfo
+from agent_tui.model.settings import Setting
 from tui.forms.values import read_value, settings_in
 
 SETTINGS: Final = {name: one for name, one in settings_in(RoomInfo).items() if one.in_new}
-FIRST: Final = ("task", "name", "execution_mode", "max_rounds")  # of the fields
+FIRST: Final = ("task", "name", "execution_mode", "max_rounds")  # always sent
+SECTIONS: Final[Mapping[str, Sequence[str]]] = {  # of the form, below the task and the name
+    "discussion": ("execution_mode", "max_rounds", "synthesis", "view"),
+    "agents": (),
+    "limits": ("max_tokens", "max_cost", "answer_tokens"),
+    "after": ("on_error", "on_resume"),
+    "tools": ("workspace", "guide"),
+}
+
+
+def first_value(setting: Setting) -> Any:
+    """Return what the field of a setting shows at first."""
+    return setting.default if setting.default_in_form is None else setting.default_in_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +58,7 @@ class Written:
             except ValueError as error:
                 problems[name] = str(error)
                 continue
-            # What is as usual and not among the first is not sent: a server may have its own.
+            # A value that is the default is not sent, but for the first ones: a server may have its own.
             if value != setting.default or (name in FIRST and value):
                 fields[name] = value
         agents = [agent_of(one, self.language, self._provider, self._model) for one in self.templates]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from agent_tui.config.agent_templates import Template, language_of, templates
 from agent_tui.model.inert import inert_line
 from agent_tui.model.records import AGENT_NAME
-from tui.forms.new_room_fields import agent_of
+from tui.forms.new_room_fields import SETTINGS, agent_of, first_value
 
 AGENTS: Final = ("critic", "engineer", "writer")  # ids of templates: they see a task in three different ways
 
@@ -18,7 +18,8 @@ def quick_room(task: str) -> dict[str, Any]:
     by the default provider, and a synthesis at the end. Reads files, so call it in a thread.
     """
     agents = [agent_of(one, language_of(task)) for one in _chosen(templates())]
-    return {"task": task, "execution_mode": "parallel", "synthesis": True, "agents": agents}
+    as_in_form = {name: first_value(SETTINGS[name]) for name in ("execution_mode", "synthesis")}
+    return {"task": task, **as_in_form, "agents": agents}
 
 
 def quick_names(known: Sequence[Template], language: str) -> list[str]:

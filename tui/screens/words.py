@@ -223,7 +223,11 @@ ENGLISH: Final[dict[str, str]] = {
     "help.why.list_not_offered": "this server does not offer it",
     # a new room
     "new.title": "New room",
-    "new.agents": "agents",
+    "new.section.discussion": "Discussion",
+    "new.section.agents": "Agents",
+    "new.section.limits": "Limits",
+    "new.section.after": "After an error or a pause",
+    "new.section.tools": "Tools",
     "new.own": "custom agent",
     "new.own_name": "name",
     "new.own_prompt": "system prompt – enter adds the agent",
