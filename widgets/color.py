@@ -113,7 +113,7 @@ def contrast(first: Rgb, second: Rgb) -> float:
 
 def oklch(color: Rgb) -> Lch:
     """Return a colour by what the eye sees of it (Björn Ottosson's OKLab, in polar form)."""
-    red, green, blue = map(_linear, color)
+    red, green, blue = (linear(value / 255) for value in color)
     long = (0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue) ** (1 / 3)
     middle = (0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue) ** (1 / 3)
     short = (0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue) ** (1 / 3)
@@ -126,10 +126,9 @@ def oklch(color: Rgb) -> Lch:
 def from_oklch(color: Lch) -> Rgb:
     """Return the colour of that lightness and hue, with as much of the chroma as a screen can show."""
     lightness, chroma, hue = color
-    least, most = 0.0, chroma
-    shown = _shown(color)
-    if shown is not None:
+    if (shown := _shown(color)) is not None:
         return shown
+    least, most = 0.0, chroma
     grey = _shown((min(1.0, max(0.0, lightness)), 0.0, hue)) or (0, 0, 0)
     for _ in range(12):
         middle = (least + most) / 2
@@ -172,10 +171,6 @@ def _own(color: str, own: tuple[str, ...], name: str) -> str:
 
 def _picked(colors: tuple[str, ...], name: str) -> str:
     return colors[zlib.crc32(name.encode("utf-8", "replace")) % len(colors)]
-
-
-def _linear(value: int) -> float:
-    return linear(value / 255)
 
 
 def _encoded(part: float) -> int:

@@ -21,40 +21,11 @@ TASK: Final = "☐"  # a task that is not done
 DONE: Final = "☑"
 IMAGE: Final = "▣"  # before the words of an image
 
-_TWINS: Final = str.maketrans(
-    {
-        "●": "*",
-        "◌": ".",
-        "◔": "~",
-        "‖": '"',
-        "✓": "+",
-        "✗": "x",
-        "┄": "-",
-        "▸": ">",
-        "▾": "v",
-        "›": ">",
-        "↓": "v",
-        "↑": "^",
-        "↳": "\\",
-        "▼": "v",
-        "▎": "|",
-        "▐": "#",
-        "▌": "_",
-        "█": "#",
-        "│": "|",
-        "─": "-",
-        "┼": "+",
-        "•": "*",
-        "◦": "-",
-        "·": "-",
-        "…": "~",
-        "–": "-",
-        "−": "-",
-        "☐": "o",
-        "☑": "x",
-        "▣": "#",
-    }
-)
+# Each sign, with its twin behind it.
+_PAIRS: Final = """
+    ●* ◌. ◔~ ‖" ✓+ ✗x ┄- ▸> ▾v ›> ↓v ↑^ ↳\\ ▼v ▎| ▐# ▌_ █# │| ─- ┼+ •* ◦- ·- …~ –- −- ☐o ☑x ▣#
+"""
+_TWINS: Final = {ord(pair[0]): pair[1] for pair in _PAIRS.split()}
 
 
 def twin(text: str) -> str:

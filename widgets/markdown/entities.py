@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from bisect import bisect_left
-from functools import cache
 from html.entities import html5
 from typing import Final
 
@@ -13,9 +11,7 @@ from agent_tui.model.inert import inert
 
 ENTITY: Final = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _ENTITY: Final = re.compile(ENTITY)
-_UNCLEAR: Final = re.compile(
-    r"&(?:#(?:[xX][0-9a-fA-F]{0,6}|[0-9]{0,7})|(?P<name>[A-Za-z][A-Za-z0-9]{0,31})?)$"
-)
+_UNCLEAR: Final = re.compile(r"&(?:#(?:[xX][0-9a-fA-F]{0,6}|[0-9]{0,7})|[A-Za-z][A-Za-z0-9]{0,7})?$")
 
 
 def decoded(entity: str) -> str:
@@ -32,18 +28,4 @@ def all_decoded(text: str) -> str:
 
 def without_unclear(text: str) -> str:
     """Return a growing text without the beginning of an entity at its end."""
-    found = _UNCLEAR.search(text, max(0, len(text) - 34))
-    if found is None or ((name := found["name"]) and not _begins_name(name)):
-        return text
-    return text[: found.start()]
-
-
-@cache
-def _names() -> list[str]:
-    return sorted(name for name in html5 if name.endswith(";"))
-
-
-def _begins_name(name: str) -> bool:
-    names = _names()
-    at = bisect_left(names, name)
-    return at < len(names) and names[at].startswith(name)
+    return _UNCLEAR.sub("", text)

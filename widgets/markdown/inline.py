@@ -301,7 +301,7 @@ class _Parser:
     def _inked(self, ink: int) -> list[Run]:
         """Return the nodes with the inks of all ranges that cover them; of links the innermost counts."""
         changes: dict[int, list[tuple[int, int]]] = {}
-        for first, last, added in sorted(self._ranges, key=_outer_first):
+        for first, last, added in sorted(self._ranges, key=lambda found: (found[0], -found[1])):
             changes.setdefault(first, []).append((added, 1))
             changes.setdefault(last, []).append((added, -1))
         active: dict[int, int] = {}
@@ -327,10 +327,6 @@ class _Parser:
             else:
                 runs.append((node, own))
         return runs
-
-
-def _outer_first(added: tuple[int, int, int]) -> tuple[int, int]:
-    return added[0], -added[1]
 
 
 def _code_text(text: str) -> str:

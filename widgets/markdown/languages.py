@@ -23,55 +23,38 @@ MAX_STACK: Final = 200
 _PLAIN: Final = frozenset(
     ("text", "txt", "plain", "plaintext", "none", "output", "raw", "ascii", "log", "math")
 )
-_NAMES: Final = {  # that Pygments does not know, or takes for something else
-    "cmd": "batch",
-    "dotenv": "bash",
-    "env": "bash",
-    "gitconfig": "ini",
-    "h": "c",
-    "htm": "html",
-    "ipython": "python",
-    "javascriptreact": "jsx",
-    "json5": "javascript",
-    "jsonc": "javascript",
-    "jsonl": "json",
-    "ndjson": "json",
-    "kt": "kotlin",
-    "ps": "powershell",
-    "shellscript": "bash",
-    "sh-session": "console",
-    "svg": "xml",
-    "terminal": "console",
-    "typescriptreact": "tsx",
-    "vue": "html",
-    "svelte": "html",
+_NAMES: Final = {  # names that Pygments does not know, or takes for something else, by those it knows
+    name: known
+    for known, names in {
+        "bash": "dotenv env shellscript",
+        "batch": "cmd",
+        "c": "h",
+        "console": "sh-session terminal",
+        "html": "htm svelte vue",
+        "ini": "gitconfig",
+        "javascript": "json5 jsonc",
+        "json": "jsonl ndjson",
+        "jsx": "javascriptreact",
+        "kotlin": "kt",
+        "powershell": "ps",
+        "python": "ipython",
+        "tsx": "typescriptreact",
+        "xml": "svg",
+    }.items()
+    for name in names.split()
 }
-# By prefix of the token type's name, the longest first.
+# Inks by what the names of their token types begin with; the first that fits.
 _INKS: Final = (
-    ("Token.Literal.String.Doc", STRING),
-    ("Token.Literal.String", STRING),
-    ("Token.Literal.Number", NUMBER),
-    ("Token.Literal", STRING),
-    ("Token.Name.Builtin", BUILTIN),
-    ("Token.Name.Exception", BUILTIN),
-    ("Token.Name.Constant", BUILTIN),
-    ("Token.Name.Function", NAME),
-    ("Token.Name.Class", NAME),
-    ("Token.Name.Decorator", NAME),
-    ("Token.Name.Tag", KEYWORD),
-    ("Token.Name.Attribute", NAME),
-    ("Token.Name.Label", NAME),
-    ("Token.Keyword.Constant", BUILTIN),
-    ("Token.Keyword.Type", BUILTIN),
-    ("Token.Keyword", KEYWORD),
-    ("Token.Operator.Word", KEYWORD),
-    ("Token.Comment", COMMENT),
-    ("Token.Generic.Inserted", ADDED),
-    ("Token.Generic.Deleted", REMOVED),
-    ("Token.Generic.Heading", NAME),
-    ("Token.Generic.Subheading", NAME),
-    ("Token.Generic.Prompt", COMMENT),
-    ("Token.Generic.Output", 0),
+    (NUMBER, ("Token.Literal.Number",)),
+    (STRING, ("Token.Literal",)),
+    (BUILTIN, ("Token.Name.Builtin", "Token.Name.Exception", "Token.Name.Constant")),
+    (BUILTIN, ("Token.Keyword.Constant", "Token.Keyword.Type")),
+    (NAME, ("Token.Name.Function", "Token.Name.Class", "Token.Name.Decorator", "Token.Name.Attribute")),
+    (NAME, ("Token.Name.Label", "Token.Generic.Heading", "Token.Generic.Subheading")),
+    (KEYWORD, ("Token.Keyword", "Token.Name.Tag", "Token.Operator.Word")),
+    (COMMENT, ("Token.Comment", "Token.Generic.Prompt")),
+    (ADDED, ("Token.Generic.Inserted",)),
+    (REMOVED, ("Token.Generic.Deleted",)),
 )
 # What may stand open over lines where Pygments reads it with one pattern: the end of one line must tell the
 # next. Opening and closing sign, ink; by the first lexer alias.
@@ -87,8 +70,6 @@ _SPANS: Final[dict[str, tuple[tuple[str, str, int], ...]]] = {
     "lua": (("--[[", "]]", COMMENT),),
     "xml": _XML,
 }
-
-
 _STARTS: Final = {"php": ("root", "php")}  # models leave out the opening tag
 # What lexers of others raise when they meet what they did not expect.
 _FAILURES: Final = (
@@ -265,7 +246,7 @@ def _without_end(pieces: list[Piece]) -> list[Piece]:
 def ink_of(kind: Any) -> int:
     """Return the ink of a token type, 0 for plain."""
     name = str(kind)
-    return next((ink for prefix, ink in _INKS if name.startswith(prefix)), 0)
+    return next((ink for ink, prefixes in _INKS if name.startswith(prefixes)), 0)
 
 
 def language(label: str) -> Language | Diff | None:

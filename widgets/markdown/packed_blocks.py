@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from operator import attrgetter
-from typing import Final, overload
+from typing import Final
 
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import Container
@@ -19,7 +19,7 @@ _REST_OF: Final = attrgetter(*[one.name for one in fields(Block) if one.name not
 _CONTAINER_OF: Final = attrgetter(*[one.name for one in fields(Container)])
 
 
-class PackedBlocks(Sequence[Block]):
+class PackedBlocks:
     """A list of blocks that only grows, thirty-two bytes each.
 
     A conversation has tens of thousands of blocks and few *forms*: most differ only in where they stand. As
@@ -51,20 +51,14 @@ class PackedBlocks(Sequence[Block]):
     def __len__(self) -> int:
         return len(self._columns) // COLUMNS
 
-    @overload
-    def __getitem__(self, index: int) -> Block: ...
+    def __iter__(self) -> Iterator[Block]:
+        return (self[index] for index in range(len(self)))
 
-    @overload
-    def __getitem__(self, index: slice) -> list[Block]: ...
-
-    def __getitem__(self, index: int | slice) -> Block | list[Block]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        at = index + len(self) if index < 0 else index
-        if not 0 <= at < len(self):
+    def __getitem__(self, index: int) -> Block:
+        if not 0 <= index < len(self):
             raise IndexError(index)
-        start, end, lines, number = self._columns[at * COLUMNS : (at + 1) * COLUMNS]
-        return replace(self._forms[number], start=start, end=end, lines=lines, code=self._codes.get(at))
+        start, end, lines, number = self._columns[index * COLUMNS : (index + 1) * COLUMNS]
+        return replace(self._forms[number], start=start, end=end, lines=lines, code=self._codes.get(index))
 
     def begun_at(self, start: int) -> range:
         """Return the indices of the blocks that begin with character ``start``."""

@@ -11,9 +11,7 @@ from math import inf
 from typing import Final
 
 SLOWEST_SECONDS: Final = 0.5  # between two frames, however slow the line is
-SHARE: Final = (
-    2.0  # a frame that needs n seconds is followed by the next after SHARE × n: half of the line is free
-)
+SHARE: Final = 2.0  # a frame that takes n seconds is followed by the next after SHARE × n: half is free
 NOISE_SECONDS: Final = 0.03  # a delay this small says nothing about the line: a thread was late
 SHRINK: Final = 0.7  # how fast a stretched interval comes back, per frame
 ASK_SECONDS: Final = 0.25  # between two questions to the terminal
@@ -69,9 +67,8 @@ class Pace:
         self._is_answering = False
         self._way = self._answer_lag = 0.0
         self._answers = 0
-        self._quickest: deque[tuple[float, float]] = (
-            deque()
-        )  # (seconds, when): each quicker than all after it
+        # (seconds, when): each quicker than all after it
+        self._quickest: deque[tuple[float, float]] = deque()
         self._interval = 0.0
         self._most_rate = most_rate
         self._rate = most_rate  # characters a second; infinite while the line is not slow

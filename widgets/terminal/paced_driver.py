@@ -217,9 +217,8 @@ class PacedDriver(LinuxDriver):
         """Queue ``data`` for the terminal."""
         if self._output is None or not self._output.is_open:  # lent to another program
             return
-        is_choked = self.pace.is_choked and not data.startswith(
-            ENDS_FRAME
-        )  # that is of what was begun before
+        begins = not data.startswith(ENDS_FRAME)  # that is of what was begun before
+        is_choked = self.pace.is_choked and begins
         self.pace.gave(len(data), monotonic())
         self._output.write(data)
         if is_choked and not self._is_leaving and self._is_in_loop():
