@@ -9,13 +9,12 @@ from typing import ClassVar, Final, NamedTuple
 from rich.cells import cell_len
 from rich.style import Style
 from textual import events
-from textual.geometry import Region
-from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
 from widgets.ink import DIM
-from widgets.layout import Line, strips_in
+from widgets.layout import Line
+from widgets.painted import Painted
 from widgets.painter import Painter, cropped, painter_of
 from widgets.signs import FOLDED, GUTTER
 
@@ -49,13 +48,12 @@ class Completion(NamedTuple):
     choices: tuple[Choice, ...] = ()
 
 
-class ChoiceList(Widget):
+class ChoiceList(Painted):
     """Lies over what is above its parent's first row, and takes no room from it.
 
     It never has the focus: the line that is written in tells it what to show and which row is marked.
     """
 
-    ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "choice-list--dim",
         "choice-list--edge",
@@ -86,8 +84,6 @@ class ChoiceList(Widget):
         self._choices: Sequence[Choice] = ()
         self._at = 0
         self._top = 0
-        self._lines: list[Line] = []
-        self._painted_for = (0, 0)
 
     # --- what is shown ---
 
@@ -124,34 +120,16 @@ class ChoiceList(Widget):
             self.styles.offset = (0, -rows)
         if self.display != (rows > 0):
             self.display = rows > 0
-        self._painted_for = (0, 0)
-        self.refresh()
+        self.outdate()
 
     # --- drawing ---
 
-    def render_lines(self, crop: Region) -> list[Strip]:
+    def paint(self) -> list[Line]:
         """Return the rows."""
-        if not self.is_attached:
-            return [Strip.blank(crop.width)] * crop.height
-        if self._painted_for != self.outer_size:
-            self._painted_for = self.outer_size
-            self._paint()
-        return strips_in(crop, self.outer_size.width, self._lines, self.rich_style)
-
-    def render_line(self, y: int) -> Strip:
-        """Return one row."""
-        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
-
-    def notify_style_update(self) -> None:
-        """Paint anew after a change of theme."""
-        super().notify_style_update()
-        self._painted_for = (0, 0)
-
-    def _paint(self) -> None:
         painter = painter_of(self, "choice-list--", ascii_only=self._ascii_only)
         shown = self._choices[self._top : self._top + self.outer_size.height]
         cells = max((cell_len(inert_line(one.text)) for one in shown), default=0)
-        self._lines = [
+        return [
             self._row(painter, one, cells, is_marked=self._top + row == self._at)
             for row, one in enumerate(shown)
         ]

@@ -35,6 +35,27 @@ WARNED: Final = 1 << 22  # look at this before it is too late
 # The bits from here on number the link that a run belongs to: 1 is the first of its layout's ``links``.
 LINK_SHIFT: Final = 24
 
+COMPONENTS: Final = (  # ink, name of the component that gives it its style: later ones win
+    (FENCE, "fence"),
+    (KEYWORD, "keyword"),
+    (STRING, "string"),
+    (COMMENT, "comment"),
+    (NUMBER, "number"),
+    (NAME, "name"),
+    (BUILTIN, "builtin"),
+    (ADDED, "added"),
+    (REMOVED, "removed"),
+    (QUOTE, "quote"),
+    (HEADING, "heading"),
+    (DIM, "dim"),
+    (MARK, "mark"),
+    (LINK, "link"),
+    (URL, "url"),
+    (CODE, "code"),
+    (FAILED, "failed"),
+    (WARNED, "warned"),
+)
+
 Run = tuple[str, int]
 """A text and its ink."""
 Row = tuple[Run, ...]

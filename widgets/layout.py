@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.style import Style
 from textual.geometry import Region
 from textual.strip import Strip
 
 from widgets.ink import LINK_SHIFT, Row
+
+if TYPE_CHECKING:
+    from widgets.painter import Painter
 
 
 class Line(NamedTuple):
@@ -19,32 +22,24 @@ class Line(NamedTuple):
     extent: int
 
 
-class Paints(Protocol):
-    """What turns rows into lines; another one paints everything anew."""
+class Tone(NamedTuple):
+    """How a message looks: in whose colour, dim as no longer meant, on the ground of a component (a card)."""
 
-    def of(self, color: str, who: str, *, is_faded: bool = False, card: str = "") -> Paints:
-        """Return what paints the rows of one among many, or of a ``card``; itself without any of these."""
-        ...
+    color: str = ""
+    who: str = ""
+    is_faded: bool = False
+    card: str = ""
 
-    def line(self, row: Row, links: Sequence[str] = ()) -> Line:
-        """Return ``row`` as it is drawn; ``links`` are the targets that its inks number."""
-        ...
 
-    def with_caret(self, row: Row, links: Sequence[str] = ()) -> Line:
-        """Return ``row`` as it is drawn where the text grows."""
-        ...
+PLAIN_TONE: Final = Tone()
 
 
 class Layout:
     """Rows of a block and the targets of its links. Each row is painted once for each painter, when it is
-    first seen.
-
-    ``color``, ``who`` and ``is_faded`` are those of its message; the first ``apart`` rows stand between that
-    message and the one above and belong to neither. ``card`` is the ground that its rows stand on, if they
-    have one of their own.
+    first seen. The first ``apart`` rows are between two messages, and have the tone of neither.
     """
 
-    __slots__ = ("_lines", "_painter", "apart", "card", "color", "is_faded", "links", "rows", "who")
+    __slots__ = ("_lines", "_painter", "apart", "links", "rows", "tone")
 
     def __init__(
         self,
@@ -52,21 +47,15 @@ class Layout:
         former: Layout | None = None,
         links: Sequence[str] = (),
         *,
-        color: str = "",
-        who: str = "",
+        tone: Tone = PLAIN_TONE,
         apart: int = 0,
-        is_faded: bool = False,
-        card: str = "",
     ) -> None:
         """``former`` is what the block looked like a moment ago: most of its rows are the same."""
         self.rows = rows
         self.links = links
-        self.color = color
-        self.who = who
+        self.tone = tone
         self.apart = apart
-        self.is_faded = is_faded
-        self.card = card
-        self._painter: Paints | None = None
+        self._painter: Painter | None = None
         self._lines: list[Line | None] = [None] * len(rows)
         if former is not None:
             self._painter = former._painter
@@ -75,18 +64,18 @@ class Layout:
                 if row == old and (not links or all(ink >> LINK_SHIFT <= same for _, ink in row)):
                     self._lines[index] = line
 
-    def line(self, index: int, painter: Paints) -> Line:
+    def line(self, index: int, painter: Painter) -> Line:
         """Return row ``index`` as ``painter`` paints it."""
         if self._painter is not painter:
             self._painter = painter
             self._lines = [None] * len(self.rows)
         line = self._lines[index]
         if line is None:
-            own = painter if index < self.apart else self._own(painter)
+            own = painter if index < self.apart else painter.of(self.tone)
             line = self._lines[index] = own.line(self.rows[index], self.links)
         return line
 
-    def lines(self, start: int, end: int, painter: Paints) -> list[Line]:
+    def lines(self, start: int, end: int, painter: Painter) -> list[Line]:
         """Return rows ``start`` up to ``end``: in most frames all of them are painted, and only handed on."""
         if self._painter is painter:
             known = [line for line in self._lines[start:end] if line is not None]
@@ -100,12 +89,9 @@ class Layout:
         self._lines[:start] = [None] * min(start, count)
         self._lines[end:] = [None] * max(0, count - end)
 
-    def with_caret(self, index: int, painter: Paints) -> Line:
+    def with_caret(self, index: int, painter: Painter) -> Line:
         """Return row ``index`` as ``painter`` paints it where the text grows."""
-        return self._own(painter).with_caret(self.rows[index], self.links)
-
-    def _own(self, painter: Paints) -> Paints:
-        return painter.of(self.color, self.who, is_faded=self.is_faded, card=self.card)
+        return painter.of(self.tone).with_caret(self.rows[index], self.links)
 
 
 class Span(NamedTuple):

@@ -6,13 +6,11 @@ from typing import ClassVar, Final
 
 from rich.cells import set_cell_size
 from textual.geometry import Region
-from textual.strip import Strip
-from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
-from widgets.layout import Line, strips_in
+from widgets.layout import Line
+from widgets.painted import Painted
 from widgets.painter import Painter, cropped, painter_of
-from widgets.shown import is_shown
 from widgets.terminal.frame_clock import FrameClock
 
 QUIETEST_DBFS: Final = -60.0  # the left end of the bar; what is quieter is silence
@@ -26,12 +24,11 @@ MINUS: Final = "−"
 Piece = tuple[str, str]  # characters, and the component whose style they have ("": plain)
 
 
-class Meter(Widget):
+class Meter(Painted):
     """One row: a label, the bar, and a number or a word instead. Repaints only the cells that differ, when
     the frame clock says so.
     """
 
-    ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "meter--label",
         "meter--bar",
@@ -61,10 +58,8 @@ class Meter(Widget):
         self._level: tuple[float, float, bool] = (QUIETEST_DBFS, QUIETEST_DBFS, False)
         self._word = ""
         self._shown: tuple[object, ...] = ()
-        self._line: Line | None = None
         self._cells: list[Piece] = []
         self._painter: Painter | None = None
-        self._painted_for: tuple[object, ...] = ()
 
     # --- what it shows ---------------------------------------------------------------------------------
 
@@ -82,7 +77,7 @@ class Meter(Widget):
     @property
     def text(self) -> str:
         """The text of the row now."""
-        return self.render_line(0).text.rstrip()
+        return super().text.rstrip()
 
     def _key(self, width: int) -> tuple[object, ...]:
         """Return what the row depends on: levels between two eighths of a cell look the same."""
@@ -101,16 +96,10 @@ class Meter(Widget):
 
     # --- drawing ---------------------------------------------------------------------------------------
 
-    @property
-    def is_shown(self) -> bool:
-        """Whether anything of it can be seen now."""
-        return is_shown(self)
-
     def draw(self) -> bool:
         """Repaint the cells that differ; nothing is ever left for later."""
         before = self._cells
-        self._line = None
-        self._row_now()
+        self.repaint()
         after = self._cells
         if len(before) != len(after):
             self.refresh()
@@ -120,33 +109,24 @@ class Meter(Widget):
             self.refresh(Region(differ[0], 0, differ[-1] - differ[0] + 1, 1))
         return False
 
-    def render_lines(self, crop: Region) -> list[Strip]:
+    def paint(self) -> list[Line]:
         """Return the row."""
-        return strips_in(crop, self.outer_size.width, [self._row_now()])
-
-    def render_line(self, y: int) -> Strip:
-        """Return the row."""
-        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
+        width = self.outer_size.width
+        if self._painter is None or self._painter.look.width != width:
+            self._painter = painter_of(self, "meter--", ascii_only=self._ascii_only)
+        painter, pieces = self._painter, self._pieces(width)
+        self._cells = [(sign, name) for text, name in pieces for sign in text]
+        base = painter.look.base
+        styles = {name: base + painter.component(name) if name else base for _, name in pieces}
+        return [painter.paint([(painter.own(text), styles[name]) for text, name in pieces])]
 
     def notify_style_update(self) -> None:
         """Paint anew after a change of theme."""
         super().notify_style_update()
-        self._painter = self._line = None
+        self._painter = None
 
     def _bar_cells(self, width: int) -> int:
         return max(0, width - LABEL_CELLS - TEXT_CELLS - 2)
-
-    def _row_now(self) -> Line:
-        width = self.outer_size.width
-        painter = self._current_painter(width)
-        if self._line is not None:
-            return self._line
-        pieces = self._pieces(width)
-        self._cells = [(sign, name) for text, name in pieces for sign in text]
-        base = painter.look.base
-        styles = {name: base + painter.component(name) if name else base for _, name in pieces}
-        self._line = painter.paint([(painter.own(text), styles[name]) for text, name in pieces])
-        return self._line
 
     def _pieces(self, width: int) -> list[Piece]:
         rms, peak, is_clipping = self._level
@@ -179,13 +159,6 @@ class Meter(Widget):
             (sign, "peak"),
             (rest[before + 1 :], "rest"),
         ]
-
-    def _current_painter(self, width: int) -> Painter:
-        painted_for = width, self.app.theme, tuple(self.app.get_line_filters())
-        if self._painter is None or painted_for != self._painted_for:
-            self._painted_for, self._line = painted_for, None
-            self._painter = painter_of(self, "meter--", ascii_only=self._ascii_only)
-        return self._painter
 
 
 def share_of(dbfs: float) -> float:

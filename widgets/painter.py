@@ -22,58 +22,27 @@ from textual.widget import Widget
 from widgets.color import Ground, readable
 from widgets.ink import (
     ADDED,
-    BUILTIN,
     CARET,
-    CODE,
-    COMMENT,
+    COMPONENTS,
     DIM,
     EMPHASIS,
     FAILED,
     FENCE,
-    HEADING,
-    KEYWORD,
-    LINK,
     LINK_SHIFT,
     MARK,
-    NAME,
-    NUMBER,
-    QUOTE,
     REMOVED,
     STRIKE,
-    STRING,
     STRONG,
     TITLE,
-    URL,
-    WARNED,
     Row,
 )
-from widgets.layout import Line
+from widgets.layout import PLAIN_TONE, Line, Tone
 from widgets.markdown.links import safe_target
 from widgets.painted_strip import PaintedStrip
 from widgets.signs import CARET as CARET_SIGN
 from widgets.signs import DIVIDER, ELLIPSIS, GUTTER, GUTTER_FOCUSED, SCROLL_MARK, twin
 
 MARGIN_FROM: Final = 8  # narrower panes have no margins
-COMPONENTS: Final = (  # ink, name: later ones win
-    (FENCE, "fence"),
-    (KEYWORD, "keyword"),
-    (STRING, "string"),
-    (COMMENT, "comment"),
-    (NUMBER, "number"),
-    (NAME, "name"),
-    (BUILTIN, "builtin"),
-    (ADDED, "added"),
-    (REMOVED, "removed"),
-    (QUOTE, "quote"),
-    (HEADING, "heading"),
-    (DIM, "dim"),
-    (MARK, "mark"),
-    (LINK, "link"),
-    (URL, "url"),
-    (CODE, "code"),
-    (FAILED, "failed"),
-    (WARNED, "warned"),
-)
 _ATTRIBUTES: Final = (
     (STRONG, Style(bold=True)),
     (EMPHASIS, Style(italic=True)),
@@ -118,22 +87,23 @@ class Painter:
     look: Look
     component: Callable[[str], Style]
     _styles: dict[int, Style] = field(default_factory=dict)
-    _owners: dict[tuple[str, str, bool, str], Painter] = field(default_factory=dict)
+    _owners: dict[Tone, Painter] = field(default_factory=dict)
     _marked: dict[int, tuple[Line, Line]] = field(default_factory=dict)  # by the id of the first
     _finals: dict[Style, Style] = field(default_factory=dict)  # what the filters make of styles
     _blank: Line | None = None
 
-    def of(self, color: str, who: str, *, is_faded: bool = False, card: str = "") -> Painter:
-        """Return the painter of the messages of one among many, or of a card; ``color`` may be anything."""
-        if not color and not who and not is_faded and not card:
+    def of(self, tone: Tone) -> Painter:
+        """Return the painter of messages in a tone, whose colour may be anything; itself for that of none."""
+        if tone == PLAIN_TONE:
             return self
-        own = self._owners.get((color, who, is_faded, card))
+        own = self._owners.get(tone)
         if own is None:
             if len(self._owners) >= MAX_OWNERS:
                 self._owners.clear()
-            on_card = self._card(card) if card else self
-            look = replace(on_card.look, bar=on_card._bar(color, who) or on_card.look.bar, is_faded=is_faded)
-            own = self._owners[color, who, is_faded, card] = Painter(look, on_card.component)
+            on = self._card(tone.card) if tone.card else self
+            bar = on._bar(tone.color, tone.who) or on.look.bar
+            look = replace(on.look, bar=bar, is_faded=tone.is_faded)
+            own = self._owners[tone] = Painter(look, on.component)
         return own
 
     def _card(self, card: str) -> Painter:

@@ -14,16 +14,14 @@ from rich.style import Style
 from textual import events
 from textual.geometry import Region
 from textual.message import Message
-from textual.strip import Strip
-from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
 from widgets.cells import Clusters
 from widgets.color import ground_of, readable
 from widgets.ink import DIM, FAILED, MARK, PLAIN
-from widgets.layout import Line, strips_in
+from widgets.layout import Line
+from widgets.painted import Painted
 from widgets.painter import Painter, cropped, painter_of
-from widgets.shown import is_shown
 from widgets.signs import ELLIPSIS, GUTTER
 from widgets.signs import FAILED as FAILED_SIGN
 from widgets.terminal.frame_clock import FrameClock
@@ -49,14 +47,13 @@ class Summary:
     is_growing: bool = False
 
 
-class AgentStrip(Widget):
+class AgentStrip(Painted):
     """Draws one line for each summary, in columns from top to bottom, without any layout.
 
     What it shows is asked for when it draws: a chunk costs no more than a mark. Where not all fit, the
     last place says how many more there are.
     """
 
-    ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {"strip--dim", "strip--mark", "strip--failed"}
     DEFAULT_CSS = """
     AgentStrip {
@@ -95,8 +92,6 @@ class AgentStrip(Widget):
         self._columns = 1
         self._drawn_at = float("-inf")
         self._shown: list[Summary] = []
-        self._lines: list[Line] = []
-        self._painted_for = (0, 0)  # width, height
 
     # --- what can be asked and set ---
 
@@ -109,7 +104,7 @@ class AgentStrip(Widget):
     def columns(self, columns: int) -> None:
         if columns != self._columns:
             self._columns = max(1, columns)
-            self._painted_for = (0, 0)
+            self.outdate()
             self.touch(at_once=True)
 
     def touch(self, *, at_once: bool = False) -> None:
@@ -117,17 +112,6 @@ class AgentStrip(Widget):
         if at_once:
             self._drawn_at = float("-inf")
         self._clock.mark(self)
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether it can be seen."""
-        return is_shown(self)
-
-    @property
-    def texts(self) -> list[str]:
-        """The text of its rows now."""
-        size = self.outer_size
-        return [strip.text for strip in self.render_lines(Region(0, 0, size.width, size.height))]
 
     # --- drawing ---
 
@@ -137,38 +121,16 @@ class AgentStrip(Widget):
         if now - self._drawn_at < DRAW_SECONDS:
             return True
         self._drawn_at = now
-        before, shown = self._lines, self._shown
-        self._shown = list(self._summaries())
-        if self._shown != shown or self._painted_for != self.outer_size:
-            self._paint()
-            if len(before) != len(self._lines):
-                self.refresh()
-            elif changed := [
-                Region(0, y, self.outer_size.width, 1)
-                for y, (old, new) in enumerate(zip(before, self._lines, strict=True))
-                if old != new
-            ]:
-                self.refresh(*changed)
+        before, after = self._lines, self.repaint()
+        if len(before) != len(after):
+            self.refresh()
+        elif changed := [
+            Region(0, y, self.outer_size.width, 1)
+            for y, (old, new) in enumerate(zip(before, after, strict=True))
+            if old != new
+        ]:
+            self.refresh(*changed)
         return False
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the rows that were painted last."""
-        width = self.outer_size.width
-        if not self.is_attached:  # removed a moment ago, and painted once more
-            return [Strip.blank(crop.width)] * crop.height
-        if self._painted_for != self.outer_size:
-            self._shown = list(self._summaries())
-            self._paint()
-        return strips_in(crop, width, self._lines, self.rich_style)
-
-    def render_line(self, y: int) -> Strip:
-        """Return one row."""
-        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
-
-    def notify_style_update(self) -> None:
-        """Paint anew after a change of theme."""
-        super().notify_style_update()
-        self._painted_for = (0, 0)
 
     def on_show(self) -> None:
         """Draw what came in while it was hidden."""
@@ -187,18 +149,21 @@ class AgentStrip(Widget):
         places = self._columns * height
         return len(self._shown) - places + 1 if len(self._shown) > places else 0
 
-    def _paint(self) -> None:
-        self._painted_for = width, height = self.outer_size
+    def paint(self) -> list[Line]:
+        """Return the rows of what is to be shown now."""
+        self._shown = list(self._summaries())
+        width, height = self.outer_size
         painter = painter_of(self, "strip--", ascii_only=self._ascii_only)
         edges = [width * column // self._columns for column in range(self._columns + 1)]
         name_cells = self._name_cells(width // self._columns)
-        self._lines = []
+        lines = []
         for y in range(height):
             pieces: list[tuple[str, Style]] = []
             for column in range(self._columns):
                 room = edges[column + 1] - edges[column]
                 pieces += self._cell(painter, column * height + y, room, name_cells, height)
-            self._lines.append(painter.paint(pieces))
+            lines.append(painter.paint(pieces))
+        return lines
 
     def _name_cells(self, room: int) -> int:
         """Return the width of the column of names: as wide as the longest, within reason."""

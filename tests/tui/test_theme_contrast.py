@@ -24,7 +24,7 @@ from tui import themes
 from tui.screens.theme_picker import ThemeScreen, wear
 from widgets import ink
 from widgets.color import LEAST_CONTRAST, contrast
-from widgets.painter import COMPONENTS
+from widgets.ink import COMPONENTS
 from widgets.palettes import MIN_CONTRAST, Backdrop, Rgb
 from widgets.transcript.marks import mark_style
 

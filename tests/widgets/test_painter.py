@@ -13,11 +13,11 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import Monochrome
 
-from widgets.ink import CARET, DIM, FENCE, KEYWORD, LINK, LINK_SHIFT, MARK, PLAIN, TITLE, URL, Row
-from widgets.layout import Layout, Line
-from widgets.painter import COMPONENTS, MARGIN_FROM, TARGETS_PER_ROW, Look, Painter
+from widgets.ink import CARET, COMPONENTS, DIM, FENCE, KEYWORD, LINK, LINK_SHIFT, MARK, PLAIN, TITLE, URL, Row
+from widgets.layout import Layout, Line, Tone
+from widgets.painter import MARGIN_FROM, TARGETS_PER_ROW, Look, Painter
 from widgets.signs import GUTTER, SCROLL_MARK
-from widgets.transcript.scroll_mark import span
+from widgets.transcript.canvas import scroll_bar
 
 BASE = Style.parse("#ffffff on #000000")
 STYLES = {
@@ -102,7 +102,7 @@ def test_a_line_is_as_wide_as_the_pane(width: int, has_divider: bool, text: str)
     for line in (
         painter.line(row),
         painter.with_caret(row),
-        painter.of("#00ff00", "").line(row),
+        painter.of(Tone("#00ff00", "")).line(row),
         painter.with_scroll_mark(painter.line(row)),
     ):
         assert sum(segment.cell_length for segment in line.strip) == line.strip.cell_length == width
@@ -113,7 +113,7 @@ def test_a_line_is_as_wide_as_the_pane(width: int, has_divider: bool, text: str)
 
 
 def test_a_message_of_one_among_many_has_a_bar_and_its_title_in_its_colour() -> None:
-    own = a_painter().of("#00ff00", "Ada")
+    own = a_painter().of(Tone("#00ff00", "Ada"))
     segments = list(own.line((("● Ada", DIM | TITLE),)).strip)
     assert segments[0].text.startswith(GUTTER)
     for segment in segments[:2]:
@@ -128,29 +128,31 @@ def test_a_message_of_one_among_many_has_a_bar_and_its_title_in_its_colour() -> 
 
 def test_what_a_server_says_about_a_colour_is_made_readable() -> None:
     painter = a_painter()
-    own = {color: painter.of(color, "Ada").look.bar for color in ("#000", "\x1b[31m", "red", "", "#00000g")}
+    own = {
+        color: painter.of(Tone(color, "Ada")).look.bar for color in ("#000", "\x1b[31m", "red", "", "#00000g")
+    }
     assert own["#000"] != "#000000"
     assert len({own[color] for color in ("\x1b[31m", "red", "", "#00000g")}) == 1
     assert all(re.fullmatch("#[0-9a-f]{6}", bar) for bar in own.values())
-    assert painter.of("", "") is painter
+    assert painter.of(Tone("", "")) is painter
 
 
 def test_a_painter_keeps_so_many_agents_and_no_more() -> None:
     painter = a_painter()
-    first = painter.of("#111111", "")
-    assert painter.of("#111111", "") is first
+    first = painter.of(Tone("#111111", ""))
+    assert painter.of(Tone("#111111", "")) is first
     for number in range(1000):
-        painter.of(f"#{number:06x}", "")
+        painter.of(Tone(f"#{number:06x}", ""))
     assert len(painter._owners) <= 64
 
 
 def test_a_narrow_pane_has_no_room_for_a_bar() -> None:
-    assert GUTTER not in a_painter(MARGIN_FROM - 1).of("#00ff00", "").line((("a", PLAIN),)).strip.text
+    assert GUTTER not in a_painter(MARGIN_FROM - 1).of(Tone("#00ff00", "")).line((("a", PLAIN),)).strip.text
 
 
 def test_rows_are_painted_once_for_each_painter_also_with_a_bar() -> None:
     rows: list[Row] = [(), (("Ada", DIM | TITLE),)]
-    layout = Layout(rows, color="#00ff00", who="Ada", apart=1)
+    layout = Layout(rows, tone=Tone("#00ff00", "Ada"), apart=1)
     painter = a_painter()
     lines = [layout.line(index, painter) for index in range(2)]
     assert [layout.line(index, painter) for index in range(2)] == lines
@@ -236,7 +238,7 @@ def test_the_scroll_mark_stands_in_the_margin_and_only_there() -> None:
 @given(st.integers(0, 300), st.integers(0, 300), st.integers(0, 60))
 def test_the_scroll_mark_touches_an_edge_only_at_the_end(above: int, below: int, height: int) -> None:
     total = above + height + below
-    rows = span(above, total, height)
+    rows = scroll_bar(above, total, height)
     if not height or not above + below:
         assert not rows
         return

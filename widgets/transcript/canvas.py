@@ -12,7 +12,6 @@ from widgets.color import ground_of, readable
 from widgets.layout import Line
 from widgets.painter import Look, Painter
 from widgets.signs import BELOW
-from widgets.transcript.scroll_mark import with_scroll_mark
 from widgets.units import Spoken
 
 if TYPE_CHECKING:
@@ -86,7 +85,8 @@ class Canvas:
             new = Spoken.word(NEW).format(count=f"{view.rows_new:,}") if view.rows_new else ""
             label = f" {BELOW} {new} " if new else f" {BELOW} "
             lines[-1] = painter.with_label(lines[-1], label)
-            lines = with_scroll_mark(lines, painter, *view.position())
+            for row in scroll_bar(*view.position(), len(lines)):
+                lines[row] = painter.with_scroll_mark(lines[row])
         return head + lines
 
     def current_painter(self) -> Painter:
@@ -117,3 +117,20 @@ class Canvas:
 
     def _component(self, name: str) -> Style:
         return self._transcript.get_component_rich_style(f"transcript--{name}")
+
+
+def scroll_bar(above: int, total: int, height: int) -> range:
+    """Return the rows of a pane of ``height`` rows that the bar takes: its length is the share that is in
+    sight of all ``total`` rows. It touches an edge only where nothing is beyond. Empty if all is in sight.
+    """
+    if height < 1 or total <= height:
+        return range(0)
+    length = max(1, height * height // total)
+    free = height - length
+    first = round(free * above / (total - height))
+    if above > 0:
+        first = max(first, min(1, free))
+    if above < total - height:
+        first = min(first, max(0, free - 1))
+    first = max(0, min(first, free))
+    return range(first, first + length)

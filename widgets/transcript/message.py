@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar, Final
 
 from agent_tui.model.growing_text import GrowingText
 from agent_tui.model.inert import inert, inert_line
 from widgets.ink import Row
-from widgets.layout import Layout
+from widgets.layout import Layout, Tone
 from widgets.markdown.blocks import Block, Kind
 from widgets.markdown.packed_blocks import PackedBlocks
 from widgets.markdown.rows import estimate, lay_out
@@ -23,18 +24,27 @@ LABEL_CHARACTERS: Final = 400
 class Pending:
     """Text that came in and is still to be split, taken in slices. Adding is O(1)."""
 
-    __slots__ = ("_next", "_offset", "_pieces", "characters", "lines")
+    __slots__ = ("_later", "_next", "_offset", "_pieces", "characters", "lines")
 
-    def __init__(self) -> None:
+    def __init__(self, later: Callable[[], str] | None = None) -> None:
+        """``later()`` is the text it begins with, made when it is needed."""
+        self._later = later
         self._pieces: list[str] = []
         self._next = self._offset = 0  # the first piece that is left, and how much of it is taken
         self.characters = self.lines = 0
 
     def __bool__(self) -> bool:
-        return bool(self._pieces)
+        return self._later is not None or bool(self._pieces)
+
+    def _make(self) -> None:
+        if self._later is not None:
+            later, self._later = self._later, None
+            if text := later():
+                self.add(text)
 
     def add(self, text: str) -> None:
         """Add text at the end."""
+        self._make()
         self._pieces.append(text)
         self.characters += len(text)
         self.lines += text.count("\n")
@@ -42,15 +52,18 @@ class Pending:
     @property
     def text(self) -> str:
         """All that is left."""
+        self._make()
         return "".join(self._pieces[self._next :])[self._offset :]
 
     def compact(self) -> None:
         """Keep it as one text: out of sight it may wait for long, and not as so many small ones."""
-        self._pieces = [self.text]
-        self._next = self._offset = 0
+        if self._pieces:
+            self._pieces = [self.text]
+            self._next = self._offset = 0
 
     def take(self, most: int) -> str:
         """Take and return the next ``most`` characters, or what is left."""
+        self._make()
         taken: list[str] = []
         room, pieces = most, self._pieces
         while self._next < len(pieces) and room > 0:
@@ -77,9 +90,7 @@ class Message:
     The message is drawn in *parts*: its head (an empty row and the title), its complete blocks, its open
     blocks, and its foot (the note, once it has one). A part keeps its index while the message grows.
 
-    ``color`` and ``who`` say whose it is, where messages of many stand in one transcript; ``is_faded`` that
-    it is no longer meant. Whenever its height may have changed, it puts its ``number`` into ``changed``, if
-    somebody wants to know.
+    Whenever its height may have changed, it puts its ``number`` into ``changed``, if there is such a set.
     """
 
     __slots__ = (
@@ -94,14 +105,12 @@ class Message:
         "_stale",
         "_versions",
         "blocks",
-        "card",
         "changed",
-        "color",
         "complete",
         "end_rows",
         "former",
         "is_closed",
-        "is_faded",
+        "is_folded",
         "key",
         "number",
         "open",
@@ -109,32 +118,30 @@ class Message:
         "rows",
         "rows_width",
         "seams",
-        "who",
+        "tone",
     )
 
     APART: ClassVar[int] = 1  # empty rows above its head
 
     def __init__(self, key: str, title: str, *, color: str = "", who: str = "") -> None:
         self.key = key
-        self.color = color
-        self.who = who
-        self.is_faded = False
-        self.card = ""  # the component whose ground it stands on; "" for that of the transcript
+        self.tone = Tone(color, who)
         self.number = 0
         self.changed: set[int] | None = None
         self.seams: tuple[int, ...] = ()  # where its text was cut and went on, in characters
         self._head = _title(title)
         self._foot: Block | None = None
         self.is_closed = False
+        self.is_folded = False  # only the head is shown
         self.rows_width = 0
         self.end_rows = [0, 0]  # of head and foot where they were laid out, else 0
         self._start_over()
 
-    def _start_over(self) -> None:
+    def _start_over(self, later: Callable[[], str] | None = None) -> None:
         self._source = GrowingText()
         self._splitter: Splitter | None = None
         self._lines = 0  # ends of lines in the source
-        self._pending = Pending()
+        self._pending = Pending(later)
         self._is_finished = False
         self.blocks = PackedBlocks()
         self.complete = 0  # how many those are
@@ -181,21 +188,22 @@ class Message:
     def close(self, note: str, *, is_failure: bool) -> None:
         """End the message; ``note`` becomes its last row, if there is one."""
         self.is_closed = True
-        if self._pending:
-            self._pending.compact()
+        self._pending.compact()
         kind: Kind = "failure" if is_failure else "note"
         label = inert_line(note, LABEL_CHARACTERS)
         self._foot = Block(kind, label=label) if label else None
         self.end_rows[1] = 0
         self._note_change()
 
-    def fade(self, *, is_faded: bool = True) -> None:
-        """Show all of it dim from now on, or not any more."""
-        if self.is_faded != is_faded:
-            self.is_faded = is_faded
-            self._head = replace(self._head)  # another one: what was laid out is not used
-            self.former, self.open_layouts = {}, [None] * len(self.open)
-            self._note_change()
+    def fade(self, is_faded: bool) -> bool:
+        """Show all of it dim from now on, or not any more; return whether that changed anything."""
+        if self.tone.is_faded == is_faded:
+            return False
+        self.tone = self.tone._replace(is_faded=is_faded)
+        self._head = replace(self._head)  # another one: what was laid out is not used
+        self.former, self.open_layouts = {}, [None] * len(self.open)
+        self._note_change()
+        return True
 
     def _note_change(self) -> None:
         if self.changed is not None:
@@ -211,7 +219,7 @@ class Message:
     @property
     def is_settled(self) -> bool:
         """Whether all that is shown is split."""
-        return self.is_split
+        return self.is_folded or self.is_split
 
     def settle(self, budget: int) -> int:
         """Split what is pending until about ``budget`` is spent (characters and lines); return the cost."""
@@ -263,7 +271,7 @@ class Message:
     @property
     def part_count(self) -> int:
         """How many parts it is drawn in; at least the head."""
-        return self.parts_in_all
+        return 1 if self.is_folded else self.parts_in_all
 
     @property
     def parts_in_all(self) -> int:
@@ -287,7 +295,7 @@ class Message:
     def part_key(self, index: int) -> object:
         """Return what part ``index`` is known by as long as it looks the same: no open block."""
         if 0 < index <= self.complete:
-            return self.blocks, index, self._versions.get(index - 1, 0), self.is_faded
+            return self.blocks, index, self._versions.get(index - 1, 0), self.tone.is_faded
         return self.part(index)
 
     def open_index(self, index: int) -> int:
@@ -367,6 +375,8 @@ class Message:
 
     def height(self, width: int) -> int:
         """Return about how many rows the message has at ``width``; exact where it was laid out. O(1)."""
+        if self.is_folded:
+            return self._head_rows
         rows = self._head_rows + (self._foot is not None) * max(1, self.end_rows[1])
         rows += _about(self._pending.characters, self._pending.lines, width)
         if self.rows_width != width:
@@ -375,8 +385,8 @@ class Message:
 
     def rows_before(self, part: int) -> int:
         """Return about how many rows are before a part at ``rows_width``."""
-        if part == 0:
-            return 0
+        if part == 0 or self.is_folded:
+            return part and self._head_rows
         complete = min(part - 1, self.complete)
         return self._head_rows + self.rows.before(complete) + self._open_rows(part - 1 - complete)
 

@@ -57,7 +57,7 @@ class Sight:
         """Return the rows that nothing should cover, and whether never: the header's, those of what asks."""
         first, messages = self._transcript.canvas.head_height, self._view.messages
         rows = enumerate(self._view.visible, first)
-        asks = [(y, not place.part) for y, place in rows if messages[place.message].card == ASK]
+        asks = [(y, not place.part) for y, place in rows if messages[place.message].tone.card == ASK]
         return [*((y, True) for y in range(first)), *asks]
 
     # --- the place that is taken along to another transcript -------------------------------------------

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 
 from agent_tui.model.inert import inert_line
 from widgets.ink import DIM, MARK, Row
+from widgets.layout import Tone
 from widgets.markdown.blocks import Block
 from widgets.markdown.rows import CODE_BAR
 from widgets.markdown.step_row import APART
@@ -26,7 +27,7 @@ class Step(Message):
     ``is_kept`` says that the reader folded or unfolded it: from then on only the reader does.
     """
 
-    __slots__ = ("_body_later", "_is_set_in", "_uncut", "is_folded", "is_kept")
+    __slots__ = ("_is_set_in", "_uncut", "is_kept")
 
     APART: ClassVar[int] = 0
 
@@ -41,13 +42,11 @@ class Step(Message):
         is_set_in: bool = False,
     ) -> None:
         """``is_set_in``: it is among spoken lines, and begins where their names do."""
-        super().__init__(key, "", color=color, who=who)
-        self.card = "" if is_dim else CARD
+        super().__init__(key, "")
+        self.tone = Tone(color, who, is_faded=is_dim, card="" if is_dim else CARD)
         self._is_set_in = is_set_in
         self.is_folded = is_folded
         self.is_kept = False
-        self.is_faded = is_dim
-        self._body_later: Callable[[], str] | None = None
         self._uncut: Callable[[], str] | None = None
         self._head = Block("step", is_folded=is_folded)
 
@@ -60,8 +59,8 @@ class Step(Message):
         if (label, right) == (self._head.label, self._head.summary):
             return False
         self._head = replace(self._head, label=label, summary=right)
-        if self.card:
-            self.card = ASK if sign == NEEDS_YOU else CARD
+        if self.tone.card:
+            self.tone = self.tone._replace(card=ASK if sign == NEEDS_YOU else CARD)
         return True
 
     @property
@@ -82,67 +81,25 @@ class Step(Message):
         """Let ``make()`` be the text, made when it is needed: to be shown or searched. Where that leaves
         something out, ``uncut()`` is what is copied.
         """
-        self._body_later, self._uncut = make, uncut
+        self._start_over(make)
+        self._uncut = uncut
         self._note_change()
-
-    def _make_body(self) -> None:
-        if self._body_later is not None:
-            make, self._body_later = self._body_later, None
-            super().replace(make())
 
     # --- what differs from a message ---
 
     def part_key(self, index: int) -> object:
         """Return what part ``index`` is known by; what asks has another ground."""
         known = super().part_key(index)
-        return (known, ASK) if self.card == ASK and index else known
-
-    def add(self, text: str) -> None:
-        """Add text at the end."""
-        self._make_body()
-        super().add(text)
+        return (known, ASK) if self.tone.card == ASK and index else known
 
     def replace(self, text: str) -> None:
         """Let ``text`` be the whole text."""
-        self._body_later = self._uncut = None
+        self._uncut = None
         super().replace(text)
-
-    def whole_text(self) -> str:
-        """Return the whole body as Markdown."""
-        self._make_body()
-        return super().whole_text()
 
     def uncut_text(self) -> str:
         """Return what is copied: all of it, also what is not shown."""
         return self._uncut() if self._uncut is not None else self.whole_text()
-
-    @property
-    def is_split(self) -> bool:
-        """Whether everything that came in is split."""
-        return self._body_later is None and super().is_split
-
-    def settle(self, budget: int) -> int:
-        """Split what is pending until about ``budget`` is spent; return the cost."""
-        self._make_body()
-        return super().settle(budget)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether all that is shown is split."""
-        return self.is_folded or self.is_split
-
-    @property
-    def part_count(self) -> int:
-        """How many parts are shown."""
-        return 1 if self.is_folded else self.parts_in_all
-
-    def height(self, width: int) -> int:
-        """Return about how many rows it has. O(1)."""
-        return 1 if self.is_folded else super().height(width)
-
-    def rows_before(self, part: int) -> int:
-        """Return about how many rows are before a part."""
-        return min(part, 1) if self.is_folded else super().rows_before(part)
 
     @property
     def _head_rows(self) -> int:

@@ -12,9 +12,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.model.inert import inert
+from widgets.ink import COMPONENTS
 from widgets.layout import Line, strips_in
-from widgets.painter import ASK, ASKS, CARD, COMPONENTS, Painter
-from widgets.shown import is_shown
+from widgets.painted import is_shown
+from widgets.painter import ASK, ASKS, CARD, Painter
 from widgets.signs import FAILED
 from widgets.terminal.frame_clock import FrameClock
 from widgets.transcript import happened
@@ -215,8 +216,7 @@ class Transcript(Widget, can_focus=True):
     def turn_faded(self, key: str, *, is_faded: bool = True) -> None:
         """Show a message dim from now on: it is no longer meant, or not yet sure. Or not dim any more."""
         message = self.messages.get(key)
-        if message is not None and message.is_faded != is_faded:
-            message.fade(is_faded=is_faded)
+        if message is not None and message.fade(is_faded):
             self.clock.mark(self)
 
     def text_replaced(self, key: str, text: str) -> None:

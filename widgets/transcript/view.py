@@ -355,17 +355,10 @@ class View:
         rows = message.rows_of(part, self.width, is_open=is_open, links=links)
         message.know_rows(part, len(rows))
         former = message.former.get(message.part(part).start) if part else None
-        apart = 0 if part else message.APART
-        return Layout(
-            rows,
-            former,
-            links,
-            color=message.color,
-            who=message.who,
-            apart=apart,
-            is_faded=message.is_faded,
-            card=ASKS if message.card == ASK and not part else message.card,
-        )
+        tone, apart = message.tone, 0 if part else message.APART
+        if tone.card == ASK and not part:
+            tone = tone._replace(card=ASKS)
+        return Layout(rows, former, links, tone=tone, apart=apart)
 
     # --- counting ---
 

@@ -33,10 +33,10 @@ def test_a_message_begins_with_its_head_and_ends_with_its_note() -> None:
 
 def test_complete_blocks_are_kept_as_they_are_and_open_ones_are_made_anew() -> None:
     message = settled("one\n\ntwo")
-    before = message.blocks[:]
+    before = list(message.blocks)
     message.add(" more\n\nthree")
     message.settle(BUDGET)
-    assert [asdict(block) for block in message.blocks[:1]] == [asdict(block) for block in before]
+    assert [asdict(block) for block in list(message.blocks)[:1]] == [asdict(block) for block in before]
     assert [message.text_of(block) for block in message.blocks] == ["one", "two more"]
     assert [message.text_of(block) for block in message.open] == ["three"]
 

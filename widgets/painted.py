@@ -1,0 +1,76 @@
+"""Widgets that paint their own rows: borders, padding and scrollbars of the stylesheet do not apply."""
+
+from __future__ import annotations
+
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from widgets.layout import Line, strips_in
+
+
+def is_shown(widget: Widget) -> bool:
+    """Return whether the widget is on the screen, with at most see-through screens (dialogs) above it."""
+    if not widget.is_attached or not widget.is_on_screen:
+        return False
+    stack = widget.app.screen_stack
+    if widget.screen not in stack:
+        return False
+    above = stack[stack.index(widget.screen) + 1 :]
+    return all(screen.styles.background.a < 1 for screen in above)
+
+
+class Painted(Widget):
+    """Keeps the rows that ``paint`` returns until the size or the theme is another one, or ``repaint``."""
+
+    ALLOW_SELECT = False
+
+    _lines: list[Line] = []  # noqa: RUF012 - never changed in place
+    _painted_for: Size | None = None
+
+    def paint(self) -> list[Line]:
+        """Return the rows for the size that it has now."""
+        raise NotImplementedError
+
+    def repaint(self) -> list[Line]:
+        """Paint the rows anew, and return them."""
+        self._painted_for, self._lines = self.outer_size, self.paint()
+        return self._lines
+
+    def outdate(self) -> None:
+        """Have all of it painted anew with the next frame of the screen."""
+        self._painted_for = None
+        self.refresh()
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether anything of it can be seen now."""
+        return is_shown(self)
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of its rows now."""
+        return [strip.text for strip in self.render_lines(self.outer_size.region)]
+
+    @property
+    def text(self) -> str:
+        """The text of its first row now."""
+        return self.texts[0]
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the rows."""
+        if not self.is_attached:  # removed a moment ago, and painted once more
+            return [Strip.blank(crop.width)] * crop.height
+        if self._painted_for != self.outer_size:
+            self.repaint()
+        ground = self.rich_style if crop.bottom > len(self._lines) else None
+        return strips_in(crop, self.outer_size.width, self._lines, ground)
+
+    def render_line(self, y: int) -> Strip:
+        """Return one row."""
+        return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
+
+    def notify_style_update(self) -> None:
+        """Paint anew after a change of theme."""
+        super().notify_style_update()
+        self._painted_for = None
