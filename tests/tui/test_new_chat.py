@@ -19,6 +19,7 @@ from tests.fakes.chat_link import FakeChatClient, FakeChatLink
 from tests.state.chat_events import loaded
 from tests.tui.chats_listed import Real, real_list
 from tests.tui.one_chat import LIVE, Chat, OneChat
+from tests.tui.watched import LOOKS
 from tui.chat.first import NEW, NewChat
 from tui.chat.screen import ChatScreen
 from tui.live.commands import of_kind
@@ -88,8 +89,12 @@ async def test_every_command_does_something_that_is_seen(tmp_path: Path, command
         await seen.until("First", "✓ ready")
         before, screen = await seen.text(), seen.app.screen
         await submit(seen, f"/{command}")
-        while seen.app.is_running and seen.app.screen is screen and seen.now == before:
+        for _ in range(LOOKS):
             await seen.look()
+            if not seen.app.is_running or seen.app.screen is not screen or seen.now != before:
+                break
+        else:
+            raise AssertionError(f"/{command} does nothing that is seen")
         await seen.app.places.link.close()  # of the list of rooms
 
 

@@ -62,7 +62,7 @@ class ChatCommands:
                 "rooms": lambda _: self._host.do("app.lists('rooms')"),
                 "workspace": self._set_workspace,
                 "changes": lambda _: self.show_changes(),
-                "settings": lambda _: self._host.do("settings"),
+                "settings": lambda _: self._host.do("open('settings')"),
                 "copy": lambda _: self._copy(),
                 "export": self._export,
                 "stop": lambda _: self._stop(),
