@@ -64,7 +64,6 @@ class Clusters:
         return max(first + 1, bisect_right(self.edges, self.edges[first] + cells) - 1)
 
     def size(self, cluster: int) -> int:
-        """Return the cells of one cluster."""
         return self.edges[cluster + 1] - self.edges[cluster]
 
 
@@ -84,9 +83,7 @@ def _with_flags(text: str, spans: Sequence[tuple[int, int, int]]) -> list[tuple[
 
 
 def tidy(runs: Sequence[Run], width: int) -> list[Run]:
-    """Return runs that can be cut anywhere a cluster begins: tabs expanded, no cluster across two runs,
-    no joiner that joins nothing, and nothing wider than ``width``.
-    """
+    """Return runs that can be cut before any cluster: no tabs, no stray joiners, nothing too wide."""
     text = "".join([piece for piece, _ in runs])
     if "\t" in text:
         runs = _without_tabs(runs)
@@ -118,9 +115,7 @@ def _without_tabs(runs: Sequence[Run]) -> list[Run]:
 
 
 def _without_stray_joiners(runs: Sequence[Run]) -> list[Run]:
-    """Drop every zero width joiner that does not stand between two emoji: a terminal shows both
-    neighbours then, while the table counts them as one.
-    """
+    """Drop joiners that are not between two emoji: terminals show both, the table counts one."""
     text = "".join([piece for piece, _ in runs])
     stray = _stray_joiners(text)
     out: list[Run] = []

@@ -40,9 +40,7 @@ class Choice:
 
 
 class Completion(NamedTuple):
-    """What the words before the cursor may become: the last ``length`` characters are replaced by one of
-    ``choices``, the best first.
-    """
+    """What may replace the last ``length`` characters before the cursor, the best first."""
 
     length: int = 0
     choices: tuple[Choice, ...] = ()
@@ -89,12 +87,10 @@ class ChoiceList(Painted):
 
     @property
     def is_open(self) -> bool:
-        """Whether there is anything to choose from."""
         return bool(self._choices)
 
     @property
     def marked(self) -> Choice | None:
-        """The choice that a key takes."""
         return self._choices[self._at] if self._choices else None
 
     def show(self, choices: Sequence[Choice]) -> None:
@@ -125,7 +121,6 @@ class ChoiceList(Painted):
     # --- drawing ---
 
     def paint(self) -> list[Line]:
-        """Return the rows."""
         painter = painter_of(self, "choice-list--", ascii_only=self._ascii_only)
         shown = self._choices[self._top : self._top + self.outer_size.height]
         cells = max((cell_len(inert_line(one.text)) for one in shown), default=0)
@@ -156,17 +151,14 @@ class ChoiceList(Painted):
     # --- the mouse ---
 
     def on_click(self, event: events.Click) -> None:
-        """Take the one that was clicked."""
         event.stop()
         if self._top + event.y < len(self._choices):
             self._taken(self._top + event.y)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Mark the next one."""
         event.stop()
         self.move(1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Mark the one before."""
         event.stop()
         self.move(-1)

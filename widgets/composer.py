@@ -86,15 +86,12 @@ class Composer(TextArea):
         self,
         *,
         placeholder: str = "",
-        most_rows: int = MOST_ROWS,
         may_be_empty: bool = False,
         completer: Callable[[str], Completion] | None = None,
         ascii_only: bool = False,
         id: str | None = None,  # noqa: A002 - Textual's own word
     ) -> None:
-        """``may_be_empty``: nothing can be submitted too. ``completer`` is asked what the text before the
-        cursor may become.
-        """
+        """``completer`` is told the text before the cursor; ``may_be_empty``: nothing can be sent, too."""
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=placeholder, id=id)
         self.cursor_blink = False
         self.choices = ChoiceList(self._take, ascii_only=ascii_only)
@@ -104,7 +101,7 @@ class Composer(TextArea):
         self._closed_at: tuple[int, int] | None = None  # where the word begins whose list was closed
         self._back = 0  # how many steps back in ``past`` the shown text is; 0 is what is being written
         self._written = ""  # kept while something of ``past`` is shown
-        self._most_rows = most_rows
+        self._most_rows = MOST_ROWS
         self._may_be_empty = may_be_empty
 
     def on_unmount(self) -> None:
@@ -145,7 +142,6 @@ class Composer(TextArea):
 
     @property
     def most_rows(self) -> int:
-        """How many rows it may have."""
         return self._most_rows
 
     @most_rows.setter
@@ -161,7 +157,6 @@ class Composer(TextArea):
             self.call_after_refresh(self.scroll_cursor_visible)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Fit anew, once it is wrapped anew."""
         self.call_after_refresh(self._fit)
 
     # --- keys ------------------------------------------------------------------------------------------
@@ -185,10 +180,7 @@ class Composer(TextArea):
 
     def action_new_line(self) -> None:
         """Begin another line, behind what was typed before."""
-        self.call_later(self._begin_line)
-
-    def _begin_line(self) -> None:
-        type_into(self, "\n", *self.selection)
+        self.call_later(lambda: type_into(self, "\n", *self.selection))
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Go up, in the list if it is open, from the first row to what was sent before."""
@@ -245,7 +237,6 @@ class Composer(TextArea):
 
     @property
     def completion(self) -> Completion:
-        """What the words before the cursor may become."""
         row, column = self.cursor_location
         lines = self.text.split("\n")
         is_selecting = self.selection.start != self.selection.end
@@ -257,7 +248,6 @@ class Composer(TextArea):
 
     @property
     def is_choosing(self) -> bool:
-        """Whether a list of what may be written is open."""
         return self.choices.is_open
 
     @on(TextArea.Changed)
@@ -286,7 +276,6 @@ class Composer(TextArea):
         return super().check_action(action, parameters)
 
     def action_choose(self, step: int) -> None:
-        """Mark another one."""
         self.choices.move(step)
 
     def action_close_choices(self) -> None:
@@ -296,7 +285,6 @@ class Composer(TextArea):
         self._list(())
 
     def action_take_choice(self) -> None:
-        """Write the one that is marked."""
         if (chosen := self.choices.marked) is not None:
             self._write(chosen)
 

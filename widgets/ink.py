@@ -63,5 +63,4 @@ Row = tuple[Run, ...]
 
 
 def text_of(row: Row) -> str:
-    """Return the characters of a row."""
     return "".join([text for text, _ in row])

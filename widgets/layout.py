@@ -12,6 +12,8 @@ from textual.strip import Strip
 from widgets.ink import LINK_SHIFT, Row
 
 if TYPE_CHECKING:
+    from widgets.markdown.letters import LetterRows
+    from widgets.markdown.offsets import RowOffsets
     from widgets.painter import Painter
 
 
@@ -39,7 +41,7 @@ class Layout:
     first seen. The first ``apart`` rows are between two messages, and have the tone of neither.
     """
 
-    __slots__ = ("_lines", "_painter", "apart", "links", "rows", "tone")
+    __slots__ = ("_lines", "_painter", "apart", "letters", "links", "offsets", "rows", "tone")
 
     def __init__(
         self,
@@ -55,6 +57,8 @@ class Layout:
         self.links = links
         self.tone = tone
         self.apart = apart
+        self.offsets: list[RowOffsets] | None = None  # of the rows, once something is selected there
+        self.letters: LetterRows | None = None  # of the rows, once something is found there
         self._painter: Painter | None = None
         self._lines: list[Line | None] = [None] * len(rows)
         if former is not None:

@@ -25,9 +25,7 @@ Piece = tuple[str, str]  # characters, and the component whose style they have (
 
 
 class Meter(Painted):
-    """One row: a label, the bar, and a number or a word instead. Repaints only the cells that differ, when
-    the frame clock says so.
-    """
+    """A label, the bar, and a number or a word. Only cells that differ are repainted, by the clock."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "meter--label",
@@ -76,7 +74,6 @@ class Meter(Painted):
 
     @property
     def text(self) -> str:
-        """The text of the row now."""
         return super().text.rstrip()
 
     def _key(self, width: int) -> tuple[object, ...]:
@@ -110,7 +107,6 @@ class Meter(Painted):
         return False
 
     def paint(self) -> list[Line]:
-        """Return the row."""
         width = self.outer_size.width
         if self._painter is None or self._painter.look.width != width:
             self._painter = painter_of(self, "meter--", ascii_only=self._ascii_only)
@@ -121,7 +117,6 @@ class Meter(Painted):
         return [painter.paint([(painter.own(text), styles[name]) for text, name in pieces])]
 
     def notify_style_update(self) -> None:
-        """Paint anew after a change of theme."""
         super().notify_style_update()
         self._painter = None
 

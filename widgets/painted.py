@@ -33,7 +33,6 @@ class Painted(Widget):
         raise NotImplementedError
 
     def repaint(self) -> list[Line]:
-        """Paint the rows anew, and return them."""
         self._painted_for, self._lines = self.outer_size, self.paint()
         return self._lines
 
@@ -44,7 +43,6 @@ class Painted(Widget):
 
     @property
     def is_shown(self) -> bool:
-        """Whether anything of it can be seen now."""
         return is_shown(self)
 
     @property
@@ -58,7 +56,6 @@ class Painted(Widget):
         return self.texts[0]
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the rows."""
         if not self.is_attached:  # removed a moment ago, and painted once more
             return [Strip.blank(crop.width)] * crop.height
         if self._painted_for != self.outer_size:
@@ -67,10 +64,8 @@ class Painted(Widget):
         return strips_in(crop, self.outer_size.width, self._lines, ground)
 
     def render_line(self, y: int) -> Strip:
-        """Return one row."""
         return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
 
     def notify_style_update(self) -> None:
-        """Paint anew after a change of theme."""
         super().notify_style_update()
         self._painted_for = None

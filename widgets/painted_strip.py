@@ -17,12 +17,10 @@ class PaintedStrip(Strip):
     __slots__ = ()
 
     def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
-        """Return the parts that end at ``cuts``, in cells."""
         ends = [cut for cut in cuts if cut <= self.cell_length]
         return [self] if ends == [self.cell_length] else super().divide(ends)
 
     def crop(self, start: int, end: int | None = None) -> Strip:
-        """Return the cells from ``start`` up to ``end``."""
         cropped = super().crop(start, end)
         if type(cropped) is Strip:  # divided next; of the same layout, and only its own cache has it
             cropped.__class__ = PaintedStrip

@@ -143,7 +143,6 @@ class Painter:
         return max(1, self.look.width - self.gutter - right)
 
     def style(self, ink: int) -> Style:
-        """Return the style of an ink."""
         style = self._styles.get(ink)
         if style is None:
             style = self.look.base
@@ -240,34 +239,34 @@ class Painter:
         if cell_len(label) > right:
             label = cropped(label.strip(), right)
         left = right - cell_len(label)
-        over = self.filtered([Segment(label, self.look.base + self.component("below"))])
-        width = self.look.width
-        segments = [*line.strip.crop(0, left), *over, *line.strip.crop(right, width)]
-        return Line(PaintedStrip(segments, width), right)
+        return self.over(line, left, right, [Segment(label, self.look.base + self.component("below"))])
 
     def with_scroll_mark(self, line: Line) -> Line:
         """Return ``line`` with a piece of the scroll bar in its right margin, if it has one."""
-        width, right = self.look.width, self.gutter + self.room
-        if width < MARGIN_FROM:
+        right = self.gutter + self.room
+        if self.look.width < MARGIN_FROM:
             return line
         known = self._marked.get(id(line))
         if known is None:
             if len(self._marked) >= MAX_MARKED:
                 self._marked.clear()
-            mark = self.filtered([Segment(self.own(SCROLL_MARK), self.style(MARK))])
-            segments = [*line.strip.crop(0, right), *mark, *line.strip.crop(right + 1, width)]
+            mark = [Segment(self.own(SCROLL_MARK), self.style(MARK))]
             # The line is kept with it: as long as it lives, its id is its own.
-            known = self._marked[id(line)] = line, Line(PaintedStrip(segments, width), right + 1)
+            known = self._marked[id(line)] = line, self.over(line, right, right + 1, mark)
         return known[1]
+
+    def over(self, line: Line, left: int, right: int, segments: list[Segment]) -> Line:
+        """Return ``line`` with ``segments`` over its cells ``left`` up to ``right``."""
+        width = self.look.width
+        segments = [*line.strip.crop(0, left), *self.filtered(segments), *line.strip.crop(right, width)]
+        return Line(PaintedStrip(segments, width), max(line.extent, right))
 
     def filtered(self, segments: list[Segment]) -> list[Segment]:
         """Return segments as the app's filters want them."""
         return [Segment(text, style and self._final(style)) for text, style, _ in segments]
 
     def _final(self, style: Style) -> Style:
-        """Return a style as the app's filters want it: they look at nothing else of a segment, so that
-        each style passes once.
-        """
+        """Return a style as the app's filters want it. Each style passes once: they look at nothing else."""
         final = self._finals.get(style)
         if final is None:
             segments = [Segment(" ", style)]

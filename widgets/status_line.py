@@ -39,7 +39,6 @@ class Part:
 
     @property
     def whole(self) -> str:
-        """The text as it is read."""
         return f"{self.key} {self.text}".strip()
 
 
@@ -100,11 +99,9 @@ class StatusLine(Widget):
 
     @property
     def text(self) -> str:
-        """The text of the row now."""
         return self.render_lines(Region(0, 0, self.outer_size.width, 1))[0].text
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the row."""
         width = self.outer_size.width
         if self._line is None or self._painted_for != width:
             self._line = self._painted()
@@ -112,11 +109,9 @@ class StatusLine(Widget):
         return strips_in(crop, width, [self._line])
 
     def render_line(self, y: int) -> Strip:
-        """Return the row."""
         return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
 
     def notify_style_update(self) -> None:
-        """Paint anew after a change of theme."""
         super().notify_style_update()
         self._line = None
 

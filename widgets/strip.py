@@ -97,7 +97,6 @@ class AgentStrip(Painted):
 
     @property
     def columns(self) -> int:
-        """How many summaries are side by side."""
         return self._columns
 
     @columns.setter
@@ -137,7 +136,6 @@ class AgentStrip(Painted):
         self.touch(at_once=True)
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the agent of the line."""
         width, height = self.outer_size
         column = min(self._columns - 1, event.x * self._columns // max(1, width))
         at = column * height + event.y

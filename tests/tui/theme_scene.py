@@ -79,7 +79,9 @@ class Scene(App[None]):
         self.theme = theme.name
         self.hand = Hand()
         clock = self.hand.clock()
-        self.panes = [AgentPane(clock=clock, has_divider=n + 1 < agents) for n in range(agents)]
+        self.panes = [AgentPane(clock=clock) for _ in range(agents)]
+        for pane in self.panes[:-1]:
+            pane.canvas.has_divider = True
         self.top, self.bottom = StatusLine(), StatusLine(is_dim=True)
 
     def compose(self) -> ComposeResult:

@@ -133,5 +133,4 @@ def lead_of(path: Path, used: int) -> str:
 
 
 def rest_of(path: Path) -> str:
-    """Return the prefix of a block's other rows."""
     return "".join([part.rest for part in path])

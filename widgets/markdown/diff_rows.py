@@ -59,8 +59,6 @@ def composed(lines: Sequence[Drawn], bars: tuple[str, str], width: int) -> list[
 
 
 class _Line(NamedTuple):
-    """A line of a diff and its place."""
-
     runs: Sequence[Run]
     at: At
 

@@ -22,7 +22,6 @@ def decoded(entity: str) -> str:
 
 
 def all_decoded(text: str) -> str:
-    """Return ``text`` with every entity decoded."""
     return _ENTITY.sub(lambda found: decoded(found.group()), text) if "&" in text else text
 
 

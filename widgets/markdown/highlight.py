@@ -46,9 +46,7 @@ class Code:
     _drawn: list[Drawn] = field(default_factory=list)
 
     def following(self, text: str, *, is_torn: bool = False) -> Code:
-        """Return the piece after this one, whose lines are ``text``. Reads nothing: pieces that nobody looks
-        at cost nothing.
-        """
+        """Return the piece after this one, whose lines are ``text``, without reading anything."""
         stretch = self.stretch + len(text)
         if stretch > STRETCH_CHARACTERS * (DIFF_STRETCHES if is_diff(self.label) else 1):
             return Code(self.label)
@@ -60,17 +58,13 @@ class Code:
         return Code(self.label, None, rest, self._drawn[known - 1].state, stretch, is_torn)
 
     def forget(self) -> None:
-        """Drop what was remembered of the growing piece."""
         self._drawn = []
 
     def runs(self, lines: Sequence[str], *, is_open: bool = False) -> list[list[Run]]:
-        """Return the runs of each line of this piece."""
         return [runs for _, runs, _ in self.drawn(lines, is_open=is_open)]
 
     def drawn(self, lines: Sequence[str], *, is_open: bool = False) -> list[Drawn]:
-        """Return each line of this piece as it is drawn; with ``is_open`` they are remembered for the next
-        call, which colours only lines that are new.
-        """
+        """Return each line as it is drawn; with ``is_open`` the next call colours only new lines."""
         found = language(self.label)
         if found is None:
             return [Drawn(line, [(line, FENCE)] if line else [], None) for line in lines]

@@ -150,9 +150,7 @@ class Language:
         return pieces, context
 
     def _read_stack(self, text: str, state: object) -> Read:
-        """Read a line with a lexer whose state is a stack: Pygments' own loop, but for the stack that comes
-        from the line before and goes to the next one.
-        """
+        """Read a line as Pygments' own loop does, but with the stack that the line before left."""
         stack = list(state) if isinstance(state, tuple) else list(self._start)
         tokens: list[tuple[int, Any, str]] = []
         at, end, steps = 0, len(text), 0
@@ -194,7 +192,6 @@ class Language:
 
 
 def _change(stack: list[str], new_state: Any) -> None:
-    """Change a stack as a lexer's rule says."""
     if isinstance(new_state, int):
         if -new_state >= len(stack):
             del stack[1:]

@@ -117,11 +117,9 @@ class Leaves:
 
     @property
     def end(self) -> int:
-        """Where the text ends so far."""
         return self.base + len(self.text)
 
     def slice(self, start: int, end: int) -> str:
-        """Return characters ``start`` up to ``end`` of the whole text."""
         return self.text[start - self.base : end - self.base]
 
     def forget(self, until: int) -> None:
@@ -297,7 +295,6 @@ class Leaves:
     # --- emitting ---
 
     def close(self) -> None:
-        """Emit the leaf."""
         leaf, self.leaf = self.leaf, None
         if leaf is None:
             return

@@ -36,7 +36,9 @@ def reading(block: Block, text: str, *, is_open: bool = False) -> str:
     label = "" if block.kind == "code" else block.label
     bare = replace(block, lead="", rest="", gap=None, label=label, code=None)
     rows = lay_out(bare, text, WIDE, is_open=is_open)
-    return _BLANKS.sub(" ", " ".join([_shown(row) for row in rows]))
+    return _BLANKS.sub(
+        " ", " ".join([text_of(tuple(run for run in row if not run[1] & MARK)) for row in rows])
+    )
 
 
 def count_letters(text: str, start: int, end: int) -> int:
@@ -117,9 +119,7 @@ class LetterRows:
                         taken[column] += 1
 
     def _number_lines(self, lines: list[list[str]]) -> None:
-        """Number a table that has no room for columns: each cell stands somewhere behind the one before,
-        those of its head perhaps several times or nowhere.
-        """
+        """Number a table without room for columns: each cell is somewhere behind the one before."""
         places = [
             (row, start + at)
             for row, columns in enumerate([_columns(row) for row in self._rows])
@@ -127,7 +127,8 @@ class LetterRows:
             for at, char in enumerate(text)
             if not char.isspace()
         ]
-        letters = "".join([self._char(row, index) for row, index in places])
+        texts = [text_of(row) for row in self._rows]
+        letters = "".join([texts[row][index] for row, index in places])
         base, at = 0, 0
         for line in lines:
             for cell in line:
@@ -139,9 +140,6 @@ class LetterRows:
                     at = found + len(wanted) if line is not lines[0] else at
                 base += len(wanted)
 
-    def _char(self, row: int, index: int) -> str:
-        return "".join([piece for piece, _ in self._rows[row]])[index]
-
 
 def _number(row: Row, numbers: list[int], ours: int, count: int) -> int:
     index = 0
@@ -152,10 +150,6 @@ def _number(row: Row, numbers: list[int], ours: int, count: int) -> int:
                 count += 1
             index += 1
     return count
-
-
-def _shown(row: Row) -> str:
-    return "".join([piece for piece, ink in row if not ink & MARK])
 
 
 def _columns(row: Row) -> list[tuple[int, str]]:

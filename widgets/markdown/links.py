@@ -42,13 +42,7 @@ def safe_target(url: str) -> str:
         return ""
     if parts.scheme not in ("http", "https") or not host or user is not None or "@" in parts.netloc:
         return ""
-    named = parts.netloc[: len(parts.netloc) - len(_port(parts.netloc))]
-    return url if _HOST.fullmatch(named) else ""
-
-
-def _port(netloc: str) -> str:
-    found = re.search(r":[0-9]*$", netloc)
-    return found.group() if found else ""
+    return url if _HOST.fullmatch(re.sub(r":[0-9]*$", "", parts.netloc)) else ""
 
 
 def clean(target: str) -> str:

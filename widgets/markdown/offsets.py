@@ -194,9 +194,7 @@ class _Aligner:
         return -1
 
     def _take_blanks(self, text: str, starts: list[int], ends: list[int], first: int, blanks: str) -> None:
-        """Give spaces the blanks that they come from, and all that has no source the place between its
-        neighbours.
-        """
+        """Give spaces the blanks they come from, and what has no source the place between its neighbours."""
         source, after = self._source, 0
         for index in range(len(text) - 1, -1, -1):  # spaces before a word: from the word backwards
             if starts[index] >= 0:

@@ -36,7 +36,6 @@ class PackedBlocks:
         self._codes: dict[int, Code] = {}  # by the index of their piece
 
     def extend(self, blocks: Iterable[Block]) -> None:
-        """Add blocks at the end."""
         for block in blocks:
             # By value: every item of a list has containers of its own.
             form = (_REST_OF(block), *[_CONTAINER_OF(container) for container in block.path])

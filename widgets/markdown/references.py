@@ -37,9 +37,7 @@ class References:
     waiting_count: int = 0
 
     def define(self, label: str, target: str) -> bool:
-        """Let ``label`` stand for ``target``, unless it stands for something already; False when there are
-        too many.
-        """
+        """Let ``label`` stand for ``target`` if it is free; False when there are too many."""
         label = normal(label)
         if not label or (len(self.targets) >= MAX_DEFINITIONS and label not in self.targets):
             return False
@@ -49,9 +47,7 @@ class References:
         return True
 
     def target(self, label: str, start: int) -> str | None:
-        """Return what ``label`` stands for in the block that begins at ``start``: it waits if that is not
-        known.
-        """
+        """Return the target of ``label``; if it is not known, the block at ``start`` waits for it."""
         label = normal(label)
         target = self.targets.get(label)
         if target is None and label and self.waiting_count < MAX_WAITING:

@@ -67,9 +67,7 @@ class Splitter:
         return fork.finish()
 
     def take_outdated(self) -> set[int]:
-        """Return, once, the starts of the blocks that are to be laid out again: a link of theirs got its
-        definition.
-        """
+        """Return, once, the starts of the blocks that have a link whose definition came."""
         references = self._leaves.references
         if references is None or not references.outdated:
             return set()

@@ -168,9 +168,7 @@ def _stripped(row: list[Run]) -> Row:
 
 
 def _record(heads: Sequence[str], texts: Sequence[Sequence[Run]], width: int, *, is_first: bool) -> list[Row]:
-    """Return a line that has no room for columns: each cell on rows of its own, behind the head of its
-    column.
-    """
+    """Return the cells of a line below one another, each behind the head of its column."""
     rows: list[Row] = [] if is_first else [(("─" * min(width, RECORD_RULE), MARK),)]
     for at, text in enumerate(texts):
         head = parse(heads[at] + ": ", STRONG) if at < len(heads) and heads[at] else []

@@ -25,8 +25,6 @@ SLACK_SECONDS: Final = 0.001  # a frame this little early is not early
 
 
 class Pane(Protocol):
-    """What the clock draws."""
-
     @property
     def is_shown(self) -> bool:
         """Whether anything of it can be seen now."""
@@ -38,8 +36,6 @@ class Pane(Protocol):
 
 
 class Scheduled(Protocol):
-    """A call that was asked for."""
-
     def cancel(self) -> None:
         """Forget it."""
         ...

@@ -84,9 +84,7 @@ def let_widgets_go() -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Let no cycles be looked for meanwhile: of ten thousand new messages none is rubbish, and looking at
-    them again and again takes longer than making them.
-    """
+    """Look for no cycles meanwhile: ten thousand new messages have none, and looking takes longer."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

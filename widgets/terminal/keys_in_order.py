@@ -54,7 +54,6 @@ class KeysInOrder(App[ReturnType]):
     """Holds a key, or what was pasted, until the one before it was answered; ``presses`` tells of them."""
 
     def __init__(self, **options: Any) -> None:
-        """See ``App``."""
         super().__init__(**options)
         self.presses = KeyPresses(time.monotonic)
         self.holds_keys = False  # what is typed waits: what will take it is not there yet
@@ -64,7 +63,6 @@ class KeysInOrder(App[ReturnType]):
 
     @property
     def is_answering(self) -> bool:
-        """Whether a key is under way."""
         return self._limit is not None
 
     async def on_event(self, event: events.Event) -> None:

@@ -41,7 +41,6 @@ class Output(Thread):
         return not self._is_ending
 
     def write(self, text: str) -> None:
-        """Have ``text`` written."""
         with self._changed:
             if self._is_ending:
                 return
@@ -60,7 +59,6 @@ class Output(Thread):
         self.is_given_up = True
 
     def run(self) -> None:
-        """Write until ``stop`` was called and nothing is left."""
         try:
             while piece := self._next_piece():
                 self._write_all(piece.encode(self._encoding, "backslashreplace"))

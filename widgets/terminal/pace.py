@@ -85,14 +85,12 @@ class Pace:
     # --- what is told ---
 
     def gave(self, size: int, at: float) -> None:
-        """Note that ``size`` characters were given to the terminal."""
         if self._taken >= self._given:
             self._given_at = at
             self._empty_at_given = self._given
         self._given += size
 
     def took(self, size: int, at: float) -> None:
-        """Note that the terminal has taken ``size`` more characters."""
         blocked = at - max(self._given_at, self._taken_at)
         self._taken += size
         self._taken_at = at
@@ -158,7 +156,6 @@ class Pace:
 
     @property
     def is_asked(self) -> bool:
-        """Whether a question is open."""
         return bool(self._open)
 
     def is_open(self, kind: str) -> bool:
@@ -174,9 +171,7 @@ class Pace:
         return self._is_answering and not self._open and at - self._asked_at >= wait
 
     def may_ask_again(self, at: float) -> bool:
-        """Whether the one open question is so late that its answer may be lost: a question of another kind
-        is answered at once where it is, and behind it where the terminal is slow.
-        """
+        """Whether the one open answer is so late that another kind of question should tell why."""
         return len(self._open) == 1 and self._overdue(at) > AGAIN_SECONDS
 
     def answer_due(self, at: float) -> float:
@@ -201,7 +196,6 @@ class Pace:
 
     @property
     def waiting(self) -> int:
-        """Characters that were given and not taken."""
         return self._given - self._taken
 
     def interval(self, at: float) -> float:

@@ -66,9 +66,7 @@ READ_BYTES: Final = 4096
 
 
 class EarlyInput(Protocol):
-    """What came from the terminal before the screen began, and knows what may still come: an app's
-    ``early_input``, if it has one.
-    """
+    """An app's ``early_input``: what came from the terminal before the screen began."""
 
     @property
     def is_settled(self) -> bool:
@@ -183,9 +181,7 @@ class PacedDriver(LinuxDriver):
                 self._ask(ASKS_STATUS)
 
     def tell_releases(self, is_wanted: bool) -> None:
-        """Have the terminal tell when keys are released, if it can: then "space_released" comes behind
-        "space". Until this is taken back, or the screen ends.
-        """
+        """Have the terminal tell when keys are released: then "space_released" follows "space"."""
         self.write(TELLS_RELEASES if is_wanted else TELLS_NO_RELEASES)
 
     def name_window(self, title: str) -> None:
@@ -214,7 +210,6 @@ class PacedDriver(LinuxDriver):
         super().close()
 
     def write(self, data: str) -> None:
-        """Queue ``data`` for the terminal."""
         if self._output is None or not self._output.is_open:  # lent to another program
             return
         begins = not data.startswith(ENDS_FRAME)  # that is of what was begun before

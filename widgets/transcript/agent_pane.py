@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from rich.cells import cell_len
@@ -11,7 +10,6 @@ from rich.style import Style
 from textual import events
 from textual.color import Color
 from textual.message import Message
-from textual.theme import Theme
 
 from agent_tui.model.inert import inert_line
 from widgets.color import Ground, ground_of, readable
@@ -30,9 +28,7 @@ FOCUSED_TINT: Final = 0.3
 
 
 class AgentPane(Transcript):
-    """The header says who speaks, with which model, and what it is doing: a band in a tint of the agent's
-    colour. Focus shows in it: more of the colour, a thick bar, a bold name.
-    """
+    """The header is a band in a tint of the agent's colour: who speaks, with which model, what it does."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"agent-pane--header"}  # and those of Transcript
     DEFAULT_CSS = """
@@ -46,7 +42,6 @@ class AgentPane(Transcript):
 
     _told: tuple[str, str, str, str] = ("", "", "", "")  # name, model, state, colour
     _header: tuple[Painter, bool, Line] | None = None
-    _ground: Style | None = None
 
     def header(self, name: str, model: str, state: str, color: str) -> None:
         """Say who speaks and what it is doing, such as "● 41 tok/s". At most one row is drawn.
@@ -67,69 +62,40 @@ class AgentPane(Transcript):
             if event.chain == 1:  # a second click is no second wish
                 self.post_message(self.HeadClicked())
 
-    def notify_style_update(self) -> None:
-        """Paint the header anew, too."""
-        super().notify_style_update()
-        self._ground = None
-
     def head(self, painter: Painter) -> list[Line]:
-        """Return the header row."""
         if self._header is None or self._header[:2] != (painter, self.has_focus):
-            if self._ground is None:
-                self._ground = self.get_component_rich_style("agent-pane--header")
-            theme = self.app.current_theme
-            plain = Color.from_rich_color(self._ground.bgcolor)
-            color = readable(self._told[3], ground_of(plain, theme), self._told[0])
-            band = _Band.of(self._ground, plain, color, theme, has_focus=self.has_focus)
-            line = _header_line(*self._told[:3], band, painter, has_focus=self.has_focus)
-            self._header = painter, self.has_focus, line
+            self._header = painter, self.has_focus, self._painted(painter)
         return [self._header[2]]
 
-
-@dataclass(frozen=True, slots=True)
-class _Band:
-    """What a header is painted with: its ground, the colour of the agent there, and what others must be."""
-
-    style: Style
-    own: Style
-    below: Ground
-
-    @classmethod
-    def of(cls, ground: Style, plain: Color, color: str, theme: Theme, *, has_focus: bool) -> _Band:
-        """Return the band over ``plain``; the terminal's own colours have no tints and stay as they are."""
+    def _painted(self, painter: Painter) -> Line:
+        """Return the band; where it is the terminal's own colour, that has no tints and stays as it is."""
+        theme, band = self.app.current_theme, self.get_component_rich_style("agent-pane--header")
+        plain = Color.from_rich_color(band.bgcolor)
+        below = ground_of(plain, theme)
+        color = readable(self._told[3], below, self._told[0])
         if plain.ansi is None:
-            tint = plain.blend(Color.parse(color), FOCUSED_TINT if has_focus else TINT)
-            ground += Style(bgcolor=tint.rich_color)
+            tint = plain.blend(Color.parse(color), FOCUSED_TINT if self.has_focus else TINT)
+            band += Style(bgcolor=tint.rich_color)
             below = ground_of(tint, theme)
             color = readable(color, below)
-        else:
-            below = ground_of(plain, theme)
-        return cls(ground, ground + Style(color=RichColor.parse(color), bold=True), below)
+        own = band + Style(color=RichColor.parse(color), bold=True)
+        mark = painter.own(GUTTER_FOCUSED if self.has_focus else GUTTER) if painter.gutter else ""
+        name, model, state = arranged(*self._told[:2], painter.own(self._told[2]), painter.room)
+        model = painter.own(model[: len(SEPARATOR)]) + model[len(SEPARATOR) :]
+        space = painter.room - cell_len(name) - cell_len(model) - cell_len(state)
+        about, *parts = [
+            (text, band + _on(below, painter.style(ink)))
+            for text, ink in [(model, DIM), *_parts(state, painter)]
+        ]
+        return painter.paint([(mark, own), (name, own), about, (" " * space, band), *parts], ground=band)
 
-    def ink(self, style: Style) -> Style:
-        """Return the colour of ``style``, moved until it can be read on the band."""
-        color = style.color
-        if color is not None and color.triplet is not None and self.below.color:
-            color = RichColor.parse(readable(color.triplet.hex, self.below))
-        return self.style + Style(color=color)
 
-
-def _header_line(
-    name: str, model: str, state: str, band: _Band, painter: Painter, *, has_focus: bool
-) -> Line:
-    name, model, state = arranged(name, model, painter.own(state), painter.room)
-    mark = painter.own(GUTTER_FOCUSED if has_focus else GUTTER) if painter.gutter else ""
-    space = painter.room - cell_len(name) - cell_len(model) - cell_len(state)
-    return painter.paint(
-        [
-            (mark, band.own),
-            (name, band.own),
-            (painter.own(model[: len(SEPARATOR)]) + model[len(SEPARATOR) :], band.ink(painter.style(DIM))),
-            (" " * space, band.style),
-            *((part, band.ink(painter.style(ink))) for part, ink in _parts(state, painter)),
-        ],
-        ground=band.style,
-    )
+def _on(ground: Ground, style: Style) -> Style:
+    """Return the colour of ``style``, moved until it can be read on ``ground``."""
+    color = style.color
+    if color is not None and color.triplet is not None and ground.color:
+        color = RichColor.parse(readable(color.triplet.hex, ground))
+    return Style(color=color)
 
 
 def _parts(state: str, painter: Painter) -> list[tuple[str, int]]:

@@ -23,25 +23,23 @@ NEW: Final = "{count} new"  # rows below those in sight
 class Canvas:
     """Composes the rows of a transcript for its size, theme and colour, and knows which of them differ."""
 
-    def __init__(self, transcript: Transcript, *, color: str, has_divider: bool) -> None:
+    def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self.lines: list[Line] = []
         self.head_height = 0  # rows above the messages
         self.painter: Painter | None = None
-        self.color = color
+        self.color = ""  # of the agent; what a server says, made readable
         self.who = ""  # picks a colour where ``color`` is none
-        self.has_divider = has_divider
+        self.has_divider = False  # down the right edge
         self._ground: tuple[Style, Color] | None = None
         self._painted_for: tuple[object, ...] = ()  # what the painter's look was made from
 
     def divide(self, has_divider: bool) -> None:
-        """Draw a line down the right edge, or none."""
         if has_divider != self.has_divider:
             self.has_divider = has_divider
             self._transcript.clock.mark(self._transcript)
 
     def forget_style(self) -> None:
-        """Paint everything anew: theme or focus changed."""
         self.painter = None
         self._ground = None
 
@@ -90,7 +88,6 @@ class Canvas:
         return head + lines
 
     def current_painter(self) -> Painter:
-        """Return what paints the transcript as it is now."""
         transcript = self._transcript
         width, filters = transcript.outer_size.width, tuple(transcript.app.get_line_filters())
         shown = width, self.color, self.who, self.has_divider, transcript.app.theme, filters

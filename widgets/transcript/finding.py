@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Final, NamedTuple
 
-from widgets.layout import Layout
 from widgets.markdown.letters import LetterRows, count_letters, reading
 from widgets.transcript.message import Message
 from widgets.transcript.view import Place, View
@@ -21,7 +20,6 @@ FIND_BUDGET: Final = 49_152  # characters read closely in one frame: a few milli
 NEEDLE_CHARACTERS: Final = 200
 PREFILTER_SHARE: Final = 10  # characters that are looked over at the cost of one read closely
 PART_COST: Final = 32  # a part costs as much as so many characters
-KEPT_LAYOUTS: Final = 64  # whose letters are remembered
 _BLANKS: Final = re.compile(r"\s+")
 _NO_WORD: Final = re.compile(r"[\W_]+")
 
@@ -99,7 +97,6 @@ class Finder:
         self._candidates: set[int] = set()  # messages that were looked over once and may have some
         self._todo: dict[int, None] = dict.fromkeys(_nearest_first(view))
         self._known = len(view.messages)
-        self._known_letters: dict[Layout, LetterRows] = {}
         self._number: tuple[Match | None, int] = (None, 0)
         self._step = 0  # that was asked for before anything was found
 
@@ -141,7 +138,6 @@ class Finder:
 
     @property
     def found(self) -> Found:
-        """Where the reader is among the matches."""
         return Found(self._current_number(), self.total, not self._todo)
 
     def _search(self, number: int, budget: int) -> tuple[int, bool]:
@@ -270,18 +266,14 @@ class Finder:
         return out
 
     def _letters(self, place: Place) -> LetterRows:
-        layout = self._view.layout_at(place)
-        known = self._known_letters.pop(layout, None)
-        if known is None:
+        layout = self._view.layout(place.message, place.part)
+        if layout.letters is None:
             message = self._view.messages[place.message]
             block = message.part(place.part)
             is_open = _is_growing(message, place.part)
             width = message.block_width(block, self._view.width)
-            known = LetterRows(block, message.text_of(block), layout.rows, width, is_open=is_open)
-            while len(self._known_letters) >= KEPT_LAYOUTS:
-                del self._known_letters[next(iter(self._known_letters))]
-        self._known_letters[layout] = known
-        return known
+            layout.letters = LetterRows(block, message.text_of(block), layout.rows, width, is_open=is_open)
+        return layout.letters
 
 
 def _is_growing(message: Message, part: int) -> bool:

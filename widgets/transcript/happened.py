@@ -23,7 +23,6 @@ class Happened(Message):
 
     @property
     def control(self) -> Transcript:
-        """The transcript, for ``on`` with a selector."""
         return self.transcript
 
 

@@ -124,7 +124,6 @@ def readable(parsed: Parsed) -> str:
 
 
 def pretty(value: object) -> str:
-    """Return a value as indented JSON."""
     return json.dumps(value, indent=len(INDENT), ensure_ascii=False)
 
 

@@ -9,12 +9,10 @@ from typing import Final, NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 from textual.filter import Monochrome, NoColor
-from textual.strip import Strip
 
 from widgets.cells import Clusters
 from widgets.ink import Row, text_of
 from widgets.layout import Line
-from widgets.painted_strip import PaintedStrip
 from widgets.painter import Painter
 
 CHOSEN_SIGN: Final = "▸"
@@ -72,14 +70,14 @@ class MarkedLines:
 
 def marked(line: Line, marks: Sequence[Mark], painter: Painter) -> Line:
     """Return a painted row with marks over it, later ones over earlier ones."""
-    strip, extent = line
     for mark in marks:
         start = painter.gutter + mark.start
         end = min(painter.gutter + mark.end, painter.gutter + painter.room)
         if start < end:
-            strip = _over(strip, start, end, painter, mark_style(painter, mark.component))
-            extent = max(extent, end)
-    return line if strip is line.strip else Line(strip, extent)
+            style = mark_style(painter, mark.component)
+            inside = [(text, own or Style.null()) for text, own, _ in line.strip.crop(start, end) if text]
+            line = painter.over(line, start, end, [Segment(text, own + style) for text, own in inside])
+    return line
 
 
 def mark_style(painter: Painter, component: str) -> Style:
@@ -96,12 +94,4 @@ def with_sign(line: Line, sign: str, painter: Painter, *, is_dim: bool = False) 
         return line
     [first, *_] = line.strip.crop(0, 1)
     style = (first.style or painter.look.base).update_link(None) + Style(bold=not is_dim, dim=is_dim)
-    over = painter.filtered([Segment(painter.own(sign), style)])
-    rest = line.strip.crop(1, painter.look.width)
-    return Line(PaintedStrip([*over, *rest], painter.look.width), max(1, line.extent))
-
-
-def _over(strip: Strip, start: int, end: int, painter: Painter, style: Style) -> Strip:
-    inside = [Segment(text, (own or Style.null()) + style) for text, own, _ in strip.crop(start, end) if text]
-    width = strip.cell_length
-    return PaintedStrip([*strip.crop(0, start), *painter.filtered(inside), *strip.crop(end, width)], width)
+    return painter.over(line, 0, 1, [Segment(painter.own(sign), style)])

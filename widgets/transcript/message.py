@@ -43,7 +43,6 @@ class Pending:
                 self.add(text)
 
     def add(self, text: str) -> None:
-        """Add text at the end."""
         self._make()
         self._pieces.append(text)
         self.characters += len(text)
@@ -51,7 +50,6 @@ class Pending:
 
     @property
     def text(self) -> str:
-        """All that is left."""
         self._make()
         return "".join(self._pieces[self._next :])[self._offset :]
 
@@ -164,14 +162,12 @@ class Message:
             self._note_change()
 
     def replace(self, text: str) -> None:
-        """Let ``text`` be the whole text."""
         self._start_over()
         if text:
             self._pending.add(text)
         self._note_change()
 
     def set_title(self, title: str) -> None:
-        """Change the title, and nothing else."""
         self._head = _title(title)
         self.end_rows[0] = 0
         self._note_change()
@@ -213,12 +209,10 @@ class Message:
 
     @property
     def is_split(self) -> bool:
-        """Whether everything that came in is split."""
         return not self._pending and (self._is_finished or not self.is_closed)
 
     @property
     def is_settled(self) -> bool:
-        """Whether all that is shown is split."""
         return self.is_folded or self.is_split
 
     def settle(self, budget: int) -> int:
@@ -275,11 +269,9 @@ class Message:
 
     @property
     def parts_in_all(self) -> int:
-        """How many parts there are, shown or not."""
         return 1 + self.complete + len(self.open) + (self._foot is not None)
 
     def part(self, index: int) -> Block:
-        """Return the block of one part."""
         if index == 0:
             return self._head
         index -= 1
@@ -314,7 +306,6 @@ class Message:
         return width
 
     def text_of(self, block: Block) -> str:
-        """Return the source of a block."""
         return self._source.slice(block.start, block.end)
 
     def source(self, start: int, end: int) -> str:
@@ -331,7 +322,6 @@ class Message:
 
     @property
     def length(self) -> int:
-        """The characters of what is split."""
         return self._source.length
 
     # --- heights ---

@@ -15,8 +15,6 @@ FAR_CELLS: Final = 1_000_000  # behind the end of any row
 
 
 class Pointer:
-    """The mouse over a transcript."""
-
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._view = transcript.view
@@ -65,7 +63,6 @@ class Pointer:
         self._extend(event.x, event.y)
 
     def _release(self, event: events.MouseUp) -> None:
-        """End selecting."""
         if self._pressed is not None:
             if self._edge:
                 self._extend(event.x, event.y)
@@ -78,9 +75,7 @@ class Pointer:
             self._pressed, self._edge = None, 0
 
     def _click(self, event: events.Click) -> None:
-        """Choose the message, and fold or unfold the step whose head row it is; twice selects the word,
-        three times the block.
-        """
+        """Choose the message; fold or unfold it by its head row; twice takes the word, thrice the block."""
         place = self._place_at(event.y)
         if self._is_dragged or event.shift or event.button != 1 or place is None:
             return

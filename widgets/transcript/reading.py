@@ -52,7 +52,6 @@ class Reader:
 
     @property
     def message_count(self) -> int:
-        """How many messages there are."""
         return len(self._view.messages)
 
     @property
@@ -64,9 +63,7 @@ class Reader:
         return visible[-1].message + 1 if visible else self.message_count
 
     def go_to_message(self, number: int) -> None:
-        """Bring the beginning of a message to the top; the nearest one if there is no such number. A step in
-        sight is chosen where it stands.
-        """
+        """Bring the nearest such message to the top; a step in sight is chosen where it is."""
         if not self.message_count:
             return
         self.choose(max(1, min(number, self.message_count)) - 1)
@@ -81,7 +78,12 @@ class Reader:
     def step_message(self, step: int) -> None:
         """Go to the message before (-1) or to the next (+1); first to the beginning of a long one."""
         current, visible = self.current_message, self._view.visible
-        if step < 0 and self.chosen < 0 and visible and visible[0] > self._view.first_of(current - 1):
+        if (
+            step < 0
+            and self.chosen < 0
+            and visible
+            and visible[0] > self._view.nearest(Place(current - 1, 0, 0))
+        ):
             step += 1
         self.go_to_message(current + step)
 
@@ -119,7 +121,6 @@ class Reader:
 
     @property
     def has_selection(self) -> bool:
-        """Whether anything is selected."""
         return self._selection.range() is not None
 
     def selected_text(self) -> str:
@@ -132,7 +133,6 @@ class Reader:
         self._selection.begin(self._sources.at(place, cell))
 
     def extend(self, place: Place, cell: int) -> None:
-        """Let the selection reach to a cell of a row."""
         self._selection.extend(self._sources.at(place, cell))
         self._selection_changed()
 
@@ -143,7 +143,6 @@ class Reader:
         self._selection_changed()
 
     def clear_selection(self) -> None:
-        """Select nothing."""
         if self._selection.is_extended:
             self._selection.clear()
             self._selection_changed()

@@ -7,14 +7,12 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from widgets.ink import MARK, text_of
-from widgets.layout import Layout
 from widgets.markdown.offsets import RowOffsets, offsets
 from widgets.markdown.rows import code_lines
 from widgets.transcript.marks import cells_of, character_at
 from widgets.transcript.message import Message
 from widgets.transcript.view import Place, View
 
-KEPT_LAYOUTS: Final = 64  # whose offsets are remembered
 _BETWEEN_PIECES: Final = " \t\n>"  # all that stands between two pieces of one code block
 
 
@@ -27,39 +25,32 @@ class Spot(NamedTuple):
 
 
 class Sources:
-    """The source behind the rows of a view; what was asked for last is remembered."""
-
-    __slots__ = ("_known", "_view")
+    """The source behind the rows of a view."""
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._known: dict[Layout, list[RowOffsets]] = {}
 
     def rows(self, place: Place) -> list[RowOffsets]:
         """Return the offsets of all rows of the part that ``place`` is in."""
-        layout = self._view.layout_at(place)
-        known = self._known.pop(layout, None)
-        if known is None:
+        layout = self._view.layout(place.message, place.part)
+        if layout.offsets is None:
             message = self._view.messages[place.message]
             block = message.part(place.part)
             if place.part and block.kind in ("note", "failure"):  # rows of ours, behind the last word
                 block = replace(block, start=message.length, end=message.length)
             width = message.block_width(block, self._view.width)
-            known = offsets(block, message.text_of(block), layout.rows, width)
-            while len(self._known) >= KEPT_LAYOUTS:
-                del self._known[next(iter(self._known))]
-        self._known[layout] = known
-        return known
+            layout.offsets = offsets(block, message.text_of(block), layout.rows, width)
+        return layout.offsets
 
     def at(self, place: Place, cell: int) -> Spot:
         """Return what is at a cell of a row; behind its end, the end of the row."""
-        row = self._view.layout_at(place).rows[place.row]
+        row = self._view.layout(place.message, place.part).rows[place.row]
         start, end = self.rows(place)[place.row].at(character_at(row, max(0, cell)))
         return Spot(place.message, start, end)
 
     def word_at(self, place: Place, cell: int) -> Spot:
         """Return the word at a cell of a row."""
-        row = self._view.layout_at(place).rows[place.row]
+        row = self._view.layout(place.message, place.part).rows[place.row]
         text, index = text_of(row), character_at(row, max(0, cell))
         found = self.rows(place)[place.row]
         if index >= len(text) or not _is_word(text[index]):
@@ -111,14 +102,12 @@ class Selection:
         self.is_extended = is_selected
 
     def extend(self, spot: Spot) -> None:
-        """Let the selection reach to ``spot``."""
         if self._anchor is None:
             self._anchor = spot
         self._head = spot
         self.is_extended = True
 
     def clear(self) -> None:
-        """Select nothing."""
         self._anchor = self._head = None
         self.is_extended = False
 
@@ -163,7 +152,7 @@ class Selection:
         characters = rows.between(since, until)
         if characters[0] == characters[1]:
             return 0, 0
-        row = self._view.layout_at(place).rows[place.row]
+        row = self._view.layout(place.message, place.part).rows[place.row]
         return cells_of(row, *_without_prefix(row, *characters))
 
     def _with_signs(self, number: int, start: int, end: int) -> tuple[int, int]:

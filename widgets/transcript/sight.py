@@ -115,9 +115,7 @@ class Sight:
             tell()
 
     def has_shown_all(self, *, but_last: bool = False) -> bool:
-        """Whether each row of the watched message was on the screen, unfolded, since it has its width;
-        ``but_last``: its last block need not have been.
-        """
+        """Whether each row of the watched message was on the screen at this width, ``but_last`` or not."""
         number = self.number_of(self._watched)
         if not number or self._transcript.folds.is_folded(self._watched):
             return False
@@ -127,9 +125,7 @@ class Sight:
         return self._first_not_shown(number - 1, message.part_count - but_last) is None
 
     def show_what_was_not_shown(self) -> None:
-        """Bring the first row of the watched message that was never on the screen to its top, or show the end
-        if that is nearer.
-        """
+        """Bring the first row of the watched message that was never on the screen to its top."""
         number = self.number_of(self._watched)
         parts = self._view.messages[number - 1].part_count if number else 0
         place = self._first_not_shown(number - 1, parts)
@@ -139,7 +135,7 @@ class Sight:
 
     def _first_not_shown(self, index: int, parts: int) -> Place | None:
         for part in range(parts):
-            rows = len(self._view.layout_at(Place(index, part, 0)).rows)
+            rows = len(self._view.layout(index, part).rows)
             first = 0 if part else self._view.messages[index].APART
             for row in range(first, rows):
                 if (part, row) not in self._shown:
@@ -161,7 +157,7 @@ class Sight:
 
     def _is_shown_best(self, head: Place) -> bool:
         visible, last = self._view.visible, self._view.messages[head.message].part_count - 1
-        rows = self._view.layout_at(head._replace(part=last)).rows
+        rows = self._view.layout(head.message, last).rows
         is_whole = Place(head.message, last, len(rows) - 1) in visible
         return visible[:1] == [head] or (is_whole and self.has_head_of(head.message + 1))
 

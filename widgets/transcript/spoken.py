@@ -55,7 +55,6 @@ class Spoken(Message):
         self.open_layouts = [None] * len(self.open)
 
     def set_title(self, title: str) -> None:
-        """Change the title, and nothing else."""
         self._take_title(title)
         self.end_rows[0] = 0
         self._note_change()
@@ -89,7 +88,6 @@ class Spoken(Message):
         return int(self._has_head_row(self.rows_width))
 
     def part_key(self, index: int) -> object:
-        """Return what part ``index`` is known by as long as it looks the same."""
         if index == 0:
             return self._head, self._last_text > 0, self._tail
         key = super().part_key(index)

@@ -93,7 +93,6 @@ class Step(Message):
         return (known, ASK) if self.tone.card == ASK and index else known
 
     def replace(self, text: str) -> None:
-        """Let ``text`` be the whole text."""
         self._uncut = None
         super().replace(text)
 
@@ -106,7 +105,6 @@ class Step(Message):
         return 1
 
     def block_width(self, block: Block, width: int) -> int:
-        """Return the width that a block is laid out for where the step has ``width``."""
         width -= self._indent(width)
         is_bare = block.kind == "step" or (block.kind == "code" and not block.lead and not block.rest)
         return width if is_bare or width < 2 * len(BODY_BAR) else width - len(BODY_BAR)

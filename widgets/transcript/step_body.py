@@ -90,9 +90,7 @@ def step_body(
     result: str | None = None,
     limit: str | None = MORE,
 ) -> str:
-    """Return the body of a step as Markdown; what is over in that of a tool is left out, and ``limit`` says
-    how much. Without a ``limit`` it is whole.
-    """
+    """Return the body of a step as Markdown; ``limit`` says what was left out, without it nothing is."""
     match kind:
         case "thinking" | "text" | "sub_agent" | "summary":
             return content
@@ -233,22 +231,12 @@ def fenced(text: str, label: str = "", *, limit: str | None = MORE) -> str:
 def _limited(text: str, limit: str | None) -> tuple[str, str]:
     if limit is None:
         return text, ""
-    lines = text.split("\n", MAX_LINES)
-    if len(lines) > MAX_LINES:
-        shown = "\n".join(lines[:MAX_LINES])
-        left = lines[MAX_LINES].count("\n") + 1
-    else:
-        shown, left = text, 0
-    if len(shown) > MAX_CHARACTERS:
-        shown = shown[:MAX_CHARACTERS]
-        left = text.count("\n", MAX_CHARACTERS)
-        what = (
-            counted(left, "more line", "more lines")
-            if left
-            else f"{size(len(text) - len(shown))} {Spoken.word('more')}"
-        )
-        return shown, limit.replace("{more}", what)
-    return shown, limit.replace("{more}", counted(left, "more line", "more lines")) if left else ""
+    shown = "\n".join(text.split("\n", MAX_LINES)[:MAX_LINES])[:MAX_CHARACTERS]
+    if not (rest := text[len(shown) :]):
+        return shown, ""
+    lines = rest.count("\n")
+    more = counted(lines, "more line", "more lines") if lines else f"{size(len(rest))} {Spoken.word('more')}"
+    return shown, limit.replace("{more}", more)
 
 
 def _table(rows: list[object], limit: str | None) -> str:

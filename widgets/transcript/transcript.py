@@ -58,26 +58,7 @@ class Transcript(Widget, can_focus=True):
         height: 1fr;
         background: $background;
         color: $foreground;
-        & > .transcript--quote { color: $foreground 80%; }
-        & > .transcript--heading { text-style: bold; }
-        & > .transcript--dim { color: $foreground 70%; }
-        & > .transcript--mark { color: $foreground 60%; }
-        & > .transcript--link { text-style: underline; }
-        & > .transcript--url { color: $foreground 70%; }
-        & > .transcript--code { background: $panel; }
-        & > .transcript--fence { color: $foreground; background: $panel; }
-        & > .transcript--keyword { color: $text-accent; }
-        & > .transcript--string { color: $text-success; }
-        & > .transcript--comment { color: $foreground 75%; text-style: italic; }
-        & > .transcript--number { color: $text-warning; }
-        & > .transcript--name { color: $text-primary; }
-        & > .transcript--builtin { color: $text-primary; }
-        & > .transcript--added { color: $text-success; }
-        & > .transcript--removed { color: $text-error; }
         & > .transcript--failed { color: $error; }
-        & > .transcript--card { background: $panel; }
-        & > .transcript--ask { color: $warning; background: $panel; }
-        & > .transcript--asks { color: $background; background: $warning; text-style: bold; }
         & > .transcript--below { text-style: bold reverse; }
         & > .transcript--found { background: $secondary 30%; text-style: underline; }
         & > .transcript--found-current { text-style: bold reverse; }
@@ -112,21 +93,17 @@ class Transcript(Widget, can_focus=True):
         self,
         *,
         clock: FrameClock,
-        color: str = "",
         ascii_only: bool = False,
-        has_divider: bool = False,
-        name: str | None = None,
         id: str | None = None,  # noqa: A002 - Textual's own word
         classes: str | None = None,
     ) -> None:
-        """``color`` (``#rrggbb``, made readable) is the agent's; ``has_divider`` draws the right edge."""
-        super().__init__(name=name, id=id, classes=classes)
+        super().__init__(id=id, classes=classes)
         self.set_reactive(Transcript.auto_links, False)  # else the mouse over a link repaints all rows
         self.clock = clock
         self.messages: dict[str, Message] = {}
         self.view = View()
         self.ascii_only = ascii_only
-        self.canvas = Canvas(self, color=color, has_divider=has_divider)
+        self.canvas = Canvas(self)
         self.reader = Reader(self)
         self.folds = Folds(self)
         self.pointer = Pointer(self)
@@ -140,19 +117,17 @@ class Transcript(Widget, can_focus=True):
         key: str,
         title: str = "",
         *,
-        sign: str = "",
         color: str = "",
         who: str = "",
         is_spoken: bool = False,
     ) -> None:
         """Begin a message. ``title`` becomes a dim row above it, what is behind a tab in it at the right; a
-        known ``key`` goes on under it.
+        known ``key`` continues under it.
 
         With a ``color`` (what a server says; it may be anything) the message has a bar in the gutter and its
         title in that colour; ``who`` picks one where that is no colour. ``is_spoken``: it is a line of a
         spoken conversation, whose words stand in one row with the name and, behind the tab, the time.
         """
-        title = f"{sign} {title}".strip(" ")
         message = self.messages.get(key)
         if message is None:
             kind = Spoken if is_spoken else Message
@@ -176,16 +151,15 @@ class Transcript(Widget, can_focus=True):
             self.reader.finder.grew(message)
         self.clock.mark(self)
 
-    def turn_closed(self, key: str, note: str = "", *, sign: str = "", tail: str = "") -> None:
-        """End a message. ``note`` becomes its last row: dim, or red if it begins with the sign of failure;
-        ``tail`` stands behind the last word of a spoken line.
+    def turn_closed(self, key: str, note: str = "", *, tail: str = "") -> None:
+        """End a message with ``note`` as its last row, red if that begins with the sign of failure; ``tail``
+        comes behind the last word of a spoken line.
         """
         message = self.messages.get(key)
         if message is None:
             return
         if isinstance(message, Spoken):
             message.set_tail(tail)
-        note = f"{sign} {note}".strip()
         message.close(note, is_failure=note.startswith(FAILED))
         if self.reader.finder is not None:
             self.reader.finder.grew(message)
@@ -220,7 +194,6 @@ class Transcript(Widget, can_focus=True):
             self.clock.mark(self)
 
     def text_replaced(self, key: str, text: str) -> None:
-        """Let ``text`` be the whole text of a message."""
         if key not in self.messages:
             self.turn_opened(key)
         message = self.messages[key]
@@ -284,7 +257,6 @@ class Transcript(Widget, can_focus=True):
             self.clock.mark(self)
 
     def clear(self) -> None:
-        """Forget everything."""
         self.messages.clear()
         self.view.clear()
         self.reader.forget()
@@ -330,11 +302,9 @@ class Transcript(Widget, can_focus=True):
         self.action_scroll_rows(pages * max(1, self.view.height - 1))
 
     def action_scroll_halves(self, halves: int) -> None:
-        """Scroll by half a screenful."""
         self.action_scroll_rows(halves * max(1, self.view.height // 2))
 
     def action_to_start(self) -> None:
-        """Go to the first row."""
         self.sight.is_brought = False
         self.view.to_start()
         self.redraw()
@@ -354,7 +324,6 @@ class Transcript(Widget, can_focus=True):
         self.reader.copy(what)
 
     def action_clear_selection(self) -> None:
-        """Select nothing."""
         self.reader.clear_selection()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -413,11 +382,9 @@ class Transcript(Widget, can_focus=True):
         return strips_in(crop, self.outer_size.width, self.canvas.lines)
 
     def render_line(self, y: int) -> Strip:
-        """Return one row."""
         return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
 
     def notify_style_update(self) -> None:
-        """Paint everything anew after a change of theme or focus."""
         super().notify_style_update()
         self.canvas.forget_style()
 

@@ -22,8 +22,6 @@ CARET_KINDS: Final = ("paragraph", "heading", "code")
 
 
 class Place(NamedTuple):
-    """A row of the transcript."""
-
     message: int
     part: int
     row: int
@@ -65,7 +63,9 @@ class View:
         if not self.is_ready:
             return []
         if self._due is not None:
-            self._show_due(*self._due)
+            (place, characters, above), self._due = self._due, None
+            place = self._at(self.nearest(place), characters, is_end=False)
+            self._release(self._moved(place, -above))
         last = len(self.messages) - 1
         self._settle(last)
         if self._wanted is not None and self._settle(self._wanted):
@@ -78,7 +78,7 @@ class View:
 
     def _window(self, last: int) -> list[Span]:
         if not self.follow:
-            self._place = self._nearest(self._place)
+            self._place = self.nearest(self._place)
             spans = self._down_from(self._place)
             if sum(span.end - span.start for span in spans) == self.height:
                 self._count_exactly(last)
@@ -107,8 +107,8 @@ class View:
         if width != self.width:
             keeps = bool(self.width and self.messages and not self.follow)
             kept, characters = self._kept
-            before = characters if kept == self._place else self._characters(self._place) if keeps else 0
-            until = self._characters(self._mark) if keeps and self._mark else 0
+            before = characters if kept == self._place else self.characters_above(self._place) if keeps else 0
+            until = self.characters_above(self._mark) if keeps and self._mark else 0
             self.width = width
             self._layouts.clear()
             self._stale = len(self.heights)
@@ -119,7 +119,6 @@ class View:
         self.height = height
 
     def clear(self) -> None:
-        """Drop every message."""
         self.messages = []
         self.heights = Heights()
         self._spans = []
@@ -140,7 +139,7 @@ class View:
         if not self.is_ready:
             return
         self._budget = FRAME_BUDGET
-        place = self._moved(self._nearest(self._place), rows)
+        place = self._moved(self.nearest(self._place), rows)
         if rows < 0:
             if place != self._place:
                 self._release(place)
@@ -156,22 +155,14 @@ class View:
         if not self.is_ready:
             return
         self._budget = FRAME_BUDGET
-        self._release(self._moved(self._nearest(place), -above))
+        self._release(self._moved(self.nearest(place), -above))
         self._is_held = is_held
 
     def show_later(self, message: int, part: int, characters: int, above: int) -> None:
-        """Bring the row of a part that so many ``characters`` stand before into sight with the next frame,
-        ``above`` rows below the top: until there is a size, none can be brought there.
-        """
+        """Bring the row behind so many ``characters`` of a part into sight once there is a size."""
         self._due = Place(message, part, 0), characters, above
 
-    def _show_due(self, place: Place, characters: int, above: int) -> None:
-        self._due = None
-        place = self._at(self._nearest(place), characters, is_end=False)
-        self._release(self._moved(place, -above))
-
     def to_start(self) -> None:
-        """Move to the first row."""
         is_drawn = bool(self._spans)  # before that the place says nothing
         if self.messages and (self._place != Place(0, 0, 0) or not is_drawn):
             self._release(Place(0, 0, 0))
@@ -184,7 +175,7 @@ class View:
     def stay(self) -> None:
         """Stop following at the present rows, also where nothing is below them yet."""
         if self.follow and self.is_ready:
-            self._release(self._nearest(self._place))
+            self._release(self.nearest(self._place))
             self._is_held = True
 
     def _release(self, place: Place) -> None:
@@ -216,25 +207,13 @@ class View:
             return False
         return place.row < len(self._rows(place.message, place.part))
 
-    def first_of(self, message: int) -> Place:
-        """Return the first row of a message that has any: a head may have none."""
-        return self._nearest(Place(message, 0, 0))
-
-    def characters_above(self, place: Place) -> int:
-        """Return how many characters of its part are before the row of ``place``; spaces do not count."""
-        return self._characters(place)
-
-    def layout_at(self, place: Place) -> Layout:
-        """Return the layout of the part that a place is in. Raises IndexError if there is none."""
-        return self._layout(place.message, place.part)
-
-    def _nearest(self, place: Place) -> Place:
-        """Return ``place``, or the nearest one there is."""
+    def nearest(self, place: Place) -> Place:
+        """Return ``place``, or the nearest one there is: a head may have no row of its own."""
         index = min(place.message, len(self.messages) - 1)
         self._settle(index)
         parts = self.messages[index].part_count
         part = min(place.part, parts - 1)
-        if not part and parts > 1 and not self._rows(index, 0):  # a head without a row of its own
+        if not part and parts > 1 and not self._rows(index, 0):
             part = 1
         return Place(index, part, max(0, min(place.row, len(self._rows(index, part)) - 1)))
 
@@ -243,7 +222,7 @@ class View:
         while row < 0:
             if part == 0:
                 if index == 0:
-                    return self.first_of(0)
+                    return self.nearest(Place(0, 0, 0))
                 index -= 1
                 if not self._settle(index):
                     self._wanted = index
@@ -273,7 +252,7 @@ class View:
         index, part, row = place
         left = self.height
         while True:
-            layout = self._layout(index, part)
+            layout = self.layout(index, part)
             end = min(len(layout.rows), row + left)
             spans.append(Span(index, part, row, end, layout))
             left -= end - row
@@ -286,16 +265,14 @@ class View:
                 self._settle(index)
 
     def _up_from_end(self) -> list[Span]:
-        """Return the screenful that ends with the last row. One walk: a pane that follows makes it in every
-        frame.
-        """
+        """Return the screenful that ends with the last row, in one walk."""
         spans: list[Span] = []
         missing = self.height
         for index in range(len(self.messages) - 1, -1, -1):
             if not self._settle(index) and spans:
                 break  # what is above is still to be split
             for part in range(self.messages[index].part_count - 1, -1, -1):
-                layout = self._layout(index, part)
+                layout = self.layout(index, part)
                 end = len(layout.rows)
                 start = max(0, end - missing)
                 spans.append(Span(index, part, start, end, layout))
@@ -329,9 +306,10 @@ class View:
         return message.is_settled
 
     def _rows(self, index: int, part: int) -> list[Row]:
-        return self._layout(index, part).rows
+        return self.layout(index, part).rows
 
-    def _layout(self, index: int, part: int) -> Layout:
+    def layout(self, index: int, part: int) -> Layout:
+        """Return the layout of a part of a message. Raises IndexError if there is none."""
         message = self.messages[index]
         message.know_width(self.width)
         at = message.open_index(part)
@@ -389,10 +367,10 @@ class View:
         message.know_width(self.width)
         left, part = EXACT_PER_FRAME, message.complete
         while left and part > 0 and not message.exact_rows(part):
-            self._layout(index, part)
+            self.layout(index, part)
             left, part = left - 1, part - 1
         for part in range(1 + message.complete, message.part_count):
-            self._layout(index, part)
+            self.layout(index, part)
 
     def _rows_before(self, place: Place) -> int:
         if place.message >= len(self.heights):
@@ -403,8 +381,8 @@ class View:
 
     # --- keeping the place over a change of width ---
 
-    def _characters(self, place: Place) -> int:
-        """Return how many characters of its part are before the row of ``place``."""
+    def characters_above(self, place: Place) -> int:
+        """Return how many characters of its part are before the row of ``place``; spaces do not count."""
         return sum(_length(row) for row in self._rows(place.message, place.part)[: place.row])
 
     def _at(self, place: Place, characters: int, *, is_end: bool) -> Place:

@@ -14,7 +14,9 @@ from widgets.transcript.agent_pane import AgentPane, arranged
 
 
 def a_pane(hand: Hand, *, ascii_only: bool = False, has_divider: bool = False) -> AgentPane:
-    return AgentPane(clock=hand.clock(), ascii_only=ascii_only, has_divider=has_divider)
+    pane = AgentPane(clock=hand.clock(), ascii_only=ascii_only)
+    pane.canvas.has_divider = has_divider
+    return pane
 
 
 def header(pane: AgentPane) -> str:

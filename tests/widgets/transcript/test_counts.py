@@ -21,7 +21,7 @@ from widgets.markdown.splitter import Splitter
 from widgets.transcript import message as message_module
 from widgets.transcript.message import SLICE_CHARACTERS, Message
 from widgets.transcript.transcript import Transcript
-from widgets.transcript.view import FRAME_BUDGET, Place, View
+from widgets.transcript.view import FRAME_BUDGET, View
 
 SIZE = (100, 30)
 TOKENS_PER_FRAME = 6
@@ -194,7 +194,7 @@ def test_every_complete_block_is_laid_out_once(completed: list[object]) -> None:
     view.scroll(500)
     view.frame()
     for part in range(1, len(blocks) + 1):
-        view.layout_at(Place(0, part, 0))
+        view.layout(0, part)
     assert Counter(completed) == Counter(
         [view.messages[0].part(0), *((blocks, at + 1, 0, False) for at in range(len(blocks)))]
     )

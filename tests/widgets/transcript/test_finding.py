@@ -172,7 +172,7 @@ def test_every_match_is_marked_at_every_width(text: str, width: int, word: str) 
     finder.step(1)
     marked: dict[bool, str] = {True: "", False: ""}
     for place in view.visible:
-        row = view.layout_at(place).rows[place.row]
+        row = view.layout(place.message, place.part).rows[place.row]
         for start, end, is_current in finder.cells(place):
             strip = Strip([Segment(piece) for piece, _ in row]).crop(start, end)
             marked[is_current] += strip.text

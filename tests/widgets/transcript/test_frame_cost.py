@@ -22,7 +22,7 @@ def test_a_frame_looks_up_each_part_in_sight_once(monkeypatch: pytest.MonkeyPatc
     view = View()
     view.resize(60, 20)
     view.messages.append(Message("a", "title"))
-    lookups = counted(monkeypatch, View, "_layout")
+    lookups = counted(monkeypatch, View, "layout")
     for chunk in frames(tokens()):
         view.messages[0].add(chunk)
         lookups.clear()

@@ -51,7 +51,7 @@ async def test_hostile_words_reach_the_terminal_as_words(name: str) -> None:
     async def act(pilot: Pilot[Any], driver: CountingDriver) -> None:
         driver.written = ""
         pane.header(text, text, text, text)
-        pane.turn_opened("a", text, sign=text[:1])
+        pane.turn_opened("a", text)
         for char in text:  # however it is cut
             pane.text_added("a", char)
         hand.turn_until_clean()

@@ -40,7 +40,9 @@ class Panes(App[None]):
         super().__init__()
         self.hand = hand
         clock = hand.clock()
-        self.panes = [Transcript(clock=clock, has_divider=True) for _ in range(PANES)]
+        self.panes = [Transcript(clock=clock) for _ in range(PANES)]
+        for pane in self.panes:
+            pane.canvas.has_divider = True
 
     def compose(self) -> ComposeResult:
         with Grid():

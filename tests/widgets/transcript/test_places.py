@@ -13,7 +13,7 @@ from widgets.transcript.view import ESTIMATES_PER_FRAME, Place, View
 
 
 def row_at(view: View, place: Place) -> str:
-    return text_of(view.layout_at(place).rows[place.row]).rstrip()
+    return text_of(view.layout(place.message, place.part).rows[place.row]).rstrip()
 
 
 def settled_frames(view: View) -> int:
@@ -139,7 +139,7 @@ def test_a_better_estimate_above_does_not_move_what_is_read() -> None:
     above = view.position()[0]
     for number in range(30):  # somebody looks at all that is above
         for part in range(view.messages[number].part_count):
-            view.layout_at(Place(number, part, 0))
+            view.layout(number, part)
         view.messages[number].settle(10_000)
     assert rows(view) == before
     assert view.position()[0] != above

@@ -123,9 +123,9 @@ async def test_a_selection_stays_where_it_is_while_words_stream_and_the_width_ch
 
 async def test_a_selection_reaches_over_messages_and_blocks_without_what_is_not_source() -> None:
     pane, hand = a_pane("# One\n\n- first item\n- second")
-    pane.turn_opened("b", "round 2", sign="●")
+    pane.turn_opened("b", "● round 2")
     pane.text_added("b", "two **b**")
-    pane.turn_closed("b", "cut", sign="┄")
+    pane.turn_closed("b", "┄ cut")
     async with Reader(pane).run_test(size=(30, 12)) as pilot:
         hand.turn_until_clean()
         assert screen_of(pane)[3:9] == [

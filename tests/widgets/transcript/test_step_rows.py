@@ -95,7 +95,7 @@ async def test_all_of_a_body_stands_behind_a_line() -> None:
     pane.text_added(
         "1", "# head\n\n- one\n  - two\n\n```py\nx = 1\n```\n\n> said\n\n| a |\n|---|\n| 1 |\n\n***\nend"
     )
-    pane.turn_closed("1", "cut", sign="┄")
+    pane.turn_closed("1", "┄ cut")
     rows = await drawn(pane, hand, (30, 20))
     assert rows[:17] == [
         " ▾ thinking",

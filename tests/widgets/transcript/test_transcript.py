@@ -25,7 +25,9 @@ def items(first: int, last: int) -> list[str]:
 
 
 def a_pane(hand: Hand, *, ascii_only: bool = False, has_divider: bool = False) -> Transcript:
-    return Transcript(clock=hand.clock(), ascii_only=ascii_only, has_divider=has_divider)
+    pane = Transcript(clock=hand.clock(), ascii_only=ascii_only)
+    pane.canvas.has_divider = has_divider
+    return pane
 
 
 def without_mark(rows: list[str]) -> list[str]:
@@ -43,10 +45,10 @@ async def test_a_message_is_shown_with_its_title_and_its_note() -> None:
     hand = Hand()
     pane = a_pane(hand)
     async with running(pane, (30, 6)) as pilot:
-        pane.turn_opened("a", "round 2", sign="●")
+        pane.turn_opened("a", "● round 2")
         pane.text_added("a", "Hello **world**")
         assert await shown(pane, hand, pilot) == ["", " ● round 2", f" Hello world{CARET}", "", "", ""]
-        pane.turn_closed("a", "cut at the pause", sign="┄")
+        pane.turn_closed("a", "┄ cut at the pause")
         assert await shown(pane, hand, pilot) == [
             "",
             " ● round 2",
@@ -212,7 +214,8 @@ async def test_it_works_at_any_size(size: tuple[int, int]) -> None:
 
 async def test_a_pane_that_is_not_laid_out_takes_text() -> None:
     hand = Hand()
-    pane = Transcript(clock=hand.clock(), color="#ff0000")
+    pane = Transcript(clock=hand.clock())
+    pane.canvas.color = "#ff0000"
     pane.turn_opened("a")
     pane.text_added("a", "words before the first frame")
     hand.turn_until_clean()

@@ -81,7 +81,8 @@ async def test_a_failure_is_red_and_other_notes_are_not() -> None:
 async def test_no_color_leaves_no_colour_in_any_strip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     hand = Hand()
-    pane = Transcript(clock=hand.clock(), color="#00ff00")
+    pane = Transcript(clock=hand.clock())
+    pane.canvas.color = "#00ff00"
     async with running(pane, (30, 6)) as pilot:
         pane.text_added("a", "`code` [link](x) **b**\n" + lines(1, 9))
         await shown(pane, hand, pilot)
