@@ -37,10 +37,8 @@ def is_narrow(text: str) -> bool:
 
 
 class Clusters:
-    """A text as its inseparable clusters.
-
-    ``starts[i]`` is the index of cluster ``i``, ``edges[i]`` the cells before it; both have one entry more
-    than there are clusters.
+    """A text as clusters that are never parted: ``starts[i]`` is the index of cluster ``i``, ``edges[i]`` the
+    cells before it. Both have one entry more than there are clusters.
     """
 
     __slots__ = ("edges", "starts")

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from rich.cells import cell_len
 from rich.style import Style
-from textual import events
+from textual import events, on
 from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
@@ -26,10 +26,8 @@ GAP: Final = "  "
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What can be taken: ``text`` is read in the list, ``about`` says what it is, ``word`` is written.
-
-    ``marks`` are the letters of ``text`` that were typed. ``is_all``: nothing has to follow it, so ``enter``
-    also sends it.
+    """What can be taken: ``text`` is read in the list, its ``marks`` were typed, ``about`` says what it is,
+    ``word`` is written. ``is_all``: ``enter`` also sends it, nothing has to follow.
     """
 
     text: str
@@ -47,10 +45,7 @@ class Completion(NamedTuple):
 
 
 class ChoiceList(Painted):
-    """Lies over what is above its parent's first row, and takes no room from it.
-
-    It never has the focus: the line that is written in tells it what to show and which row is marked.
-    """
+    """Lies over what is above its parent's first row. It never has the focus: the line says what to show."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "choice-list--dim",
@@ -82,8 +77,6 @@ class ChoiceList(Painted):
         self._choices: Sequence[Choice] = ()
         self._at = 0
         self._top = 0
-
-    # --- what is shown ---
 
     @property
     def is_open(self) -> bool:
@@ -118,8 +111,6 @@ class ChoiceList(Painted):
             self.display = rows > 0
         self.outdate()
 
-    # --- drawing ---
-
     def paint(self) -> list[Line]:
         painter = painter_of(self, "choice-list--", ascii_only=self._ascii_only)
         shown = self._choices[self._top : self._top + self.outer_size.height]
@@ -148,17 +139,13 @@ class ChoiceList(Painted):
         edge = base if is_marked else base + Style(color=accent)
         return painter.paint([(painter.own(GUTTER) * painter.gutter, edge), *pieces], ground=base)
 
-    # --- the mouse ---
-
     def on_click(self, event: events.Click) -> None:
         event.stop()
         if self._top + event.y < len(self._choices):
             self._taken(self._top + event.y)
 
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+    @on(events.MouseScrollDown)
+    @on(events.MouseScrollUp)
+    def _wheel(self, event: events.MouseEvent) -> None:
         event.stop()
-        self.move(1)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        event.stop()
-        self.move(-1)
+        self.move(1 if isinstance(event, events.MouseScrollDown) else -1)

@@ -1,8 +1,5 @@
-"""Colours of agents, made readable.
-
-A colour comes from a server and may be anything. Whatever it is, what comes out can be read on the
-background, and the same agent keeps the same hue. Where the terminal's own sixteen colours are used, an agent
-gets one of the few that can be read on its background under every usual palette, or the plain foreground.
+"""Colours of agents, made readable: a server may send anything, and the same agent keeps the same hue. Of the
+terminal's own sixteen colours an agent gets one that can be read under every usual palette, or none.
 """
 
 from __future__ import annotations
@@ -78,12 +75,9 @@ def is_color(text: str) -> bool:
 
 @lru_cache(maxsize=512)
 def readable(color: str, ground: Ground | str, name: str = "") -> str:
-    """Return ``color`` (``#rgb`` or ``#rrggbb``) with its lightness moved until it stands out from
-    ``ground`` as far as that asks for (4.5:1 if it is only a colour), its hue kept and as much of its
-    saturation as there is at that lightness; what is no colour gives the palette colour that belongs to
-    ``name``.
-
-    The result is ``#rrggbb``; where the ground is the terminal's own, it is the name of one of its colours.
+    """Return ``color`` (``#rgb`` or ``#rrggbb``) with its lightness moved until it stands out from ``ground``
+    (4.5:1 from a plain colour), as ``#rrggbb``; or one of the terminal's own where that is the ground. What
+    is no colour gives the palette's for ``name``.
     """
     if isinstance(ground, str):
         ground = Ground(ground)

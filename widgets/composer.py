@@ -162,11 +162,8 @@ class Composer(TextArea):
     # --- keys ------------------------------------------------------------------------------------------
 
     def action_send(self) -> None:
-        """Ask for the text to be sent; what is only begun is completed first.
-
-        A priority binding comes before the letters that were typed ahead of it in one burst and still wait
-        for this line: it has to wait behind them, or what is sent lacks its end, and an empty line is not
-        sent at all.
+        """Ask for the text to be sent; what is only begun is completed first. This waits behind the letters
+        typed before it: a priority binding would overtake them.
         """
         self.call_later(self._send)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.style import Style
@@ -15,6 +15,24 @@ if TYPE_CHECKING:
     from widgets.markdown.letters import LetterRows
     from widgets.markdown.offsets import RowOffsets
     from widgets.painter import Painter
+
+
+class PaintedStrip(Strip):
+    """A row for Textual. A plain ``Strip`` keeps itself in its own cache when all of it is asked for, so that
+    every row waits until Python looks for cycles. This one does not.
+    """
+
+    __slots__ = ()
+
+    def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
+        ends = [cut for cut in cuts if cut <= self.cell_length]
+        return [self] if ends == [self.cell_length] else super().divide(ends)
+
+    def crop(self, start: int, end: int | None = None) -> Strip:
+        cropped = super().crop(start, end)
+        if type(cropped) is Strip:  # divided next; of the same layout, and only its own cache has it
+            cropped.__class__ = PaintedStrip
+        return cropped
 
 
 class Line(NamedTuple):
@@ -37,9 +55,7 @@ PLAIN_TONE: Final = Tone()
 
 
 class Layout:
-    """Rows of a block and the targets of its links. Each row is painted once for each painter, when it is
-    first seen. The first ``apart`` rows are between two messages, and have the tone of neither.
-    """
+    """Rows of a block, each painted once for each painter. The first ``apart`` are between two messages."""
 
     __slots__ = ("_lines", "_painter", "apart", "letters", "links", "offsets", "rows", "tone")
 

@@ -59,12 +59,9 @@ class Meter(Painted):
         self._cells: list[Piece] = []
         self._painter: Painter | None = None
 
-    # --- what it shows ---------------------------------------------------------------------------------
-
     def show(self, rms: float, peak: float, *, is_clipping: bool = False, word: str = "") -> None:
-        """Show a level in dBFS and its peak; ``word`` ("no signal", "muted") is shown instead of the number.
-
-        Costs nothing when no cell would differ.
+        """Show a level in dBFS and its peak, or ``word`` ("muted") for the number. Free when no cell would
+        differ.
         """
         self._level, self._word = (rms, peak, is_clipping), word
         shown = self._key(self.size.width)
@@ -90,8 +87,6 @@ class Meter(Painted):
         if is_clipping:
             return "clipping"
         return f"{MINUS if rms < 0 else ''}{abs(rms):.0f} dB" if rms > QUIETEST_DBFS else "quiet"
-
-    # --- drawing ---------------------------------------------------------------------------------------
 
     def draw(self) -> bool:
         """Repaint the cells that differ; nothing is ever left for later."""

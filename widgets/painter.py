@@ -1,7 +1,5 @@
-"""Rows to strips: inks become the theme's styles, rows get their margins and full width.
-
-Widgets that draw with this bypass Textual's style cache (borders, padding and opacity of the stylesheet do
-not show), so the app's line filters are applied here, once for each strip.
+"""Rows to strips: inks become the theme's styles, rows get margins and full width. This bypasses Textual's
+style cache, so the app's line filters are applied here, once for each strip.
 """
 
 from __future__ import annotations
@@ -36,9 +34,8 @@ from widgets.ink import (
     TITLE,
     Row,
 )
-from widgets.layout import PLAIN_TONE, Line, Tone
+from widgets.layout import PLAIN_TONE, Line, PaintedStrip, Tone
 from widgets.markdown.links import safe_target
-from widgets.painted_strip import PaintedStrip
 from widgets.signs import CARET as CARET_SIGN
 from widgets.signs import DIVIDER, ELLIPSIS, GUTTER, GUTTER_FOCUSED, SCROLL_MARK, twin
 
@@ -169,11 +166,9 @@ class Painter:
         return style + own
 
     def line(self, row: Row, links: Sequence[str] = ()) -> Line:
-        """Return ``row`` between the margins; ``links`` are the targets that its inks number.
-
-        Code stands on a ground of its own from where it begins to the margin, so that its right edge is
-        straight; what a diff adds and takes away on others. A link is one that the terminal can open where
-        its target is a safe one.
+        """Return ``row`` between the margins; ``links`` are the targets that its inks number, opened where
+        they are safe. The ground of code reaches to the margin, and so do those of what a diff adds and takes
+        away.
         """
         styles, seen = self._styles, 0  # this is done for every row of every frame that changed
         pieces: list[tuple[str, Style]] = []
@@ -299,11 +294,8 @@ def painter_of(widget: Widget, prefix: str, *, ascii_only: bool) -> Painter:
 
 
 def _identified(style: Style) -> Style:
-    """Return a style whose link, if it has one, has an id that comes from its target.
-
-    Terminals take cells with the same id for one link, over rows too. Rich makes a new id whenever it adds
-    two styles: the rows of a link would not belong together, and every run would write other bytes. It has
-    no way to choose one, so its field is set here, on a copy, after all adding.
+    """Return a style whose link has an id that comes from its target: terminals take cells with one id for
+    one link. Rich makes a new id with each addition and cannot be told one, so it is set here, on a copy.
     """
     target = style.link
     if not target:
@@ -314,9 +306,8 @@ def _identified(style: Style) -> Style:
 
 
 def _joined(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:
-    """Return pieces as segments, as few as there are styles: each costs some forty bytes of its own.
-
-    Spaces take the style of what follows them where that shows nothing of itself on a space.
+    """Return pieces as segments, as few as there are styles: each costs some forty bytes of its own. Spaces
+    take the style of what follows where that shows nothing on a space.
     """
     segments: list[Segment] = []
     text, style = "", Style.null()

@@ -1,7 +1,4 @@
-"""The sixteen colours of well-known terminals, and what can be read on a terminal's background.
-
-Plain Python: the background is asked for before Textual is loaded.
-"""
+"""The sixteen colours of well-known terminals, and what can be read on a background, without Textual."""
 
 from __future__ import annotations
 

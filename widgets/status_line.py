@@ -46,9 +46,8 @@ Parts = Iterable[Part | str]
 
 
 class StatusLine(Widget):
-    """Fields of parts: the left one at the left, the right one at the right, the middle one before that.
-
-    It repaints only when something changed, and draws itself without any layout.
+    """Fields of parts at the left, at the right and before that. It draws itself, only when something
+    changed.
     """
 
     ALLOW_SELECT = False
@@ -165,10 +164,8 @@ class StatusLine(Widget):
 def fitted(
     fields: tuple[list[Part], list[Part], list[Part]], room: int
 ) -> tuple[list[Part], list[Part], list[Part]]:
-    """Return the fields without the parts that do not fit in ``room`` cells, the highest rank first.
-
-    A left field of one part is what the row is about: it is cut off at half the row before others go, and at
-    a third before the first of them, those of rank 1.
+    """Return the fields without the parts that do not fit in ``room`` cells, the highest rank first. A left
+    field of one part is cut off at half the row before others go, at a third before those of rank 1.
     """
     left, middle, right = fields
     is_title = len(left) == 1 and not left[0].key

@@ -34,9 +34,8 @@ WORDS_CHARACTERS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One line: who (``color`` as the server sent it), the sign of what it does, its words.
-
-    ``is_growing`` words are cropped at their beginning, so that the newest stay in sight.
+    """One line: who (``color`` as sent), the sign of what it does, its words; ``is_growing`` ones show their
+    end.
     """
 
     key: str
@@ -48,10 +47,8 @@ class Summary:
 
 
 class AgentStrip(Painted):
-    """Draws one line for each summary, in columns from top to bottom, without any layout.
-
-    What it shows is asked for when it draws: a chunk costs no more than a mark. Where not all fit, the
-    last place says how many more there are.
+    """Draws one line for each summary, in columns; the last place says how many more there are. It asks for
+    them when it draws: a chunk costs no more than a mark.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"strip--dim", "strip--mark", "strip--failed"}
@@ -93,8 +90,6 @@ class AgentStrip(Painted):
         self._drawn_at = float("-inf")
         self._shown: list[Summary] = []
 
-    # --- what can be asked and set ---
-
     @property
     def columns(self) -> int:
         return self._columns
@@ -111,8 +106,6 @@ class AgentStrip(Painted):
         if at_once:
             self._drawn_at = float("-inf")
         self._clock.mark(self)
-
-    # --- drawing ---
 
     def draw(self) -> bool:
         """Paint the lines that changed, at most four times a second; return whether that is still to do."""

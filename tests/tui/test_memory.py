@@ -26,8 +26,7 @@ from tests.tui.whole_app import AGENTS, ListingClient
 from tui.app import AgentTuiApp
 from tui.link import ChatLink, RoomLink
 from tui.request import ScreenRequest, Server
-from widgets.layout import Line
-from widgets.painted_strip import PaintedStrip
+from widgets.layout import Line, PaintedStrip
 
 Seen = Fed[AgentTuiApp, EventLink[Any]]
 TIMES = 3

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from textual.strip import Strip
 
-from widgets.painted_strip import PaintedStrip
+from widgets.layout import PaintedStrip
 
 WORDS = [Segment("some "), Segment("两位 "), Segment("words")]
 WIDTH = 15

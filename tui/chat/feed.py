@@ -15,7 +15,7 @@ from tui.live.steps import texts as step_texts
 from tui.live.steps.rows import StepRows, as_typed
 from tui.live.texts import Spot, ending
 from tui.screens.words import say
-from widgets.markdown.step_row import APART
+from widgets.markdown.rows import APART
 from widgets.painter import PEOPLE
 from widgets.terminal.garbage import uncollected
 from widgets.transcript.step_body import text_body

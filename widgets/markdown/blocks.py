@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Final, Literal
 
 from widgets.cells import JOINER, VARIATION
-from widgets.markdown.containers import MARKER, Path
+from widgets.markdown.containers import MARKER, Container, Path
 from widgets.markdown.highlight import Code
-from widgets.markdown.references import References
+from widgets.markdown.links import References
 from widgets.markdown.table import Shape
 
 Kind = Literal["paragraph", "heading", "code", "rule", "table", "title", "step", "note", "failure"]
@@ -34,15 +38,12 @@ UNCLEAR: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """One block, or one piece of a long one: characters ``start`` to ``end`` of the message's text.
-
-    The first line begins at its content; further lines begin with what their containers (``path``) ask for.
-    ``lead`` is drawn before the first row and ``rest`` before all others; ``gap``, unless None, before the
-    empty row above. ``lines`` counts source lines (of paragraphs too; a heading of more than one is
-    underlined by its last). ``level`` is a heading's level or the columns that code is indented by; ``label``
-    a fence's language, or the text of our own rows; the head of a step also has a ``summary`` and a fold.
-    ``shape`` is set on the later pieces of a table, ``code`` on the later pieces of a labelled fence and
-    while it grows, ``references`` where there may be links.
+    """One block, or one piece of a long one: characters ``start`` to ``end`` of the message's text. The first
+    line begins at its content, further ones with what their containers (``path``) ask for. ``lead`` is drawn
+    before the first row, ``rest`` before the others, ``gap``, unless None, before the empty row above.
+    ``lines`` counts source lines, ``level`` is a heading's or the columns that code is indented by, ``label``
+    a fence's language or the text of our own rows. ``shape`` is that of a table's later pieces, ``code`` is
+    set on later pieces of a labelled fence and while it grows, ``references`` where there may be links.
     """
 
     kind: Kind
@@ -96,3 +97,57 @@ def cut_at(text: str, first: int, *, is_code: bool) -> int:
 
 def _belongs_to_last(char: str) -> bool:
     return char in (JOINER, VARIATION) or unicodedata.combining(char) > 0
+
+
+COLUMNS: Final = 4  # start, end, lines, form
+_OWN: Final = ("start", "end", "lines", "path", "code")
+_REST_OF: Final = attrgetter(*[one.name for one in fields(Block) if one.name not in _OWN])
+_CONTAINER_OF: Final = attrgetter(*[one.name for one in fields(Container)])
+
+
+class PackedBlocks:
+    """A list of blocks that only grows, thirty-two bytes each: most of ten thousands differ only in where
+    they are, and objects would slow down the garbage collector. A block is made anew when it is asked for.
+    """
+
+    __slots__ = ("_codes", "_columns", "_forms", "_numbers")
+
+    def __init__(self) -> None:
+        self._columns = array("q")
+        self._forms: list[Block] = []  # one block of each form
+        self._numbers: dict[object, int] = {}  # of the forms
+        self._codes: dict[int, Code] = {}  # by the index of their piece
+
+    def extend(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            # By value: every item of a list has containers of its own.
+            form = (_REST_OF(block), *[_CONTAINER_OF(container) for container in block.path])
+            number = self._numbers.get(form)
+            if number is None:
+                number = self._numbers[form] = len(self._forms)
+                self._forms.append(block)
+            if block.code is not None:
+                self._codes[len(self)] = block.code
+            self._columns.extend((block.start, block.end, block.lines, number))
+
+    def __len__(self) -> int:
+        return len(self._columns) // COLUMNS
+
+    def __iter__(self) -> Iterator[Block]:
+        return (self[index] for index in range(len(self)))
+
+    def __getitem__(self, index: int) -> Block:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        start, end, lines, number = self._columns[index * COLUMNS : (index + 1) * COLUMNS]
+        return replace(self._forms[number], start=start, end=end, lines=lines, code=self._codes.get(index))
+
+    def begun_at(self, start: int) -> range:
+        """Return the indices of the blocks that begin with character ``start``."""
+        every = range(len(self))
+        return range(
+            bisect_left(every, start, key=self._start_of), bisect_right(every, start, key=self._start_of)
+        )
+
+    def _start_of(self, index: int) -> int:
+        return self._columns[index * COLUMNS]

@@ -23,11 +23,9 @@ _BLANKS: Final = re.compile(r"[ \t]*")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Container:
-    """A quote or a list item.
-
-    ``need`` is the indentation, in columns, by which further lines of an item belong to it; ``near`` the
-    lesser one that will do for a list inside it (people and models indent those by two, whatever the
-    marker's width). ``lead`` is drawn before its first row, ``rest`` before all others.
+    """A quote or a list item. Further lines of an item are indented by ``need`` columns; ``near`` will do for
+    a list inside it (models indent those by two). ``lead`` is drawn before its first row, ``rest`` before
+    others.
     """
 
     lead: str
@@ -55,9 +53,8 @@ def columns(line: str, start: int, end: int) -> int:
 
 
 def match(line: str, path: Path) -> tuple[int, int]:
-    """Return how many containers of ``path`` the line continues, and where its content begins.
-
-    A blank line continues every list item.
+    """Return how many containers of ``path`` the line continues (a blank one every item), and where its
+    content is.
     """
     at = 0
     for depth, container in enumerate(path):

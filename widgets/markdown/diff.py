@@ -1,6 +1,5 @@
-"""Unified diffs: what a line is, and its number in the old file and in the new one.
-
-The numbers come from the heads of the hunks (``@@ -10,7 +10,8 @@``).
+"""Unified diffs: what a line is, and its numbers in both files, from the heads of the hunks (``@@ -10,7 +10,8
+@@``).
 """
 
 from __future__ import annotations

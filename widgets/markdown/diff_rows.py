@@ -1,7 +1,5 @@
-"""The rows of a diff: behind line numbers, and side by side where there is room.
-
-The old file stands on the left then and the new one on the right, but for a hunk that only adds or only takes
-away.
+"""The rows of a diff, behind line numbers. Where there is room changes are side by side, the old file at the
+left.
 """
 
 from __future__ import annotations
@@ -37,9 +35,8 @@ class Shown(NamedTuple):
 
 
 def composed(lines: Sequence[Drawn], bars: tuple[str, str], width: int) -> list[Shown]:
-    """Return the rows of lines of a diff, at most ``width`` cells wide, each with its lines.
-
-    The first of ``bars`` is before each row; the second where a row goes on with a line that has no number.
+    """Return the rows of lines of a diff, at most ``width`` cells wide, each with its lines. The first of
+    ``bars`` is before each row, the second before those that continue a line without a number.
     """
     every = _compared([_Line(runs, at if isinstance(at, At) else At()) for _, runs, at in lines])
     out: list[Shown] = []

@@ -30,11 +30,9 @@ class Drawn(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Code:
-    """Where in its fence a piece of code begins: what is needed to colour it as if it were drawn whole.
-
-    ``label`` names the language. The piece begins with the state behind ``passed``, lines that nobody has
-    read yet, which themselves begin where ``before`` ends, or in ``state`` when there is none. ``is_torn``:
-    the piece begins within a line.
+    """Where in its fence a piece of code begins, so that it is coloured as if it were drawn whole: in the
+    state behind ``passed``, lines nobody has read yet, which follow ``before`` or ``state``. ``is_torn``:
+    within a line.
     """
 
     label: str

@@ -66,9 +66,8 @@ class _Bracket(NamedTuple):
 
 
 def parse(text: str, ink: int = 0, *, is_open: bool = False, links: Links | None = None) -> list[Run]:
-    """Return ``text`` as runs whose inks include ``ink``; the targets of its links go to ``links``.
-
-    ``is_open`` says that the text still grows: signs not closed yet are taken for what they look like.
+    """Return ``text`` as runs whose inks include ``ink``; targets go to ``links``. With ``is_open`` the text
+    still grows: signs not closed yet are taken for what they look like.
     """
     if not _SPECIAL.search(text):
         if is_open and text.endswith("!"):
@@ -152,8 +151,6 @@ class _Parser:
         self._inks[len(self._nodes)] = ink
         self._nodes.append(text)
 
-    # --- code ---
-
     def _code(self, count: int, start: int) -> int:
         """Take a code span whose ``count`` opening ticks end at ``start``."""
         text = self._text
@@ -171,8 +168,6 @@ class _Parser:
             return len(text)
         self._nodes.append("`" * count)
         return start
-
-    # --- emphasis ---
 
     def _sign(self, token: str, start: int, end: int) -> None:
         before, after = self._text[start - 1 : start], self._text[end : end + 1]
@@ -228,8 +223,6 @@ class _Parser:
                 if sign.count % 2:
                     self._ranges.append((sign.node, last, EMPHASIS))
 
-    # --- links ---
-
     def _bracket(self, end: int) -> int:
         """Take a ``]`` that ends at ``end``."""
         if not self._brackets:
@@ -246,9 +239,8 @@ class _Parser:
         return end
 
     def _target(self, bracket: _Bracket, end: int) -> tuple[str | None, int]:
-        """Return the target of a link whose text ends before ``end``, and where the link ends.
-
-        It is None when this is no link, and "" when there is none yet.
+        """Return the target of a link whose text ends before ``end`` (None: it is no link; "": not yet), and
+        its end.
         """
         text = self._text
         if found := _TARGET.match(text, end):
@@ -295,8 +287,6 @@ class _Parser:
                 if bracket.is_image:
                     self._nodes[bracket.node] = IMAGE + " "
                     self._inks[bracket.node] = MARK
-
-    # --- the end ---
 
     def _inked(self, ink: int) -> list[Run]:
         """Return the nodes with the inks of all ranges that cover them; of links the innermost counts."""

@@ -1,7 +1,5 @@
-"""Languages by the names that models write behind a fence, and their lexers.
-
-Pygments is imported with the first labelled fence that is drawn: a program that shows no code starts
-without it. Nothing is asked of plug-ins, whatever a label says.
+"""Languages by the names that models write behind a fence, and their lexers. Pygments is imported with the
+first labelled fence that is drawn; no plug-in is asked, whatever a label says.
 """
 
 from __future__ import annotations
@@ -116,9 +114,8 @@ class Language:
             self._read = self._read_stack
 
     def inks(self, line: str, state: object) -> Read:
-        """Return the line in pieces with their inks, and the state behind it.
-
-        Where a lexer raises or goes in circles the line is plain and the next one a beginning.
+        """Return the line in pieces with their inks, and the state behind it. Where a lexer raises or goes in
+        circles the line is plain and the next one a beginning.
         """
         if len(line) > MAX_LINE:
             return [(line, FENCE)], state

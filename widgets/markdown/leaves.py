@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Final
 
@@ -34,7 +34,7 @@ from widgets.markdown.containers import (
 from widgets.markdown.diff import LONGEST_CHANGE, goes_on
 from widgets.markdown.highlight import Code
 from widgets.markdown.languages import is_diff
-from widgets.markdown.references import References, definition
+from widgets.markdown.links import References, definition
 
 MAX_BLANKS: Final = PIECE_LINES  # empty lines that indented code goes on after
 
@@ -78,33 +78,20 @@ class Leaf:
 _VALUES_OF: Final = attrgetter(*[one.name for one in fields(Leaf)])
 
 
+@dataclass(slots=True, eq=False)
 class Leaves:
     """Where blocks grow: the end of the text whose blocks are not out yet, its open containers, its leaf."""
 
-    __slots__ = (
-        "base",
-        "gap",
-        "is_fork",
-        "leaf",
-        "out",
-        "path",
-        "references",
-        "started",
-        "text",
-        "used",
-    )
-
-    def __init__(self) -> None:
-        self.text = ""  # the end of the whole text, from where blocks are not out yet
-        self.base = 0  # where that begins
-        self.path: Path = ()
-        self.used = 0  # containers of the path whose lead is out
-        self.leaf: Leaf | None = None
-        self.gap: int | None = None  # containers around the empty row before the next block
-        self.started = False
-        self.out: list[Block] = []
-        self.references: References | None = None  # of the message, once it has a bracket
-        self.is_fork = False  # only looks at how the text stands now
+    text: str = ""  # the end of the whole text, from where blocks are not out yet
+    base: int = 0  # where that begins
+    path: Path = ()
+    used: int = 0  # containers of the path whose lead is out
+    leaf: Leaf | None = None
+    gap: int | None = None  # containers around the empty row before the next block
+    started: bool = False
+    out: list[Block] = field(default_factory=list)
+    references: References | None = None  # of the message, once it has a bracket
+    is_fork: bool = False  # only looks at how the text is now
 
     def fork(self) -> Leaves:
         """Return a copy that can be taken to the end without changing this."""
@@ -350,9 +337,7 @@ class Leaves:
 
 
 def _is_full(leaf: Leaf, end: int, line: str) -> bool:
-    """Whether a piece of code ends before ``line``, which ends at ``end``. What a diff takes away and what it
-    adds for that stay together.
-    """
+    """Whether a piece of code ends before ``line``: not between what a diff takes away and adds for it."""
     if leaf.start is not None and end - leaf.start > PIECE_CHARACTERS:
         return True
     if leaf.lines < PIECE_LINES:

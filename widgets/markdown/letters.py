@@ -26,10 +26,7 @@ _BLANKS: Final = re.compile(r"\s+")
 
 
 def reading(block: Block, text: str, *, is_open: bool = False) -> str:
-    """Return what a block shows, whatever the width: blanks are single spaces.
-
-    The name of a code block's language is not part of it, and code is not highlighted for it.
-    """
+    """Return what a block shows at any width, blanks as single spaces, without the name of a language."""
     if block.kind == "table":
         cells = [cell for line in _table_lines(block, text, is_open=is_open) for cell in line]
         return _BLANKS.sub(" ", CELL_END.join(cells))
@@ -47,9 +44,8 @@ def count_letters(text: str, start: int, end: int) -> int:
 
 
 class LetterRows:
-    """The places of a block's letters in its rows.
-
-    Where rows have a single cell, wide characters are replaced: what stands behind them is a little off.
+    """The places of a block's letters in its rows. In rows of a single cell they are a little off behind wide
+    ones.
     """
 
     __slots__ = ("_numbers", "_rows")

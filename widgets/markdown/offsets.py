@@ -1,7 +1,5 @@
-"""From what is shown back to the source: which characters of the Markdown those of a row come from.
-
-Only blocks that are selected, clicked or copied from are aligned, so nothing of this is paid for while an
-agent speaks.
+"""From what is shown back to the source: where in the Markdown the characters of a row come from. Only blocks
+that are selected, clicked or copied are aligned; streaming pays nothing.
 """
 
 from __future__ import annotations
@@ -33,10 +31,8 @@ _PROBE_CHARACTERS: Final = 12  # of a word that are looked for where the text we
 
 
 class RowOffsets(NamedTuple):
-    """Where the characters of one row come from.
-
-    ``starts[i]`` and ``ends[i]`` are the offsets in the message of character ``i`` of the row; they are the
-    same for signs of ours, which lie between two characters. The row covers ``first`` up to ``last``.
+    """Where the characters of one row come from: character ``i`` from ``starts[i]`` to ``ends[i]`` of the
+    message, the same twice for signs of ours. The row covers ``first`` up to ``last``.
     """
 
     starts: list[int]
@@ -61,10 +57,8 @@ class RowOffsets(NamedTuple):
 
 
 def offsets(block: Block, text: str, rows: Sequence[Row], width: int) -> list[RowOffsets]:
-    """Return the offsets of every row that ``block``, whose source is ``text``, has at ``width``.
-
-    They never go down from one character to the next. In a table all characters of a line stand for the
-    whole line; in a diff that is drawn side by side for the whole change.
+    """Return the offsets of every row of ``block`` at ``width``; they never go down. In a table all
+    characters of a line are the whole line; in a diff side by side the whole change.
     """
     if block.kind in _OWN:
         return [_spread(row, block.start, block.start) for row in rows]
@@ -111,10 +105,8 @@ def _diff_offsets(block: Block, text: str, rows: Sequence[Row], shown: Sequence[
 
 
 class _Aligner:
-    """Goes along a source and finds each shown character at the earliest place where it can be.
-
-    What is skipped on the way is markup: signs, the targets of links. Where a shown character is found
-    nowhere (it was made up, like the URL of a link that stands elsewhere) it lies at the place between.
+    """Finds each shown character at the earliest place in the source where it can be; what is skipped is
+    markup. One that is found nowhere (made up, like the URL of a defined link) lies between its neighbours.
     """
 
     __slots__ = ("_base", "_is_raw", "_source", "at")

@@ -7,7 +7,8 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG, TITLE, Row
+from widgets.cells import Clusters, tidy
+from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG, TITLE, Row, Run
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines, skip
@@ -16,7 +17,8 @@ from widgets.markdown.highlight import Code
 from widgets.markdown.inline import parse
 from widgets.markdown.languages import is_diff
 from widgets.markdown.links import Links
-from widgets.markdown.step_row import head_row, title_row
+from widgets.signs import ELLIPSIS, FOLDED, UNFOLDED
+from widgets.signs import FAILED as FAILED_SIGN
 from widgets.wrap import wrap
 
 CODE_BAR: Final = "│ "
@@ -168,3 +170,56 @@ def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
             rows.append(_barred(bar, first))
             rows.extend(_barred(goes_on, row) for row in others)
     return rows
+
+
+NAME_CELLS: Final = 12  # shorter names are padded, so that what they are about stands in a column
+PADDED_FROM: Final = 48  # cells of a row
+LEAST_NAME_CELLS: Final = 4  # kept of the name before the right side is cut
+APART: Final = "  "  # between a name and what it is about, within a label
+
+
+def head_row(label: str, summary: str, width: int, *, is_folded: bool) -> Row:
+    """Return the one row, exactly ``width`` cells where it has a summary. What it is about (behind two spaces
+    in ``label``) is cut first, then the name, then the summary, which is not searched or selected.
+    """
+    fold = (f"{FOLDED if is_folded else UNFOLDED} "[:width], MARK)
+    room = width - len(fold[0])
+    name, _, about = label.partition(APART)
+    spare = min(LEAST_NAME_CELLS, cell_len(name)) + 1
+    right = _fitted(summary, max(0, room - spare), MARK | (FAILED if summary.startswith(FAILED_SIGN) else 0))
+    right_cells = _cells(right)
+    left_room = room - right_cells - (1 if right else 0)
+    left = _fitted(name, left_room, STRONG)
+    if about:
+        padding = max(0, NAME_CELLS - _cells(left)) if width >= PADDED_FROM else 0
+        gap = len(APART) + padding
+        rest = left_room - _cells(left) - gap
+        if rest > 1:
+            left += [(" " * gap, PLAIN), *_fitted(about, rest, PLAIN)]
+    if not right:
+        return fold, *left
+    return fold, *left, (" " * (room - _cells(left) - right_cells), MARK), *right
+
+
+def title_row(label: str, summary: str, width: int) -> Row:
+    """Return the one row of a title with something at its right, which is cut last."""
+    right = _fitted(summary, max(0, width - LEAST_NAME_CELLS - 1), MARK)
+    left = _fitted(label, width - _cells(right) - 1, DIM | TITLE)
+    return *left, (" " * (width - _cells(left) - _cells(right)), MARK), *right
+
+
+def _cells(runs: list[Run]) -> int:
+    return sum(cell_len(text) for text, _ in runs)
+
+
+def _fitted(text: str, cells: int, ink: int) -> list[Run]:
+    """Return ``text`` in at most so many cells; where something is missing, a sign of ours says so."""
+    if cells < 1 or not text:
+        return []
+    whole = "".join(piece for piece, _ in tidy([(text, ink)], cells))
+    if cell_len(whole) <= cells:
+        return [(whole, ink)]
+    clusters = Clusters(whole)
+    last = clusters.fitting(0, cells - 1) if cells > clusters.size(0) else 0
+    kept = whole[: clusters.starts[last]].rstrip()
+    return [*([(kept, ink)] if kept else []), (ELLIPSIS, MARK | ink)]

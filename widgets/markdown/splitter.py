@@ -1,7 +1,5 @@
-"""Splits a growing Markdown text into blocks, line by line, each line looked at once.
-
-Whatever pieces the text comes in, the blocks are the same: nothing depends on where a piece ended. Raw HTML
-is text.
+"""Splits a growing Markdown text into blocks, looking at each line once: whatever pieces the text comes in,
+the blocks are the same. Raw HTML is text.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from widgets.markdown.containers import (
     next_container,
 )
 from widgets.markdown.leaves import Leaves
-from widgets.markdown.references import may_become_definition
+from widgets.markdown.links import may_become_definition
 
 CELL_REACH = 80  # characters of a line behind a table that may yet turn out to be a row of it
 
@@ -50,9 +48,8 @@ class Splitter:
         return self._taken()
 
     def open_blocks(self) -> list[Block]:
-        """Return what is not complete, as the blocks it would be if the text ended here.
-
-        The beginning of a sign whose meaning is still open is left out.
+        """Return the rest as the blocks it would be if the text ended here, without a sign that is still
+        unclear.
         """
         fork = Splitter()
         fork._leaves, fork._read, fork._is_long = self._leaves.fork(), self._read, self._is_long
@@ -73,8 +70,6 @@ class Splitter:
             return set()
         outdated, references.outdated = references.outdated, set()
         return outdated
-
-    # --- lines ---
 
     def _taken(self) -> list[Block]:
         out, self._leaves.out = self._leaves.out, []
@@ -156,8 +151,6 @@ class Splitter:
             leaves.path = (*leaves.path, container)
         return at
 
-    # --- guessing ---
-
     def _is_unclear(self) -> bool:
         """Whether the unfinished last line may be the beginning of a sign."""
         leaves = self._leaves
@@ -181,9 +174,8 @@ class Splitter:
         return self._is_unclear_from(line, at, is_text=leaf is not None and leaf.kind == "paragraph")
 
     def _is_unclear_from(self, line: str, at: int, *, is_text: bool) -> bool:
-        """Whether the line may be the beginning of a sign at ``at`` or behind the signs of containers there.
-
-        ``is_text`` says that it may go on a paragraph.
+        """Whether the line may begin a sign at ``at`` or behind containers' signs there; ``is_text``: or
+        continue a paragraph.
         """
         for _ in range(MAX_DEPTH):
             word = first_word(line, at)

@@ -1,7 +1,5 @@
-"""Markdown tables: cells of a line, the shape of a table, aligned rows.
-
-A table's shape is measured from its first lines only. So a long table can be shown while it grows, and
-its later rows never move the earlier ones; a later cell that is wider wraps in its column.
+"""Markdown tables. The shape of one is measured from its first lines only: it is shown while it grows, and
+later rows never move earlier ones; a cell that is wider wraps in its column.
 """
 
 from __future__ import annotations

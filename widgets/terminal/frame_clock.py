@@ -28,17 +28,14 @@ class Pane(Protocol):
     @property
     def is_shown(self) -> bool:
         """Whether anything of it can be seen now."""
-        ...
 
     def draw(self) -> bool:
         """Draw what is new; return whether work was left for the next frame."""
-        ...
 
 
 class Scheduled(Protocol):
     def cancel(self) -> None:
         """Forget it."""
-        ...
 
 
 class FrameClock:
@@ -97,10 +94,9 @@ class FrameClock:
     def for_app(
         cls, app: App[Any], *, frame_seconds: float = FRAME_SECONDS, is_calm: bool = False
     ) -> FrameClock:
-        """Return the clock of an app: frames run in its message loop, which shows what fails.
-
-        To be called before the app runs: it gives the app the driver that knows what the terminal has taken,
-        unless the user chose another one (``TEXTUAL_DRIVER``).
+        """Return the clock of an app: frames run in its message loop, which shows what fails. To be called
+        before the app runs: it sets the driver that knows what the terminal has taken, unless
+        ``TEXTUAL_DRIVER`` did.
         """
         if app.driver_class is LinuxDriver:
             app.driver_class = PacedDriver
@@ -121,9 +117,8 @@ class FrameClock:
         )
 
     def mark(self, pane: Pane, *, now: bool = False) -> None:
-        """Have ``pane`` drawn with the next frame. O(1): meant to be called for every chunk.
-
-        ``now`` is for what a person did: it is drawn as soon as the terminal can take it, alone.
+        """Have ``pane`` drawn with the next frame, in O(1); ``now``: as soon as the terminal can take it, for
+        a person.
         """
         if now:
             self._urgent[pane] = None
@@ -234,11 +229,8 @@ class FrameClock:
 
 
 def terminal_is_behind(app: App[Any]) -> bool:
-    """Whether output is still waiting for the terminal.
-
-    Our own driver knows. Another one of Textual's writes through a queue of thirty entries whose ``put``
-    blocks the event loop when it is full. The queue is private and has no public twin, so it is looked up
-    here alone and its absence means "not behind".
+    """Whether output waits for the terminal. Our own driver knows; another of Textual's has a private queue
+    of thirty writes, whose ``put`` blocks the event loop when it is full.
     """
     driver = driver_of(app)
     if isinstance(driver, PacedDriver):

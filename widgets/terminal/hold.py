@@ -9,10 +9,8 @@ from textual.screen import Screen
 
 
 class Hold:
-    """Paints nothing between ``begin`` and ``release``; then what changed meanwhile is painted once.
-
-    Textual drops what it would have painted after a layout that something else than its own timer caused
-    (a resize, a new screen, a theme) while updates are batched, so then the whole screen is painted again.
+    """Paints nothing between ``begin`` and ``release``; then what changed is painted once. After a layout
+    that Textual's own timer did not cause it drops what it batched: then the whole screen is painted again.
     """
 
     def __init__(self, app: App[object]) -> None:

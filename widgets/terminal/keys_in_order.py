@@ -1,10 +1,6 @@
-"""Keys that are answered one after the other, in the order in which they were typed.
-
-Textual gives each key to the widget that has the focus when it is read. What a key is bound to is done
-later, once it came up through all that stands above that widget; a key with priority is answered before
-those that are under way. So where keys come in bursts (a slow line, a paste without brackets, a quick hand)
-letters would overtake the backspace before them, ``esc`` the letters, and what is typed behind ``tab`` would
-go to the field before.
+"""Keys that are answered in the order in which they were typed. Textual does what a key is bound to only once
+it came up through all widgets, and priority bindings at once: in bursts (a slow line, a paste, a quick hand)
+letters would overtake the backspace before them, and what follows ``tab`` go to the field before.
 """
 
 from __future__ import annotations
@@ -100,9 +96,8 @@ class KeysInOrder(App[ReturnType]):
         return self.focused or (self.screen if self.screen_stack else self)
 
     def _follow(self, node: DOMNode, rounds: int, number: int) -> None:
-        """Go on once ``node`` and all above it have done with what they were told so far.
-
-        One that is being taken down takes nothing any more: then there is nothing to wait for in it.
+        """Continue once ``node`` and all above it are done; one that is being taken down takes nothing any
+        more.
         """
         above: DOMNode | None = node
         while above is not None and above is not self:

@@ -15,13 +15,9 @@ LOOK_SECONDS: Final = 0.1  # between two looks whether writing was given up
 
 
 class Output(Thread):
-    """Writes to a terminal without ever making the writer wait.
-
-    Nothing is lost or reordered while the terminal is there. ``took(size)`` is called from this thread with
-    the number of characters that the terminal has taken since the last call. It writes to a descriptor: a
-    thread that is stuck in Python's own ``stderr`` would abort the interpreter at its end. The descriptor is
-    a copy: libraries that send descriptor 2 elsewhere for a moment (PortAudio's binding, while it looks for
-    devices) would swallow what is drawn meanwhile.
+    """Writes to a terminal without ever making the writer wait; nothing is lost or reordered. ``took(size)``
+    is called from this thread. It writes to a copy of the descriptor: a thread stuck in Python's ``stderr``
+    would abort the interpreter, and PortAudio's binding sends descriptor 2 elsewhere for a moment.
     """
 
     def __init__(self, descriptor: int, encoding: str, took: Callable[[int], None]) -> None:

@@ -1,7 +1,4 @@
-"""How soon the next frame may come on a line of unknown speed, and how large it may be.
-
-Pure arithmetic, told the time by others.
-"""
+"""How soon the next frame may come on a line of unknown speed, and how large it may be: pure arithmetic."""
 
 from __future__ import annotations
 
@@ -82,8 +79,6 @@ class Pace:
         self._pane_size = 0.0
         self._was_slow = False
 
-    # --- what is told ---
-
     def gave(self, size: int, at: float) -> None:
         if self._taken >= self._given:
             self._given_at = at
@@ -152,8 +147,6 @@ class Pace:
         grown = max(self._rate, min(self._rate * GROWTH, proven))
         self._rate = min(grown if grown < FAST_RATE else inf, self._most_rate)
 
-    # --- what follows ---
-
     @property
     def is_asked(self) -> bool:
         return bool(self._open)
@@ -175,9 +168,8 @@ class Pace:
         return len(self._open) == 1 and self._overdue(at) > AGAIN_SECONDS
 
     def answer_due(self, at: float) -> float:
-        """How many seconds the open question deserves to be waited for; 0 if there is none.
-
-        For the end of a screen: an answer that came after it would stand on the shell's line.
+        """How many seconds to wait for the open answer at the end of a screen, or it would be on the shell's
+        line; or 0.
         """
         if not self._open or at - self._asked_at > LONG_SECONDS:
             return 0.0
@@ -212,10 +204,8 @@ class Pace:
         return self._interval
 
     def panes(self, drawn: int, at: float) -> int:
-        """Return how many panes the next frame may draw, after ``drawn`` since the last call.
-
-        To be called once a frame. Few at first, twice as many with every frame of a line that follows, and on
-        a slow line as many as ``FRAME_SHARE`` seconds of it can take.
+        """Return how many panes the next frame may draw, after ``drawn`` since the last call, once a frame:
+        few at first, then twice as many, on a slow line as many as ``FRAME_SHARE`` seconds of it take.
         """
         is_slow, is_first = self._rate < inf, at - self._counted_at > PAUSE_SECONDS
         if drawn and not is_first:

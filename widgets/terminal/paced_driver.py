@@ -1,10 +1,7 @@
-"""Textual's driver, which also notes what the terminal has taken, and asks it how far it is.
-
-The one place that builds on what Textual's Linux driver does inside: all it writes goes through ``write``
-to its ``_file``, every frame ends with ``flush``, and keys are read with ``XTermParser``, which asks
-``_sequence_to_key_events`` about each escape sequence that is not pasted.
-Its own writing thread has nothing to do here: that one's queue of thirty writes blocks the event loop when it
-is full.
+"""Textual's driver, which also notes what the terminal has taken, and asks it how far it is. It builds on
+what the Linux driver does inside: all is written by ``write``, frames end with ``flush``, keys come by
+``XTermParser`` and its ``_sequence_to_key_events``. Textual's writing thread has nothing to do here: its
+queue blocks the loop.
 """
 
 from __future__ import annotations
@@ -71,20 +68,16 @@ class EarlyInput(Protocol):
     @property
     def is_settled(self) -> bool:
         """Whether nothing but keys is to come."""
-        ...
 
     @property
     def is_answered(self) -> bool:
         """Whether the answer came that every terminal gives, behind all others that it gives at once."""
-        ...
 
     def sift(self, data: bytes) -> bytes:
         """Return what was typed, of all that came before and of ``data``."""
-        ...
 
     def release(self) -> bytes:
         """Return what was kept for the case that more comes."""
-        ...
 
 
 def hides_line(environ: Mapping[str, str]) -> bool:
@@ -140,13 +133,9 @@ def tell_releases(app: App[object], is_wanted: bool) -> None:
 
 
 class PacedDriver(LinuxDriver):
-    """Writes without ever blocking the event loop, and keeps a ``Pace``.
-
-    What waits is bounded: when there is too much, Textual's painting is held until all is taken.
-
-    The first question is asked when the screen begins, and a terminal that does not answer it is never asked
-    again. Of one that does, a question follows a frame when the pace allows one, so an idle screen asks
-    nothing.
+    """Writes without ever blocking the event loop, and keeps a ``Pace``; when too much waits, painting is
+    held. A terminal is asked when the screen begins, and then behind frames when the pace allows, unless it
+    never answered: an idle screen asks nothing.
     """
 
     def __init__(
@@ -265,10 +254,8 @@ class PacedDriver(LinuxDriver):
                 self._is_answered.set()
 
     def run_input_thread(self) -> None:
-        """Read what the terminal sends until the screen ends or the terminal is gone.
-
-        One parser from the first byte to the last: a key or a paste that begins while answers are still
-        expected would be lost between two.
+        """Read what the terminal sends until the screen ends, with one parser: a key or a paste that begins
+        while answers are still expected would be lost between two.
         """
         parser = AnswerParser(self._answer_came)
         decode = getincrementaldecoder("utf-8")("replace").decode

@@ -44,10 +44,7 @@ class AgentPane(Transcript):
     _header: tuple[Painter, bool, Line] | None = None
 
     def header(self, name: str, model: str, state: str, color: str) -> None:
-        """Say who speaks and what it is doing, such as "● 41 tok/s". At most one row is drawn.
-
-        ``color`` is what the server says and may be anything.
-        """
+        """Say who speaks and what it is doing ("● 41 tok/s"), in one row. ``color`` may be anything."""
         told = (inert_line(name), inert_line(model), inert_line(state), color)
         if told != self._told:
             self._told = told
@@ -110,9 +107,8 @@ def _parts(state: str, painter: Painter) -> list[tuple[str, int]]:
 
 
 def arranged(name: str, model: str, state: str, room: int) -> tuple[str, str, str]:
-    """Return name, model (with its separator) and state as they fit in ``room`` cells, a cell apart.
-
-    The model goes first, then the name is shortened to a few cells, then the state.
+    """Return name, model (with its separator) and state, a cell apart, in ``room`` cells: the model goes
+    first.
     """
     state = cropped(state, room - min(cell_len(name), MIN_NAME_CELLS) - 1)
     left = room - (cell_len(state) + 1 if state else 0)

@@ -100,8 +100,6 @@ class Finder:
         self._number: tuple[Match | None, int] = (None, 0)
         self._step = 0  # that was asked for before anything was found
 
-    # --- what changes ---
-
     def grew(self, message: Message) -> None:
         """Search what came to a message. O(1)."""
         if message.changed is not None:  # else it has no number yet and was not searched either
@@ -114,8 +112,6 @@ class Finder:
             self._candidates.discard(message.number)
             self._keep(message.number, [])
             self._todo[message.number] = None
-
-    # --- work ---
 
     def work(self) -> bool:
         """Search for one frame's worth; return whether something is left."""
@@ -197,13 +193,9 @@ class Finder:
         if self.current is not None and self.current.message == number and self.current not in matches:
             self.current = None
 
-    # --- going through them ---
-
     def step(self, step: int) -> Match | None:
-        """Move to the next match (+1) or the one before (-1), round the ends; return it.
-
-        Without a current one that is the first one in sight or below (above, for -1). None while nothing is
-        found: then the step is made when something is.
+        """Move to the next match (+1) or the one before (-1), round the ends, else to the first one in sight
+        or below (above). None while nothing is found: the step is made when something is.
         """
         if not self.total:
             self._step = step if self._todo else 0
@@ -241,8 +233,6 @@ class Finder:
             number = before + bisect_left(self._matches[self.current.message], self.current) + 1
             self._number = self.current, number
         return number
-
-    # --- where they stand ---
 
     def place_of(self, match: Match) -> Place:
         """Return the row that a match begins in."""

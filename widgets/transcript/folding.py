@@ -53,9 +53,8 @@ class Folds:
         return self._view.messages[number].key if number >= 0 and self.toggle_number(number) else ""
 
     def toggle_number(self, number: int) -> bool:
-        """Fold or unfold the message ``number``, from 0, for the reader; return whether it is a step.
-
-        Where the end is followed, what is unfolded must not push its own head away.
+        """Fold or unfold the message ``number``, from 0, for the reader; its head stays in sight. Return
+        whether it is a step.
         """
         view, head = self._view, Place(number, 0, 0)
         step = view.messages[number]

@@ -98,9 +98,8 @@ def _completed(word: str) -> str:
 
 
 def readable(parsed: Parsed) -> str:
-    """Return a value in lines: an object as ``name: value``, texts of several lines as those lines.
-
-    Where the value still grows, the last line ends where it does, with an ellipsis.
+    """Return a value in lines: an object as ``name: value``, texts as their lines; one that grows ends with
+    an ellipsis.
     """
     value, open_brackets = parsed.value, parsed.open_brackets
     is_string_quoted = True

@@ -10,8 +10,7 @@ from agent_tui.model.growing_text import GrowingText
 from agent_tui.model.inert import inert, inert_line
 from widgets.ink import Row
 from widgets.layout import Layout, Tone
-from widgets.markdown.blocks import Block, Kind
-from widgets.markdown.packed_blocks import PackedBlocks
+from widgets.markdown.blocks import Block, Kind, PackedBlocks
 from widgets.markdown.rows import estimate, lay_out
 from widgets.markdown.splitter import Splitter
 from widgets.transcript.heights import Heights

@@ -21,10 +21,8 @@ FOUND_SHARE: Final = 3  # a match is brought into sight this part of the height 
 
 
 class Reader:
-    """The reader's side of a transcript: nothing of it costs anything until it is used.
-
-    The *current* message is the one the reader clicked, found or went to, as long as it is in sight, else
-    the newest that is.
+    """The reader's side of a transcript, free until it is used. The *current* message is the one that was
+    clicked, found or gone to while it is in sight, else the newest that is.
     """
 
     def __init__(self, transcript: Transcript) -> None:
@@ -42,8 +40,6 @@ class Reader:
         self._told_found = Found()
         self._marked = MarkedLines()
         self.choose(-1)
-
-    # --- messages ---
 
     def choose(self, message: int, part: int | None = None) -> None:
         """Let the reader be at a message, counted from 0, and at a part of it; -1 for none."""
@@ -87,17 +83,14 @@ class Reader:
             step += 1
         self.go_to_message(current + step)
 
-    # --- copying ---
-
     def message_text(self) -> str:
         """Return the current message as the Markdown it was sent as, all of it."""
         current = self.current_message
         return self._view.messages[current - 1].uncut_text().strip("\n") if current else ""
 
     def code_text(self) -> str:
-        """Return the code block that was clicked or found, else the newest in sight; "" without one.
-
-        Only the code: without fences, and without what its quotes and lists put before each line.
+        """Return the code that was clicked or found, else the newest in sight, without fences and containers'
+        signs; or "".
         """
         parts = [(place.message, place.part) for place in reversed(self._view.visible)]
         for message, part in [self._cursor, *parts] if self._cursor else parts:
@@ -116,8 +109,6 @@ class Reader:
             what = "selection"
         texts = {"message": self.message_text, "code": self.code_text, "selection": self.selected_text}
         self._transcript.post_message(CopyRequested(self._transcript, texts[what](), what))
-
-    # --- selecting ---
 
     @property
     def has_selection(self) -> bool:
@@ -152,12 +143,9 @@ class Reader:
         self._transcript.post_message(SelectionChanged(self._transcript))
         self._transcript.refresh_bindings()
 
-    # --- finding ---
-
     def find(self, needle: str) -> None:
-        """Look for ``needle`` in all messages, and mark it; "" ends that. The work is done frame by frame.
-
-        Upper and lower case are the same unless the needle has an upper-case letter.
+        """Look for ``needle`` in all messages, frame by frame, and mark it; "" ends that. Case does not count
+        unless the needle has an upper-case letter.
         """
         finder = Finder(self._view, needle)
         self.finder = finder if finder.needle.text else None
@@ -208,8 +196,6 @@ class Reader:
         if self.found != self._told_found:
             self._told_found = self.found
             self._transcript.post_message(FoundChanged(self._transcript, self._told_found))
-
-    # --- what is drawn over the rows ---
 
     def overlaid(self, lines: list[Line], painter: Painter) -> list[Line]:
         """Return the composed rows with what is found, selected and chosen."""

@@ -120,9 +120,8 @@ class Selection:
         return (first, last) if first < last else None
 
     def text(self) -> str:
-        """Return the source of what is selected; messages are joined by an empty line.
-
-        Blocks that are selected whole come with their signs, others as far as they are selected.
+        """Return the source of what is selected, whole blocks with their signs; messages are joined by an
+        empty line.
         """
         found = self.range()
         if found is None:

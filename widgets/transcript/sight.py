@@ -60,8 +60,6 @@ class Sight:
         asks = [(y, not place.part) for y, place in rows if messages[place.message].tone.card == ASK]
         return [*((y, True) for y in range(first)), *asks]
 
-    # --- the place that is taken along to another transcript -------------------------------------------
-
     def bookmarks(self) -> list[Bookmark]:
         """Return one for each message in sight: where the reader is first, else in their order."""
         view, keys = self._view, {id(one): key for key, one in self._transcript.messages.items()}
@@ -85,8 +83,6 @@ class Sight:
         if index >= 0:
             self._view.show_later(index, *mark[1:])
             self._transcript.redraw()
-
-    # --- what was shown of a message -------------------------------------------------------------------
 
     def note_rows_of(self, key: str, tell: Callable[[], None]) -> None:
         """Note from now on which rows of that message are on the screen; ``tell`` is called once some are."""
@@ -141,8 +137,6 @@ class Sight:
                 if (part, row) not in self._shown:
                     return Place(index, part, row)
         return None
-
-    # --- what is brought into sight --------------------------------------------------------------------
 
     def bring(self, number: int) -> None:
         """Show message ``number``, from 1, as far as there is room: its first row before the others."""

@@ -32,10 +32,8 @@ def columns(width: int) -> tuple[int, int]:
 
 
 class Spoken(Message):
-    """Its first row begins with the time and the name; the others are below the words.
-
-    ``tail`` stands behind the last word: where somebody cut in. A note below begins under the name, or at
-    the margin where only that leaves it in one row; longer ones go on below, from dot to dot.
+    """Its first row begins with time and name, the others are below the words; ``tail`` is behind the last
+    word. A note begins under the name, or at the margin where only that leaves it in one row.
     """
 
     __slots__ = ("_name", "_said_at", "_tail")
@@ -69,8 +67,6 @@ class Spoken(Message):
         if tail != self._tail:
             self._tail = tail
             self._note_change()
-
-    # --- rows ---
 
     @property
     def _last_text(self) -> int:

@@ -10,8 +10,7 @@ from agent_tui.model.inert import inert_line
 from widgets.ink import DIM, MARK, Row
 from widgets.layout import Tone
 from widgets.markdown.blocks import Block
-from widgets.markdown.rows import CODE_BAR
-from widgets.markdown.step_row import APART
+from widgets.markdown.rows import APART, CODE_BAR
 from widgets.painter import ASK, CARD
 from widgets.signs import NEEDS_YOU
 from widgets.transcript.message import LABEL_CHARACTERS, Message
@@ -22,9 +21,8 @@ BODY_BAR: Final = CODE_BAR  # code in a step needs none of its own
 
 
 class Step(Message):
-    """A message with a fold. Folded it is its head row: nothing of the body is split or laid out for that.
-
-    ``is_kept`` says that the reader folded or unfolded it: from then on only the reader does.
+    """A message with a fold: folded, nothing of its body is split or laid out. ``is_kept``: the reader folded
+    or unfolded it, and only the reader does from then on.
     """
 
     __slots__ = ("_is_set_in", "_uncut", "is_kept")
@@ -78,14 +76,12 @@ class Step(Message):
         return True
 
     def set_body(self, make: Callable[[], str], uncut: Callable[[], str] | None = None) -> None:
-        """Let ``make()`` be the text, made when it is needed: to be shown or searched. Where that leaves
-        something out, ``uncut()`` is what is copied.
+        """Let ``make()`` be the text, made when it is needed, and ``uncut()`` what is copied where that is
+        more.
         """
         self._start_over(make)
         self._uncut = uncut
         self._note_change()
-
-    # --- what differs from a message ---
 
     def part_key(self, index: int) -> object:
         """Return what part ``index`` is known by; what asks has another ground."""

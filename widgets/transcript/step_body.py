@@ -1,7 +1,5 @@
-"""What a step shows: its head row, its summary and its body as Markdown, from what is known of it so far.
-
-Everything of a tool comes from outside: it stands in fences that nothing in it can end, and in cells of
-tables with every sign escaped.
+"""What a step shows, from what is known of it so far. All of a tool comes from outside: it is in fences that
+nothing in it ends, and in cells of tables with every sign escaped.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from agent_tui.model.inert import inert, inert_line
-from widgets.markdown.step_row import APART
+from widgets.markdown.rows import APART
 from widgets.transcript.json_text import GOES_ON, Parsed, parse, pretty, readable
 from widgets.units import Spoken, counted, duration, size
 
@@ -126,9 +124,6 @@ def _first_words(text: str) -> str:
     return ""
 
 
-# --- the call ---
-
-
 def _about(arguments: str) -> tuple[str, bool]:
     """Return what a call is about, and whether that is all there is to say of its arguments."""
     parsed = parse(arguments) if arguments.strip() else Parsed({})
@@ -167,9 +162,6 @@ def _arguments_body(arguments: str, limit: str | None) -> str:
     if parsed is None:
         return fenced(arguments, limit=limit)
     return fenced(readable(parsed), limit=limit) if parsed.value != {} or not parsed.is_whole else ""
-
-
-# --- the result ---
 
 
 def _outcome(result: str, success: bool, times: list[str]) -> list[str]:

@@ -33,14 +33,9 @@ WHEEL_ROWS: Final = 3
 
 
 class Transcript(Widget, can_focus=True):
-    """Messages under one another, the last one growing.
-
-    It takes what comes in, scrolls and draws. Its parts do the rest: ``reader`` selects, copies and finds,
-    ``folds`` are its steps, ``sight`` is what was seen of it.
-
-    Feeding is O(1); the work is done once a frame, when the clock calls ``draw``, and is bounded by what is
-    on the screen. Borders, padding and scrollbars of the stylesheet do not apply: the widget draws every
-    cell itself (see ``widgets.painter``).
+    """Messages below one another, the last one growing: it takes what comes in, scrolls and draws; its parts
+    do the rest. Feeding is O(1); the work is done once a frame by ``draw``, bounded by what is on the screen.
+    The looks are the app's (app.tcss); borders, padding and scrollbars do not apply.
     """
 
     ALLOW_SELECT = False  # Textual would select the widget's repr; the reader selects
@@ -121,12 +116,10 @@ class Transcript(Widget, can_focus=True):
         who: str = "",
         is_spoken: bool = False,
     ) -> None:
-        """Begin a message. ``title`` becomes a dim row above it, what is behind a tab in it at the right; a
-        known ``key`` continues under it.
-
-        With a ``color`` (what a server says; it may be anything) the message has a bar in the gutter and its
-        title in that colour; ``who`` picks one where that is no colour. ``is_spoken``: it is a line of a
-        spoken conversation, whose words stand in one row with the name and, behind the tab, the time.
+        """Begin a message, or continue a known one under another ``title``: a dim row above it, what is
+        behind a tab at the right. A ``color`` (it may be anything; ``who`` picks one instead) is that of its
+        title and of a bar. ``is_spoken``: a line of a spoken conversation, with the name and the time in its
+        row.
         """
         message = self.messages.get(key)
         if message is None:
@@ -152,8 +145,8 @@ class Transcript(Widget, can_focus=True):
         self.clock.mark(self)
 
     def turn_closed(self, key: str, note: str = "", *, tail: str = "") -> None:
-        """End a message with ``note`` as its last row, red if that begins with the sign of failure; ``tail``
-        comes behind the last word of a spoken line.
+        """End a message; ``note`` is its last row, red after the sign of failure, ``tail`` follows a spoken
+        line.
         """
         message = self.messages.get(key)
         if message is None:
@@ -221,12 +214,9 @@ class Transcript(Widget, can_focus=True):
         is_dim: bool = False,
         is_set_in: bool = False,
     ) -> None:
-        """Begin a step; a known ``key`` is opened again, and its fold stays.
-
-        ``title`` is its kind or tool and, after two spaces or a tab, what it is about; ``sign`` and
-        ``summary`` stand at the right. The body comes by ``text_added`` or ``text_replaced``, as Markdown;
-        ``turn_closed`` ends it. ``is_dim`` shows all of it dim; ``is_set_in`` has it begin where the names of
-        spoken lines do.
+        """Begin a step; a known ``key`` is opened again, and its fold stays. ``title`` is its kind or tool
+        and, after two spaces or a tab, what it is about; ``sign`` and ``summary`` are at the right.
+        ``is_dim`` shows all of it dim; ``is_set_in`` has it begin where the names of spoken lines do.
         """
         message = self.messages.get(key)
         if message is None:

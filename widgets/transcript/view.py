@@ -1,7 +1,5 @@
-"""Which rows of a transcript are on the screen: following the end, scrolling, keeping the place.
-
-The view is anchored at a *place* (message, part, row), not at a row number: what lies above or below may
-be unsplit, unwrapped or wrapped for another width without moving what the reader sees.
+"""Which rows of a transcript are on the screen. The view is anchored at a *place* (message, part, row): what
+is above or below may be unsplit or wrapped for another width without moving what the reader sees.
 """
 
 from __future__ import annotations

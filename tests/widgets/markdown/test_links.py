@@ -10,9 +10,8 @@ from rich.cells import cell_len
 from tests.widgets.drawing import drawn, shown
 from widgets.ink import LINK, LINK_SHIFT, MARK, URL, Row
 from widgets.markdown.blocks import Block
-from widgets.markdown.links import MAX_AUTHORITY, SHOWN_CELLS, safe_target
+from widgets.markdown.links import MAX_AUTHORITY, MAX_DEFINITIONS, SHOWN_CELLS, safe_target
 from widgets.markdown.links import shown as shown_target
-from widgets.markdown.references import MAX_DEFINITIONS
 from widgets.markdown.rows import lay_out
 from widgets.markdown.splitter import Splitter
 

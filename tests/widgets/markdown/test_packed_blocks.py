@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from tests.widgets.markdown.test_splitter import TEXTS
-from widgets.markdown.packed_blocks import PackedBlocks
+from widgets.markdown.blocks import PackedBlocks
 from widgets.markdown.splitter import Splitter
 
 

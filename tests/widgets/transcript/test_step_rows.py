@@ -9,7 +9,7 @@ from agent_tui.model.inert import inert_line
 from tests.widgets.apps import Hand, resize, running
 from tests.widgets.drawing import screen_of
 from widgets.ink import FAILED, MARK, text_of
-from widgets.markdown.step_row import head_row
+from widgets.markdown.rows import head_row
 from widgets.transcript.step_body import result_body
 from widgets.transcript.transcript import Transcript
 

@@ -9,7 +9,7 @@ from agent_tui.model.images import is_image
 from tui.chat.files import facts
 from tui.cli.export.document import Folded, state_named
 from tui.screens.words import count, say
-from widgets.markdown.step_row import APART
+from widgets.markdown.rows import APART
 from widgets.transcript.step_body import fenced, step_body, step_head
 
 TOLD_STATUSES = frozenset(
