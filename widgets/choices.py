@@ -61,10 +61,8 @@ class ChoiceList(Painted):
         height: 1;
         background: $panel;
         color: $foreground;
-        & > .choice-list--dim { color: $foreground 70%; }
         & > .choice-list--edge { color: $accent; }
         & > .choice-list--marked { text-style: bold underline; }
-        & > .choice-list--cursor { background: $accent 30%; color: $foreground; }
     }
     """
 

@@ -52,9 +52,7 @@ Lch = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a text stands on: ``color`` is ``#rrggbb``, or "" where it is the terminal's own, on which the
-    colours ``own`` can be read. ``least`` is the contrast that is asked for.
-    """
+    """What a text is on: ``color`` is "" for the terminal's own, on which ``own`` colours can be read."""
 
     color: str
     own: tuple[str, ...] = ()

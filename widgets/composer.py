@@ -108,8 +108,6 @@ class Composer(TextArea):
         """Be forgotten by the app, whose theme text areas watch."""
         forget_theme_watcher(self.app, self)
 
-    # --- what is put in --------------------------------------------------------------------------------
-
     def edit(self, edit: Edit) -> EditResult:
         """Make harmless what comes in, and cut it to what there is room for."""
         text = inert(with_line_ends(edit.text)).replace("\t", SPACES_OF_A_TAB)
@@ -138,8 +136,6 @@ class Composer(TextArea):
             self.put(self.text[len(sent) :])
         self._back = 0
 
-    # --- how high it is --------------------------------------------------------------------------------
-
     @property
     def most_rows(self) -> int:
         return self._most_rows
@@ -158,8 +154,6 @@ class Composer(TextArea):
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(self._fit)
-
-    # --- keys ------------------------------------------------------------------------------------------
 
     def action_send(self) -> None:
         """Ask for the text to be sent; what is only begun is completed first. This waits behind the letters
@@ -229,8 +223,6 @@ class Composer(TextArea):
         if text:
             self.post_message(self.Cleared())
         return bool(text)
-
-    # --- what may be written for what was begun -------------------------------------------------------------
 
     @property
     def completion(self) -> Completion:
@@ -314,9 +306,7 @@ def with_line_ends(text: str) -> str:
 
 
 def whispered(text: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return the name of ``names`` that ``text`` is a whisper to and the words behind it; ("", text) when it
-    is for all. The longest name wins.
-    """
+    """Return the name that ``text`` is a whisper to (the longest that fits, "" for all), and its words."""
     for name in sorted(names, key=len, reverse=True):
         head = f"{AT}{name}"
         if text.startswith(head) and text[len(head) : len(head) + 1].isspace():

@@ -18,9 +18,7 @@ class Match(NamedTuple):
 
 
 def match(typed: str, text: str) -> Match | None:
-    """Return how ``text`` fits what was typed, None if it lacks a letter. Capitals and small letters are the
-    same. A beginning fits best, then the beginning of a word, then a piece, then letters in that order.
-    """
+    """Return how ``text`` fits, a beginning best, None if it lacks a letter that was typed in any case."""
     low, wanted = _low(text[:MAX_CHARACTERS]), _low(typed)
     if not wanted:
         return Match((BEGINNING, 0, len(text)), ())

@@ -175,7 +175,8 @@ class Painter:
         for text, ink in row:
             seen |= ink
             style = styles.get(ink & _INKS) or self.style(ink & _INKS)
-            pieces.append((self._segment_text(text, ink) if self.look.ascii_only else text, style))
+            is_sign = self.look.ascii_only and ink & (MARK | DIM | FAILED | CARET)
+            pieces.append((twin(text) if is_sign else text, style))
         if links:
             pieces = self._linked(pieces, row, links)
         if seen & FENCE:
@@ -276,9 +277,6 @@ class Painter:
     def own(self, text: str) -> str:
         """Return a text of ours as this terminal can show it."""
         return twin(text) if self.look.ascii_only else text
-
-    def _segment_text(self, text: str, ink: int) -> str:
-        return self.own(text) if ink & (MARK | DIM | FAILED | CARET) else text
 
 
 def painter_of(widget: Widget, prefix: str, *, ascii_only: bool) -> Painter:

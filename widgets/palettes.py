@@ -45,9 +45,7 @@ PALETTES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Backdrop:
-    """What is known of a terminal's background: its luminance (0 to 1, WCAG 2) under each of ``PALETTES``,
-    the same under all where the terminal said its colour; empty where nobody knows.
-    """
+    """A background's luminance (0 to 1, WCAG 2) under each of ``PALETTES``; empty where nobody knows."""
 
     luminances: tuple[float, ...] = ()
 

@@ -56,8 +56,6 @@ class AgentStrip(Painted):
     AgentStrip {
         background: $background;
         color: $foreground;
-        & > .strip--dim { color: $foreground 70%; }
-        & > .strip--mark { color: $foreground 60%; }
         & > .strip--failed { color: $error; }
     }
     """
@@ -146,7 +144,8 @@ class AgentStrip(Painted):
         width, height = self.outer_size
         painter = painter_of(self, "strip--", ascii_only=self._ascii_only)
         edges = [width * column // self._columns for column in range(self._columns + 1)]
-        name_cells = self._name_cells(width // self._columns)
+        longest = max((cell_len(inert_line(summary.name)) for summary in self._shown), default=0)
+        name_cells = max(MIN_NAME_CELLS, min(longest, MAX_NAME_CELLS, width // self._columns // 3))
         lines = []
         for y in range(height):
             pieces: list[tuple[str, Style]] = []
@@ -155,11 +154,6 @@ class AgentStrip(Painted):
                 pieces += self._cell(painter, column * height + y, room, name_cells, height)
             lines.append(painter.paint(pieces))
         return lines
-
-    def _name_cells(self, room: int) -> int:
-        """Return the width of the column of names: as wide as the longest, within reason."""
-        longest = max((cell_len(inert_line(summary.name)) for summary in self._shown), default=0)
-        return max(MIN_NAME_CELLS, min(longest, MAX_NAME_CELLS, room // 3))
 
     def _cell(
         self, painter: Painter, at: int, room: int, name_cells: int, height: int

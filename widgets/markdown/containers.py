@@ -108,9 +108,7 @@ def next_container(line: str, at: int, path: Path) -> tuple[Container, int] | No
 
 
 def may_interrupt(line: str, at: int) -> bool:
-    """Whether a list marker at ``at`` may end a paragraph on the line before: not an empty item, and of
-    numbered ones only the first ("2019. It was…" goes on as text).
-    """
+    """Whether a list marker may end a paragraph: not an empty item, of numbered ones only the first."""
     word = first_word(line, at)
     marker = MARKER.match(line, word)
     if marker is None:

@@ -1,13 +1,19 @@
-"""Unified diffs: what a line is, and its numbers in both files, from the heads of the hunks (``@@ -10,7 +10,8
-@@``).
-"""
+"""Unified diffs: what a line is, its numbers in both files, its rows: side by side where there is room."""
 
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from widgets.ink import ADDED, COMMENT, FENCE, NAME, REMOVED, Run
+from rich.cells import cell_len
+
+from widgets.ink import ADDED, COMMENT, FENCE, MARK, NAME, REMOVED, STRONG, Row, Run, text_of
+from widgets.wrap import cut, wrap
+
+if TYPE_CHECKING:
+    from widgets.markdown.highlight import Drawn
 
 NAMES: Final = frozenset(("diff", "patch", "udiff"))  # of languages, as models write them
 LEAST_DIGITS: Final = 3  # so that most files have one column
@@ -21,9 +27,7 @@ _HEAD: Final = re.compile(r"diff |index |Index: |===|(?:---|\+\+\+)(?: |$)")
 
 
 class At(NamedTuple):
-    """The place of a line in a diff: the numbers are those of the newest line of each file, and how many of
-    each the hunk still has. ``digits`` are the cells of a number; 0 where no hunk was begun.
-    """
+    """The place of a line in a diff: its numbers, and how many lines of each file the hunk still has."""
 
     side: Side = "both"
     old: int = 0
@@ -87,3 +91,126 @@ def place(line: str, before: At) -> At:
 def goes_on(line: str) -> bool:
     """Whether a line may belong to the change above it: no piece of a diff ends before it."""
     return line[:1] in ("+", "-", "\\")
+
+
+SPLIT_FROM: Final = 112  # cells of a fence: those of a pane of 120, within a card or a list
+DIVIDER: Final = " │ "
+FIRST_WIDE: Final = "\u2e80"  # scripts from here on have no spaces between words
+GOES_ON: Final = "↳"  # in the column of the numbers: the row goes on with the line above it
+
+
+class Shown(NamedTuple):
+    """One row: line ``left`` up to character ``middle`` (0: all), then ``right`` (-1: none), and their
+    change.
+    """
+
+    row: Row
+    left: int
+    right: int
+    middle: int
+    change: range
+
+
+def composed(lines: Sequence[Drawn], bars: tuple[str, str], width: int) -> list[Shown]:
+    """Return the rows of lines of a diff, at most ``width`` cells wide, each with its lines. The first of
+    ``bars`` is before each row, the second before those that continue a line without a number.
+    """
+    every = _compared([_Line(runs, at if isinstance(at, At) else At()) for _, runs, at in lines])
+    out: list[Shown] = []
+    line = 0
+    while line < len(every):
+        at = every[line].at
+        if width < SPLIT_FROM or not at.is_change or at.side == "head":
+            change = range(line, line + 1)
+            out += [Shown(row, line, line, 0, change) for row in every[line].rows(bars, width)]
+        else:
+            change = range(
+                line, _end(every, _end(every, line, "old"), "new") if at.side != "both" else line + 1
+            )
+            out += _beside(every, change, bars[0], width)
+        line = change.stop
+    return out
+
+
+class _Line(NamedTuple):
+    runs: Sequence[Run]
+    at: At
+
+    def rows(self, bars: tuple[str, str], width: int, side: Side = "both") -> list[Row]:
+        """Return the rows of the line, behind its number in the file of one ``side``."""
+        at, ink = self.at, MARK | FENCE
+        has_room = width - len(bars[0]) > 3 * at.digits
+        if not at.digits or at.side == "head" or not has_room:
+            first, *others = wrap(self.runs, width - len(bars[0]), words=False)
+            return [((bars[0], ink), *first), *(((bars[1], ink), *row) for row in others)]
+        number = str(at.old if "old" in (side, at.side) else at.new) if at.is_numbered else ""
+        columns = [f"{text:>{at.digits}} " for text in (number, GOES_ON)]
+        rows = wrap(self.runs, width - len(bars[0]) - len(columns[0]), words=False)
+        return [((bars[0] + columns[index > 0], ink), *row) for index, row in enumerate(rows)]
+
+
+def _end(lines: Sequence[_Line], start: int, side: Side) -> int:
+    """Return where the lines of one side that begin at ``start`` end."""
+    return next((at for at in range(start, len(lines)) if lines[at].at.side != side), len(lines))
+
+
+def _compared(lines: Sequence[_Line]) -> list[_Line]:
+    """Return the lines; where one was changed a little, the words that differ are strong."""
+    out = list(lines)
+    start = 0
+    while start < len(out):
+        middle = _end(out, start, "old")
+        end = _end(out, middle, "new")
+        for old, new in zip(range(start, middle), range(middle, end), strict=False):
+            before, after = text_of(tuple(out[old].runs)), text_of(tuple(out[new].runs))
+            if (same := _same_ends(before[1:], after[1:])) is not None:
+                out[old], out[new] = (
+                    line._replace(runs=_strong(line.runs, 1 + same[0], len(text) - same[1]))
+                    for line, text in ((out[old], before), (out[new], after))
+                )
+        start = max(end, start + 1)
+    return out
+
+
+def _same_ends(before: str, after: str) -> tuple[int, int] | None:
+    """Return how many characters two lines share at both ends, in whole words; None if under half, or all."""
+    least = min(len(before), len(after))
+    head = next((at for at in range(least) if before[at] != after[at]), least)
+    while head and any(_is_in_word(line, head) for line in (before, after)):
+        head -= 1
+    tail = next((at for at in range(least - head) if before[-1 - at] != after[-1 - at]), least - head)
+    while tail and any(_is_in_word(line, len(line) - tail) for line in (before, after)):
+        tail -= 1
+    common = len((before[:head] + before[len(before) - tail :]).strip())
+    is_little = common > 0 and 2 * common >= min(len(before.strip()), len(after.strip()))
+    return (head, tail) if is_little and before != after else None
+
+
+def _is_in_word(line: str, at: int) -> bool:
+    """Whether a character and the one before it are of one word, which is written with spaces around it."""
+    return all(
+        one < FIRST_WIDE and (one.isalnum() or one == "_") for one in line[at - 1 : at + 1]
+    ) and 0 < at < len(line)
+
+
+def _strong(runs: Sequence[Run], start: int, stop: int) -> list[Run]:
+    """Return the runs with the characters from ``start`` to ``stop`` strong."""
+    total = sum(len(text) for text, _ in runs)
+    parts = cut(runs, iter(((0, start), (start, stop), (stop, total))))
+    return [(text, ink | (STRONG if part == 1 else 0)) for part, row in enumerate(parts) for text, ink in row]
+
+
+def _beside(lines: Sequence[_Line], change: range, bar: str, width: int) -> Iterator[Shown]:
+    """Yield the rows of a change, or of a line that both files have: old beside new."""
+    middle = _end(lines, change.start, "old")
+    is_both = lines[change.start].at.side == "both"
+    olds, news = (change, change) if is_both else (range(change.start, middle), range(middle, change.stop))
+    half = (width - len(bar) - len(DIVIDER)) // 2
+    for left, right in zip_longest(olds, news, fillvalue=-1):
+        old = lines[left].rows(("", ""), half, "old") if left >= 0 else []
+        new = lines[right].rows(("", ""), half, "new") if right >= 0 else []
+        for first, second in zip_longest(old, new, fillvalue=()):
+            ink = FENCE | (first[-1][1] & REMOVED if first else 0)
+            blank = " " * (half - cell_len(text_of(first)))
+            beside = ((bar, MARK | FENCE), *first, (blank, ink), (DIVIDER, MARK | FENCE))
+            yield Shown((*beside, *second), left, right, len(text_of(beside)), change)

@@ -161,7 +161,9 @@ class _Parser:
         same = self._ticks.get(count, [])
         index = bisect_right(same, start - 1)
         if index < len(same):
-            self._add(_code_text(text[start : same[index]]), CODE)
+            code = text[start : same[index]]
+            has_padding = code.startswith(" ") and code.endswith(" ") and code.strip(" ")
+            self._add(code[1:-1] if has_padding else code, CODE)
             return same[index] + count
         if self._is_open and start < len(text) and len(text) - start <= OPEN_REACH:
             self._add(text[start:].lstrip(), CODE)
@@ -317,9 +319,3 @@ class _Parser:
             else:
                 runs.append((node, own))
         return runs
-
-
-def _code_text(text: str) -> str:
-    if text.startswith(" ") and text.endswith(" ") and text.strip(" "):
-        return text[1:-1]
-    return text

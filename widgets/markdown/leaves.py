@@ -117,8 +117,6 @@ class Leaves:
             self.text = self.text[kept - self.base :]
             self.base = kept
 
-    # --- lines ---
-
     def take(self, line: str, start: int, at: int, is_long: bool) -> None:
         """Take the content of one line, or the beginning of a very long one, from ``at`` on."""
         word = first_word(line, at)
@@ -194,8 +192,6 @@ class Leaves:
             self.leaf.end = end
             self._cut(self.leaf)
 
-    # --- kinds ---
-
     def _goes_on_as_table(self, leaf: Leaf, line: str, word: int, begin: int, end: int) -> bool:
         if leaf.start is None:
             return False
@@ -255,8 +251,6 @@ class Leaves:
             self.references = References()
         return self.references
 
-    # --- pieces ---
-
     def _add_line(self, leaf: Leaf, end: int) -> None:
         leaf.end = end
         leaf.lines += 1
@@ -278,8 +272,6 @@ class Leaves:
             lines = content_lines(self.slice(leaf.start, leaf.end), self.path)
             further = [line[skip(line, 0, leaf.level) :] for line in lines[1:]]
             leaf.code = leaf.code.following("\n".join([lines[0], *further]), is_torn=is_torn)
-
-    # --- emitting ---
 
     def close(self) -> None:
         leaf, self.leaf = self.leaf, None

@@ -16,7 +16,7 @@ from widgets.ink import DIM, MARK, Row, text_of
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines
-from widgets.markdown.diff_rows import Shown
+from widgets.markdown.diff import Shown
 from widgets.markdown.rows import code_lines, diff_beside, lay_out
 from widgets.transcript.marks import cells_of
 

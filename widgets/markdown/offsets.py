@@ -15,7 +15,7 @@ from widgets.ink import CODE, DIM, MARK, URL, Row, text_of
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines
-from widgets.markdown.diff_rows import Shown
+from widgets.markdown.diff import Shown
 from widgets.markdown.entities import ENTITY, decoded
 from widgets.markdown.rows import diff_beside
 

@@ -12,7 +12,7 @@ from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG,
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines, skip
-from widgets.markdown.diff_rows import Shown, composed
+from widgets.markdown.diff import Shown, composed
 from widgets.markdown.highlight import Code
 from widgets.markdown.inline import parse
 from widgets.markdown.languages import is_diff
@@ -98,9 +98,7 @@ def _barred(bar: str, row: Row) -> Row:
 
 
 def _joined(lines: list[str]) -> str:
-    """Return a paragraph's lines as one: a line end is a space, unless two spaces or a backslash before
-    it ask for a new row; between CJK characters it is nothing.
-    """
+    """Return a paragraph's lines as one: hard breaks are new rows; between CJK characters is no space."""
     out: list[str] = []
     for index, line in enumerate(lines):
         text = line.strip(" \t")

@@ -99,7 +99,8 @@ def lay_out(
         elif not is_head:
             out.extend(_record(shape.heads, texts, width, is_first=has_head and index == 2))
         elif len(lines) <= 2:
-            out.extend(_head_alone(texts, width))
+            runs = [run for text in texts for run in [(SEPARATOR, MARK), *text]]
+            out.extend(wrap(runs[1:], width))
     return out
 
 
@@ -147,7 +148,9 @@ def _aligned(texts: Sequence[Sequence[Run]], aligns: Sequence[Align], widths: Se
             if at:
                 row.append((SEPARATOR, MARK))
             row.extend(_padded(column[line] if line < len(column) else (), widths[at], aligns[at]))
-        rows.append(_stripped(row))
+        while row and not row[-1][1] & MARK and not row[-1][0].strip(" "):  # spaces behind the last word
+            row.pop()
+        rows.append(tuple(row))
     return rows
 
 
@@ -158,13 +161,6 @@ def _padded(row: Row, width: int, align: Align) -> list[Run]:
     return [run for run in padded if run[0]]
 
 
-def _stripped(row: list[Run]) -> Row:
-    """Drop the spaces after the last word."""
-    while row and not row[-1][1] & MARK and not row[-1][0].strip(" "):
-        row.pop()
-    return tuple(row)
-
-
 def _record(heads: Sequence[str], texts: Sequence[Sequence[Run]], width: int, *, is_first: bool) -> list[Row]:
     """Return the cells of a line below one another, each behind the head of its column."""
     rows: list[Row] = [] if is_first else [(("─" * min(width, RECORD_RULE), MARK),)]
@@ -173,10 +169,3 @@ def _record(heads: Sequence[str], texts: Sequence[Sequence[Run]], width: int, *,
         if head or text:
             rows.extend(wrap([*head, *text], width))
     return rows
-
-
-def _head_alone(texts: Sequence[Sequence[Run]], width: int) -> list[Row]:
-    runs: list[Run] = []
-    for at, text in enumerate(texts):
-        runs += [(SEPARATOR, MARK), *text] if at else text
-    return wrap(runs, width)

@@ -25,9 +25,7 @@ NEVER_HELD: Final = frozenset({"ctrl+c", "ctrl+q"})  # they leave a program that
 
 
 class KeyPresses:
-    """When the key under way was pressed down, as far as a terminal tells: while a key is held, it sends that
-    key again and again. All times are those of ``now``, in seconds.
-    """
+    """When the key under way was pressed down, not only repeated, as far as a terminal tells; in seconds."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now

@@ -81,9 +81,7 @@ class EarlyInput(Protocol):
 
 
 def hides_line(environ: Mapping[str, str]) -> bool:
-    """Whether tmux or screen runs on the near side of an SSH connection: it answers every question itself and
-    takes everything at once, whatever the line to the terminal can carry.
-    """
+    """Whether tmux or screen runs behind SSH: it answers and takes all at once, whatever the line carries."""
     has_multiplexer = bool(environ.get("TMUX") or environ.get("STY"))
     return has_multiplexer and bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
 

@@ -108,12 +108,11 @@ class Canvas:
             filters=filters,
         )
         if self.painter is None or self.painter.look != look:
-            self.painter = Painter(look, self._component)
+            self.painter = Painter(
+                look, lambda name: transcript.get_component_rich_style(f"transcript--{name}")
+            )
         self._painted_for = shown
         return self.painter
-
-    def _component(self, name: str) -> Style:
-        return self._transcript.get_component_rich_style(f"transcript--{name}")
 
 
 def scroll_bar(above: int, total: int, height: int) -> range:

@@ -24,9 +24,7 @@ _PLAIN_KEY: Final = re.compile(r"[\w.-]{1,64}")
 
 
 class Parsed(NamedTuple):
-    """A JSON value. Where it is only the beginning of one: how many brackets are not closed yet, and
-    whether its last string still grows.
-    """
+    """A JSON value; of the beginning of one, the brackets still open and whether its last string grows."""
 
     value: object
     is_whole: bool = True

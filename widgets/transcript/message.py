@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from agent_tui.model.growing_text import GrowingText
 from agent_tui.model.inert import inert, inert_line
 from widgets.ink import Row
-from widgets.layout import Layout, Tone
+from widgets.layout import PLAIN_TONE, Layout, Tone
 from widgets.markdown.blocks import Block, Kind, PackedBlocks
 from widgets.markdown.rows import estimate, lay_out
 from widgets.markdown.splitter import Splitter
@@ -120,9 +120,9 @@ class Message:
 
     APART: ClassVar[int] = 1  # empty rows above its head
 
-    def __init__(self, key: str, title: str, *, color: str = "", who: str = "") -> None:
+    def __init__(self, key: str, title: str, tone: Tone = PLAIN_TONE) -> None:
         self.key = key
-        self.tone = Tone(color, who)
+        self.tone = tone
         self.number = 0
         self.changed: set[int] | None = None
         self.seams: tuple[int, ...] = ()  # where its text was cut and went on, in characters

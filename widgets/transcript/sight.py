@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 class Bookmark(NamedTuple):
-    """Where somebody reads, also for another transcript that has the message, at any width: a part of the
-    message, how many characters of it stand before the row, and how many rows of the screen above it.
-    """
+    """Where somebody reads, at any width: a part of a message, characters before the row, rows above it."""
 
     key: str
     part: int

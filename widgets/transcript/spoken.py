@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from agent_tui.model.inert import inert_line
 from widgets.cells import tidy
 from widgets.ink import DIM, FAILED, MARK, TITLE, Row, Run
+from widgets.layout import PLAIN_TONE, Tone
 from widgets.markdown.blocks import Block
 from widgets.painter import cropped
 from widgets.signs import DOT
@@ -40,9 +41,9 @@ class Spoken(Message):
 
     APART: ClassVar[int] = 0
 
-    def __init__(self, key: str, title: str, *, color: str = "", who: str = "") -> None:
+    def __init__(self, key: str, title: str, tone: Tone = PLAIN_TONE) -> None:
         """``title`` is the name and, behind a tab, the time."""
-        super().__init__(key, "", color=color, who=who)
+        super().__init__(key, "", tone)
         self._tail = ""
         self._take_title(title)
 

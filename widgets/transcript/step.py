@@ -20,6 +20,9 @@ SUMMARY_CHARACTERS: Final = 80
 BODY_BAR: Final = CODE_BAR  # code in a step needs none of its own
 
 
+CARD_TONE: Final = Tone(card=CARD)
+
+
 class Step(Message):
     """A message with a fold: folded, nothing of its body is split or laid out. ``is_kept``: the reader folded
     or unfolded it, and only the reader does from then on.
@@ -29,19 +32,9 @@ class Step(Message):
 
     APART: ClassVar[int] = 0
 
-    def __init__(
-        self,
-        key: str,
-        *,
-        is_folded: bool,
-        color: str = "",
-        who: str = "",
-        is_dim: bool = False,
-        is_set_in: bool = False,
-    ) -> None:
+    def __init__(self, key: str, tone: Tone = CARD_TONE, *, is_folded: bool, is_set_in: bool = False) -> None:
         """``is_set_in``: it is among spoken lines, and begins where their names do."""
-        super().__init__(key, "")
-        self.tone = Tone(color, who, is_faded=is_dim, card="" if is_dim else CARD)
+        super().__init__(key, "", tone)
         self._is_set_in = is_set_in
         self.is_folded = is_folded
         self.is_kept = False
@@ -76,9 +69,7 @@ class Step(Message):
         return True
 
     def set_body(self, make: Callable[[], str], uncut: Callable[[], str] | None = None) -> None:
-        """Let ``make()`` be the text, made when it is needed, and ``uncut()`` what is copied where that is
-        more.
-        """
+        """Let ``make()`` be the text, made when it is needed; ``uncut()`` is copied if it is more."""
         self._start_over(make)
         self._uncut = uncut
         self._note_change()

@@ -249,10 +249,8 @@ def _table(rows: list[object], limit: str | None) -> str:
 
 
 def _is_flat(row: Mapping[object, object]) -> bool:
-    return all(
-        value is None or isinstance(value, (int, float)) or (isinstance(value, str) and "\n" not in value)
-        for value in row.values()
-    )
+    values = row.values()
+    return all(isinstance(one, int | float | str | None) and "\n" not in str(one) for one in values)
 
 
 def _cell(value: object) -> str:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from agent_tui.model.inert import inert
 from widgets.ink import COMPONENTS
-from widgets.layout import Line, strips_in
+from widgets.layout import Line, Tone, strips_in
 from widgets.painted import is_shown
 from widgets.painter import ASK, ASKS, CARD, Painter
 from widgets.signs import FAILED
@@ -124,7 +124,7 @@ class Transcript(Widget, can_focus=True):
         message = self.messages.get(key)
         if message is None:
             kind = Spoken if is_spoken else Message
-            message = self.messages[key] = kind(key, title, color=color, who=who)
+            message = self.messages[key] = kind(key, title, Tone(color, who))
             self.view.messages.append(message)
         else:
             message.set_title(title)
@@ -145,9 +145,7 @@ class Transcript(Widget, can_focus=True):
         self.clock.mark(self)
 
     def turn_closed(self, key: str, note: str = "", *, tail: str = "") -> None:
-        """End a message; ``note`` is its last row, red after the sign of failure, ``tail`` follows a spoken
-        line.
-        """
+        """End a message; ``note`` is its last row, red for a failure; ``tail`` follows a spoken line."""
         message = self.messages.get(key)
         if message is None:
             return
@@ -220,7 +218,8 @@ class Transcript(Widget, can_focus=True):
         """
         message = self.messages.get(key)
         if message is None:
-            step = Step(key, is_folded=is_folded, color=color, who=who, is_dim=is_dim, is_set_in=is_set_in)
+            tone = Tone(color, who, is_faded=is_dim, card="" if is_dim else CARD)
+            step = Step(key, tone, is_folded=is_folded, is_set_in=is_set_in)
             step.set_head(title, summary, sign)
             self.messages[key] = step
             self.view.messages.append(step)

@@ -147,9 +147,7 @@ class View:
             self._place = min(place, end)
 
     def show(self, place: Place, *, above: int = 0, is_held: bool = True) -> None:
-        """Bring a place into sight, ``above`` rows below the top where the text allows it, and stay there:
-        unless it ``is_held``, only until all below it is in sight.
-        """
+        """Show a place, ``above`` rows below the top, and stay; not held: until all below is in sight."""
         if not self.is_ready:
             return
         self._budget = FRAME_BUDGET
@@ -178,7 +176,11 @@ class View:
 
     def _release(self, place: Place) -> None:
         if self.follow:
-            self._mark = self._last_place() if self._spans else None  # nothing is new where nothing was seen
+            self._mark = None  # nothing is new where nothing was seen
+            if self._spans:
+                index = len(self.messages) - 1
+                part = self.messages[index].part_count - 1
+                self._mark = Place(index, part, len(self._rows(index, part)))
         self.follow = self._is_held = False
         self._place = place
 
@@ -237,12 +239,6 @@ class View:
                 index, part = index + 1, 0
                 self._settle(index)
         return Place(index, part, row)
-
-    def _last_place(self) -> Place:
-        """Return the place just behind the last row."""
-        index = len(self.messages) - 1
-        part = self.messages[index].part_count - 1
-        return Place(index, part, len(self._rows(index, part)))
 
     def _down_from(self, place: Place) -> list[Span]:
         """Return a screenful from ``place`` downwards, as far as there is one."""

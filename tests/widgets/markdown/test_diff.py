@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from tests.widgets.drawing import drawn, shown
 from widgets.ink import ADDED, MARK, REMOVED, STRONG, text_of
 from widgets.markdown.blocks import PIECE_CHARACTERS
-from widgets.markdown.diff_rows import DIVIDER, SPLIT_FROM
+from widgets.markdown.diff import DIVIDER, SPLIT_FROM
 from widgets.markdown.letters import LetterRows, reading
 from widgets.markdown.offsets import offsets
 from widgets.markdown.rows import lay_out
