@@ -24,7 +24,7 @@ def named(path: Path) -> Iterator[str]:
             owner = ast.unparse(node.func.value)
             for argument in node.args[:1]:
                 if isinstance(argument, ast.Constant) and not owner.endswith("acts"):
-                    yield argument.value
+                    yield str(argument.value)
 
 
 def methods(folder: Path) -> set[str]:
