@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from rich.cells import get_character_cell_size, split_graphemes
+from rich.cells import cell_len, get_character_cell_size, split_graphemes
 
 from widgets.ink import Run
 
@@ -29,6 +29,11 @@ _NARROW = re.compile(
 _EMOJI = re.compile("[\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
 _TONES = ("\U0001f3fb", "\U0001f3fc", "\U0001f3fd", "\U0001f3fe", "\U0001f3ff")
 _FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]")
+
+
+def cells_in(pieces: Iterable[tuple[str, object]]) -> int:
+    """Return the cells that a row, or styled texts, take."""
+    return sum(cell_len(text) for text, _ in pieces)
 
 
 def is_narrow(text: str) -> bool:

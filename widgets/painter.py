@@ -17,23 +17,10 @@ from textual.color import Color
 from textual.filter import LineFilter
 from textual.widget import Widget
 
+from widgets import ink as inks
+from widgets.cells import cells_in
 from widgets.color import Ground, readable
-from widgets.ink import (
-    ADDED,
-    CARET,
-    COMPONENTS,
-    DIM,
-    EMPHASIS,
-    FAILED,
-    FENCE,
-    LINK_SHIFT,
-    MARK,
-    REMOVED,
-    STRIKE,
-    STRONG,
-    TITLE,
-    Row,
-)
+from widgets.ink import Row
 from widgets.layout import PLAIN_TONE, Line, PaintedStrip, Tone
 from widgets.markdown.links import safe_target
 from widgets.signs import CARET as CARET_SIGN
@@ -41,17 +28,17 @@ from widgets.signs import DIVIDER, ELLIPSIS, GUTTER, GUTTER_FOCUSED, SCROLL_MARK
 
 MARGIN_FROM: Final = 8  # narrower panes have no margins
 _ATTRIBUTES: Final = (
-    (STRONG, Style(bold=True)),
-    (EMPHASIS, Style(italic=True)),
-    (STRIKE, Style(strike=True)),
+    (inks.STRONG, Style(bold=True)),
+    (inks.EMPHASIS, Style(italic=True)),
+    (inks.STRIKE, Style(strike=True)),
 )
 BLACK: Final = Ground("#000000")
 CARD: Final = "card"  # of a tool that runs or ran
 ASK: Final = "ask"  # of one that needs approval
 ASKS: Final = "asks"  # its head row
 PEOPLE: Final = "people"  # instead of a colour: theirs is none of the agents' hues but that of plain words
-_GROUNDS: Final = ADDED | REMOVED  # lines of a diff stand on these up to the margin
-_INKS: Final = (1 << LINK_SHIFT) - 1  # without the number of a link
+_GROUNDS: Final = inks.ADDED | inks.REMOVED  # lines of a diff stand on these up to the margin
+_INKS: Final = (1 << inks.LINK_SHIFT) - 1  # without the number of a link
 # A link costs its target on every row. A row of many long ones opens the first of them only, so that no text
 # makes a frame of megabytes.
 TARGETS_PER_ROW: Final = 4096  # characters
@@ -143,7 +130,7 @@ class Painter:
         style = self._styles.get(ink)
         if style is None:
             style = self.look.base
-            names = ["dim"] if self.look.is_faded else [name for flag, name in COMPONENTS if ink & flag]
+            names = ["dim"] if self.look.is_faded else [name for flag, name in inks.COMPONENTS if ink & flag]
             if self.look.card == ASKS:
                 names = []
             for name in names:
@@ -152,9 +139,9 @@ class Painter:
                 if ink & flag:
                     style += attribute
             caret = self.look.bar or self.look.color
-            if ink & CARET and caret:
+            if ink & inks.CARET and caret:
                 style += Style(color=RichColor.parse(caret))
-            if ink & TITLE and self.look.bar:
+            if ink & inks.TITLE and self.look.bar:
                 style += Style(color=RichColor.parse(self.look.bar), bold=True)
             self._styles[ink] = style
         return style
@@ -175,13 +162,13 @@ class Painter:
         for text, ink in row:
             seen |= ink
             style = styles.get(ink & _INKS) or self.style(ink & _INKS)
-            is_sign = self.look.ascii_only and ink & (MARK | DIM | FAILED | CARET)
+            is_sign = self.look.ascii_only and ink & (inks.MARK | inks.DIM | inks.FAILED | inks.CARET)
             pieces.append((twin(text) if is_sign else text, style))
         if links:
             pieces = self._linked(pieces, row, links)
-        if seen & FENCE:
-            used = sum(cell_len(text) for text, _ in row)
-            pieces.append((" " * (self.room - used), self.style(row[-1][1] & _GROUNDS | FENCE)))
+        if seen & inks.FENCE:
+            used = cells_in(row)
+            pieces.append((" " * (self.room - used), self.style(row[-1][1] & _GROUNDS | inks.FENCE)))
         ground = self.look.base if self.look.card else None
         if not self.look.bar or not self.gutter:
             return self.paint(pieces, self.gutter, ground)
@@ -194,7 +181,7 @@ class Painter:
     ) -> list[tuple[str, Style]]:
         left = TARGETS_PER_ROW
         for index, ((text, style), (_, ink)) in enumerate(zip(pieces, row, strict=True)):
-            number = ink >> LINK_SHIFT
+            number = ink >> inks.LINK_SHIFT
             target = safe_target(links[number - 1]) if 0 < number <= len(links) else ""
             if target and len(target) <= left:
                 left -= len(target)
@@ -210,22 +197,22 @@ class Painter:
 
     def with_caret(self, row: Row, links: Sequence[str] = ()) -> Line:
         """Return ``row`` with the caret after its last word, if there is a cell for it."""
-        if sum(cell_len(text) for text, _ in row) >= self.room:
+        if cells_in(row) >= self.room:
             return self.line(row, links)
-        ground = row[-1][1] & (FENCE | _GROUNDS) if row else 0
-        return self.line((*row, (CARET_SIGN, CARET | ground)), links)
+        ground = row[-1][1] & (inks.FENCE | _GROUNDS) if row else 0
+        return self.line((*row, (CARET_SIGN, inks.CARET | ground)), links)
 
     def paint(self, pieces: Sequence[tuple[str, Style]], left: int = 0, ground: Style | None = None) -> Line:
         """Return a full row of text pieces that fit, ``left`` cells from the left, on ``ground``."""
         look = self.look
         base = ground or look.base
-        used = left + sum(cell_len(text) for text, _ in pieces)
+        used = left + cells_in(pieces)
         divider = look.has_divider and look.width >= MARGIN_FROM
         extent = look.width if ground else used
         rest = max(0, look.width - divider - used)
         segments = _joined([(" " * left, base), *pieces, (" " * rest, base)])
         if divider:
-            segments.append(Segment(twin(DIVIDER) if look.ascii_only else DIVIDER, self.style(MARK)))
+            segments.append(Segment(twin(DIVIDER) if look.ascii_only else DIVIDER, self.style(inks.MARK)))
         return Line(PaintedStrip(self.filtered(segments), look.width), extent)
 
     def with_label(self, line: Line, label: str) -> Line:
@@ -246,7 +233,7 @@ class Painter:
         if known is None:
             if len(self._marked) >= MAX_MARKED:
                 self._marked.clear()
-            mark = [Segment(self.own(SCROLL_MARK), self.style(MARK))]
+            mark = [Segment(self.own(SCROLL_MARK), self.style(inks.MARK))]
             # The line is kept with it: as long as it lives, its id is its own.
             known = self._marked[id(line)] = line, self.over(line, right, right + 1, mark)
         return known[1]

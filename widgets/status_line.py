@@ -15,6 +15,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
+from widgets.cells import cells_in
 from widgets.ink import DIM, FAILED, PLAIN, STRONG, WARNED
 from widgets.layout import Line, strips_in
 from widgets.painter import Painter, cropped, painter_of
@@ -128,37 +129,25 @@ class StatusLine(Widget):
         left, middle, right = fitted(self._fields, painter.room)
         right_pieces = _pieces(painter, right, PLAIN)
         middle_pieces = _pieces(painter, middle, quiet)
-        right_cells, middle_cells = _cells(right_pieces), _cells(middle_pieces)
+        right_cells, middle_cells = cells_in(right_pieces), cells_in(middle_pieces)
         # The right field keeps a sixth of the row, so that the middle one does not move with every word.
         slot = max(right_cells + GAP_CELLS, look.width // 6) if right_cells else 0
-        reserved = (
-            right_cells
-            + (middle_cells + GAP_CELLS if middle_cells else 0)
-            + (GAP_CELLS if right_cells else 0)
-        )
+        gap = GAP_CELLS if middle_cells else 0
+        reserved = right_cells + middle_cells + gap + (GAP_CELLS if right_cells else 0)
         title = DIM if self._is_dim else STRONG
         left_pieces = _pieces(painter, left, title, painter.room - reserved)
-        space = painter.room - _cells(left_pieces) - middle_cells - right_cells
-        after = (
-            min(slot - right_cells, space - (GAP_CELLS if middle_cells and left_pieces else 0))
-            if middle_cells
-            else 0
-        )
-        after = max(0, after)
+        space = painter.room - cells_in(left_pieces) - middle_cells - right_cells
+        free = space - gap if left_pieces else space
+        after = max(0, min(slot - right_cells, free)) if middle_cells else 0
         at_right = painter.gutter + painter.room - right_cells
         self._keys = [
-            *_keys(left, painter.gutter, _cells(left_pieces)),
+            *_keys(left, painter.gutter, cells_in(left_pieces)),
             *_keys(middle, at_right - after - middle_cells, middle_cells),
             *_keys(right, at_right, right_cells),
         ]
-        pieces = [
-            *left_pieces,
-            (" " * max(0, space - after), look.base),
-            *middle_pieces,
-            (" " * after, look.base),
-            *right_pieces,
-        ]
-        return painter.paint(pieces, painter.gutter)
+        before = " " * max(0, space - after)
+        middle_pieces = [(before, look.base), *middle_pieces, (" " * after, look.base)]
+        return painter.paint([*left_pieces, *middle_pieces, *right_pieces], painter.gutter)
 
 
 def fitted(
@@ -208,10 +197,6 @@ def _clean(parts: Parts) -> list[Part]:
 
 def _wanted(parts: list[Part]) -> int:
     return cell_len(SEPARATOR.join(part.whole for part in parts))
-
-
-def _cells(pieces: list[tuple[str, Style]]) -> int:
-    return sum(cell_len(text) for text, _ in pieces)
 
 
 def _pieces(

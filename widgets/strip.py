@@ -16,7 +16,7 @@ from textual.geometry import Region
 from textual.message import Message
 
 from agent_tui.model.inert import inert_line
-from widgets.cells import Clusters
+from widgets.cells import Clusters, cells_in
 from widgets.color import ground_of, readable
 from widgets.ink import DIM, FAILED, MARK, PLAIN
 from widgets.layout import Line
@@ -176,7 +176,7 @@ class AgentStrip(Painted):
             (painter.own(GUTTER) + set_cell_size(name, name_cells), own),
             (f" {sign} ", painter.style(FAILED if is_failure else PLAIN)),
         ]
-        left = room - sum(cell_len(text) for text, _ in head) - 1  # a cell between the columns
+        left = room - cells_in(head) - 1  # a cell between the columns
         if left < 1:
             whole = set_cell_size("".join(text for text, _ in head), room)
             return [(whole, own)]

@@ -52,6 +52,11 @@ def columns(line: str, start: int, end: int) -> int:
     return end - start + (TAB_COLUMNS - 1) * line.count("\t", start, end)
 
 
+def is_deep(line: str, at: int, word: int) -> bool:
+    """Whether the blanks from ``at`` to ``word`` indent what is there as code."""
+    return word > at and columns(line, at, word) >= TAB_COLUMNS
+
+
 def match(line: str, path: Path) -> tuple[int, int]:
     """Return how many containers of ``path`` the line continues (a blank one every item), and where its
     content is.

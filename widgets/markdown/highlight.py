@@ -1,18 +1,282 @@
-"""Words of code to inks, line by line, with Pygments.
-
-A growing fence is never highlighted whole again: what a line looks like depends on the line and on the
-lexer's state before it. So a line once drawn never changes its colours, and text in any pieces looks alike.
+"""Words of code to inks, line by line: how a line looks depends on it and on the lexer's state before it, so
+that a line once drawn never changes, and text in any pieces looks alike. Pygments is imported with the first
+labelled fence that is drawn, and its plug-ins never, whatever a label says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from functools import cache, lru_cache
+from typing import Any, Final, NamedTuple
 
-from widgets.ink import FENCE, Run
+from widgets.ink import ADDED, BUILTIN, COMMENT, FENCE, KEYWORD, NAME, NUMBER, REMOVED, STRING, Run
+from widgets.markdown.diff import NAMES as DIFFS
 from widgets.markdown.diff import At, Diff
-from widgets.markdown.languages import Language, is_diff, language
+
+MAX_LINE: Final = 1000  # characters; longer lines stay plain, for the sake of slow patterns
+STEPS_PER_CHARACTER: Final = 8  # a lexer that takes more goes in circles
+MAX_STACK: Final = 200
+
+_PLAIN: Final = frozenset(
+    ("text", "txt", "plain", "plaintext", "none", "output", "raw", "ascii", "log", "math")
+)
+_NAMES: Final = {  # names that Pygments does not know, or takes for something else, by those it knows
+    name: known
+    for known, names in {
+        "bash": "dotenv env shellscript",
+        "batch": "cmd",
+        "c": "h",
+        "console": "sh-session terminal",
+        "html": "htm svelte vue",
+        "ini": "gitconfig",
+        "javascript": "json5 jsonc",
+        "json": "jsonl ndjson",
+        "jsx": "javascriptreact",
+        "kotlin": "kt",
+        "powershell": "ps",
+        "python": "ipython",
+        "tsx": "typescriptreact",
+        "xml": "svg",
+    }.items()
+    for name in names.split()
+}
+# Inks by what the names of their token types begin with; the first that fits.
+_INKS: Final = (
+    (NUMBER, ("Token.Literal.Number",)),
+    (STRING, ("Token.Literal",)),
+    (BUILTIN, ("Token.Name.Builtin", "Token.Name.Exception", "Token.Name.Constant")),
+    (BUILTIN, ("Token.Keyword.Constant", "Token.Keyword.Type")),
+    (NAME, ("Token.Name.Function", "Token.Name.Class", "Token.Name.Decorator", "Token.Name.Attribute")),
+    (NAME, ("Token.Name.Label", "Token.Generic.Heading", "Token.Generic.Subheading")),
+    (KEYWORD, ("Token.Keyword", "Token.Name.Tag", "Token.Operator.Word")),
+    (COMMENT, ("Token.Comment", "Token.Generic.Prompt")),
+    (ADDED, ("Token.Generic.Inserted",)),
+    (REMOVED, ("Token.Generic.Deleted",)),
+)
+# What may stand open over lines where Pygments reads it with one pattern: the end of one line must tell the
+# next. Opening and closing sign, ink; by the first lexer alias.
+_C: Final = (("/*", "*/", COMMENT),)
+_XML: Final = (("<!--", "-->", COMMENT),)
+_SPANS: Final[dict[str, tuple[tuple[str, str, int], ...]]] = {
+    **dict.fromkeys(("c", "cpp", "csharp", "css", "cuda", "d", "dart", "glsl", "groovy", "hlsl", "java"), _C),
+    **dict.fromkeys(("javascript", "jsx", "kotlin", "less", "objective-c", "php", "protobuf", "scss"), _C),
+    **dict.fromkeys(("solidity", "thrift", "tsx", "typescript", "verilog", "zig"), _C),
+    "go": (*_C, ("`", "`", STRING)),
+    "graphql": (('"""', '"""', STRING),),
+    "html": _XML,
+    "lua": (("--[[", "]]", COMMENT),),
+    "xml": _XML,
+}
+_STARTS: Final = {"php": ("root", "php")}  # models leave out the opening tag
+# What lexers of others raise when they meet what they did not expect.
+_FAILURES: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    StopIteration,
+    TypeError,
+    ValueError,
+)
+_WORD: Final = re.compile(r"[a-z0-9+#_-]+")
+
+
+class Span(NamedTuple):
+    """Something that began on a line before: until ``close`` all is ``ink``; then the lexer continues."""
+
+    close: str
+    ink: int
+    stack: object
+
+
+Piece = tuple[str, int]
+Read = tuple[list[Piece], object]  # pieces of a line and the state behind it
+
+
+class Language:
+    """A lexer that reads line by line. A state is None at the beginning, else what ``inks`` gave."""
+
+    def __init__(self, lexer: Any) -> None:
+        from pygments.lexer import ExtendedRegexLexer, RegexLexer  # lazy: see above
+
+        self._lexer = lexer
+        name = lexer.aliases[0] if lexer.aliases else ""
+        self._spans = _SPANS.get(name, ())
+        self._start = _STARTS.get(name, ("root",))
+        self._read: Callable[[str, object], Read] = self._read_alone
+        if isinstance(lexer, ExtendedRegexLexer):
+            self._read = self._read_extended
+        elif isinstance(lexer, RegexLexer):
+            self._read = self._read_stack
+
+    def inks(self, line: str, state: object) -> Read:
+        """Return the line in pieces with their inks, and the state behind it. Where a lexer raises or goes in
+        circles the line is plain and the next one a beginning.
+        """
+        if len(line) > MAX_LINE:
+            return [(line, FENCE)], state
+        text = line + "\n"
+        pieces: list[Piece] = []
+        try:
+            if isinstance(state, Span):
+                end = text.find(state.close)
+                if end < 0:
+                    return ([(line, FENCE | state.ink)] if line else []), state
+                end += len(state.close)
+                pieces.append((text[:end], FENCE | state.ink))
+                text, state = text[end:], state.stack
+            more, state = self._read(text, state)
+        except _FAILURES:
+            return ([(line, FENCE)] if line else []), None
+        return _without_end([*pieces, *more]), state
+
+    def _read_alone(self, text: str, state: object) -> Read:
+        """Read a line with a lexer that has no state to carry."""
+        return _complete(self._lexer.get_tokens_unprocessed(text), text), None
+
+    def _read_extended(self, text: str, state: object) -> Read:
+        """Read a line with a lexer that keeps its state in a context."""
+        context: Any = copy.deepcopy(state) if state is not None else _new_context(self._lexer)
+        context.text, context.pos, context.end = text, 0, len(text)
+        pieces = _complete(self._lexer.get_tokens_unprocessed(context=context), text)
+        context.text = ""
+        return pieces, context
+
+    def _read_stack(self, text: str, state: object) -> Read:
+        """Read a line as Pygments' own loop does, but with the stack that the line before left."""
+        stack = list(state) if isinstance(state, tuple) else list(self._start)
+        tokens: list[tuple[int, Any, str]] = []
+        at, end, steps = 0, len(text), 0
+        while at < end:
+            if self._spans and (span := self._open_span(text, at, stack, tokens)) is not None:
+                pieces = _complete(tokens, text[:at])
+                return [*pieces, (text[at:], FENCE | span.ink)], span
+            steps += 1
+            if steps > STEPS_PER_CHARACTER * (end + 8) or len(stack) > MAX_STACK:
+                raise ValueError("the lexer goes in circles")
+            for match, action, new_state in self._lexer._tokens[stack[-1]]:
+                found = match(text, at)
+                if not found:
+                    continue
+                if callable(action):
+                    tokens.extend(action(self._lexer, found))
+                elif action is not None:
+                    tokens.append((at, action, found.group()))
+                at = found.end()
+                if new_state is not None:
+                    _change(stack, new_state)
+                break
+            else:
+                if text[at] == "\n":
+                    stack = ["root"]
+                at += 1
+        return _complete(tokens, text), tuple(stack)
+
+    def _open_span(
+        self, text: str, at: int, stack: list[str], tokens: list[tuple[int, Any, str]]
+    ) -> Span | None:
+        """Return what begins at ``at`` and does not end on this line."""
+        for begin, close, ink in self._spans:
+            if text.startswith(begin, at) and text.find(close, at + len(begin)) < 0:
+                if len(stack) > 1 and tokens and ink_of(tokens[-1][1]) & STRING:
+                    return None  # within a string
+                return Span(close, ink, tuple(stack))
+        return None
+
+
+def _change(stack: list[str], new_state: Any) -> None:
+    if isinstance(new_state, int):
+        if -new_state >= len(stack):
+            del stack[1:]
+        else:
+            del stack[new_state:]
+        return
+    for state in (new_state,) if isinstance(new_state, str) else new_state:
+        if state == "#push":
+            stack.append(stack[-1])
+        elif state != "#pop":
+            stack.append(state)
+        elif len(stack) > 1:
+            stack.pop()
+
+
+def _new_context(lexer: Any) -> Any:
+    from pygments.lexer import LexerContext  # lazy: see above
+    from pygments.lexers.data import YamlLexer, YamlLexerContext
+
+    return (YamlLexerContext if isinstance(lexer, YamlLexer) else LexerContext)("", 0)
+
+
+def _complete(tokens: Iterable[tuple[int, Any, str]], text: str) -> list[Piece]:
+    """Return ``text`` in pieces, whatever the tokens left out or said twice."""
+    pieces: list[Piece] = []
+    at = 0
+    for count, (start, kind, value) in enumerate(tokens):
+        if count > STEPS_PER_CHARACTER * (len(text) + 8):
+            raise ValueError("the lexer goes in circles")
+        if start < at or not text.startswith(value, start):
+            continue
+        if start > at:
+            pieces.append((text[at:start], FENCE))
+        pieces.append((value, FENCE | ink_of(kind)))
+        at = start + len(value)
+    if at < len(text):
+        pieces.append((text[at:], FENCE))
+    return pieces
+
+
+def _without_end(pieces: list[Piece]) -> list[Piece]:
+    """Drop the line end that every line was given."""
+    text, ink = pieces[-1]
+    pieces[-1] = (text[:-1], ink)
+    return [piece for piece in pieces if piece[0]]
+
+
+@lru_cache(maxsize=512)
+def ink_of(kind: Any) -> int:
+    """Return the ink of a token type, 0 for plain."""
+    name = str(kind)
+    return next((ink for ink, prefixes in _INKS if name.startswith(prefixes)), 0)
+
+
+def language(label: str) -> Language | Diff | None:
+    """Return the language that a fence's label names, None if there is none."""
+    word = _WORD.search(label.lower())
+    return _language(word.group()) if word else None
+
+
+def is_diff(label: str) -> bool:
+    """Whether a fence's label names a diff."""
+    word = _WORD.search(label.lower())
+    return word is not None and word.group() in DIFFS
+
+
+@lru_cache(maxsize=64)
+def _language(word: str) -> Language | Diff | None:
+    if word in _PLAIN:
+        return None
+    if word in DIFFS:
+        return Diff()
+    name = _lexer_names().get(_NAMES.get(word, word))
+    if name is None:
+        return None
+    from pygments.lexers import find_lexer_class  # lazy: see above
+
+    lexer = find_lexer_class(name)
+    return Language(lexer()) if lexer is not None else None
+
+
+@cache
+def _lexer_names() -> dict[str, str]:
+    """Return the names of Pygments' own lexers by their aliases."""
+    from pygments.lexers import get_all_lexers  # lazy: see above
+
+    return {alias.lower(): name for name, aliases, _, _ in get_all_lexers(plugins=False) for alias in aliases}
+
 
 # Code is coloured in stretches of about so many characters. A jump into the middle of a huge fence has to go
 # through its stretch from the start, never through more.

@@ -6,37 +6,13 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Final
 
-from widgets.markdown import table
-from widgets.markdown.blocks import (
-    FENCE,
-    HEADING,
-    PIECE_CHARACTERS,
-    PIECE_LINES,
-    RULE,
-    SIGNS,
-    UNDERLINE,
-    Block,
-    Kind,
-    begins_block,
-    closes_fence,
-    cut_at,
-)
-from widgets.markdown.containers import (
-    TAB_COLUMNS,
-    Path,
-    columns,
-    content_lines,
-    first_word,
-    lead_of,
-    rest_of,
-    skip,
-)
+from widgets.markdown import blocks, containers, table
+from widgets.markdown.blocks import Block, Kind
 from widgets.markdown.diff import LONGEST_CHANGE, goes_on
-from widgets.markdown.highlight import Code
-from widgets.markdown.languages import is_diff
+from widgets.markdown.highlight import Code, is_diff
 from widgets.markdown.links import References, definition
 
-MAX_BLANKS: Final = PIECE_LINES  # empty lines that indented code goes on after
+MAX_BLANKS: Final = blocks.PIECE_LINES  # empty lines that indented code goes on after
 
 
 @dataclass(slots=True)
@@ -71,7 +47,7 @@ class Leaf:
             self.kind == "paragraph"
             and self.start is not None
             and not self.is_piece
-            and end - self.start <= PIECE_CHARACTERS
+            and end - self.start <= blocks.PIECE_CHARACTERS
         )
 
 
@@ -84,7 +60,7 @@ class Leaves:
 
     text: str = ""  # the end of the whole text, from where blocks are not out yet
     base: int = 0  # where that begins
-    path: Path = ()
+    path: containers.Path = ()
     used: int = 0  # containers of the path whose lead is out
     leaf: Leaf | None = None
     gap: int | None = None  # containers around the empty row before the next block
@@ -119,22 +95,22 @@ class Leaves:
 
     def take(self, line: str, start: int, at: int, is_long: bool) -> None:
         """Take the content of one line, or the beginning of a very long one, from ``at`` on."""
-        word = first_word(line, at)
+        word = containers.first_word(line, at)
         leaf, begin, end = self.leaf, start + word, start + len(line)
         is_paragraph = leaf is not None and leaf.kind == "paragraph"
-        if word > at and columns(line, at, word) >= TAB_COLUMNS:
+        if containers.is_deep(line, at, word):
             if leaf is not None and is_paragraph:
                 self._add_line(leaf, end)
             else:
                 self.close()
-                self.leaf = Leaf("code", None, level=TAB_COLUMNS)
+                self.leaf = Leaf("code", None, level=containers.TAB_COLUMNS)
                 self.take_code(self.leaf, line, start, at, is_long)
             return
-        if not is_long and (leaf is not None or line[word : word + 1] in SIGNS):
+        if not is_long and (leaf is not None or line[word : word + 1] in blocks.SIGNS):
             may_be_row = leaf is not None and (leaf.kind == "table" or line[word] in "|:-")
             if leaf is not None and may_be_row and self._goes_on_as_table(leaf, line, word, begin, end):
                 return
-            if line[word] in SIGNS and self._is_own_line(line, at, word, begin, end):
+            if line[word] in blocks.SIGNS and self._is_own_line(line, at, word, begin, end):
                 return
             leaf = self.leaf
         if leaf is not None and is_paragraph:
@@ -146,18 +122,20 @@ class Leaves:
 
     def take_code(self, leaf: Leaf, line: str, start: int, at: int, is_long: bool) -> None:
         """Take a line of code, or the fence that ends it."""
-        word = first_word(line, at)
-        is_end = leaf.fence and not is_long and closes_fence(line, word, leaf.fence)
-        if is_end and columns(line, at, word) < TAB_COLUMNS:
+        word = containers.first_word(line, at)
+        is_end = leaf.fence and not is_long and blocks.closes_fence(line, word, leaf.fence)
+        if is_end and containers.columns(line, at, word) < containers.TAB_COLUMNS:
             self.close()
             return
         self._take_blanks(leaf)
         end = start + len(line)
-        if leaf.start is not None and (is_long or _is_full(leaf, end, line[skip(line, at, leaf.level) :])):
+        if leaf.start is not None and (
+            is_long or _is_full(leaf, end, line[containers.skip(line, at, leaf.level) :])
+        ):
             self._emit_piece(leaf)
             leaf.start, leaf.lines = None, 0
         if leaf.start is None:
-            leaf.start = start + skip(line, at, leaf.level)
+            leaf.start = start + containers.skip(line, at, leaf.level)
         leaf.end = end
         leaf.lines += 1
 
@@ -172,7 +150,7 @@ class Leaves:
     def _take_blanks(self, leaf: Leaf) -> None:
         """Let the empty lines belong to indented code: it went on."""
         if leaf.blanks and leaf.start is not None:
-            if leaf.lines + leaf.blanks > PIECE_LINES:
+            if leaf.lines + leaf.blanks > blocks.PIECE_LINES:
                 self._emit_piece(leaf)
                 leaf.start, leaf.lines = leaf.blank_at, 0
             leaf.lines += leaf.blanks
@@ -196,9 +174,9 @@ class Leaves:
         if leaf.start is None:
             return False
         if leaf.kind == "table":
-            if "|" not in line[word:] or begins_block(line, word):
+            if "|" not in line[word:] or blocks.begins_block(line, word):
                 return False
-            if leaf.lines >= PIECE_LINES or end - leaf.start > PIECE_CHARACTERS:
+            if leaf.lines >= blocks.PIECE_LINES or end - leaf.start > blocks.PIECE_CHARACTERS:
                 self._close_table_piece(leaf, begin)
             leaf.end = end
             leaf.lines += 1
@@ -211,26 +189,26 @@ class Leaves:
     def _close_table_piece(self, leaf: Leaf, begin: int) -> None:
         shape = leaf.shape
         if leaf.start is not None and shape is None:
-            shape = table.measure(content_lines(self.slice(leaf.start, leaf.end), self.path))
+            shape = table.measure(containers.content_lines(self.slice(leaf.start, leaf.end), self.path))
         self._emit(leaf)
         leaf.shape, leaf.start, leaf.lines = shape, begin, 0
 
     def _is_own_line(self, line: str, at: int, word: int, begin: int, end: int) -> bool:
         """Take a line that is a block by itself, makes one of the lines above, or opens a fence."""
         leaf = self.leaf
-        if leaf is not None and leaf.may_be_heading(end) and UNDERLINE.match(line, word):
+        if leaf is not None and leaf.may_be_heading(end) and blocks.UNDERLINE.match(line, word):
             leaf.kind, leaf.level, leaf.end = "heading", 1 if line[word] == "=" else 2, end
             leaf.lines += 1
             self.close()
-        elif fence := FENCE.match(line, word):
+        elif fence := blocks.FENCE.match(line, word):
             self.close()
-            indent, label = columns(line, at, word), fence["label"].strip()
+            indent, label = containers.columns(line, at, word), fence["label"].strip()
             code = Code(label) if label else None
             self.leaf = Leaf("code", None, level=indent, label=label, fence=fence["sign"], code=code)
-        elif heading := HEADING.match(line, word):
+        elif heading := blocks.HEADING.match(line, word):
             self.close()
             self._emit(Leaf("heading", begin, end, lines=1, level=len(heading["level"])))
-        elif RULE.match(line, word):
+        elif blocks.RULE.match(line, word):
             self.close()
             self._emit(Leaf("rule", begin, end))
         else:
@@ -258,9 +236,9 @@ class Leaves:
 
     def _cut(self, leaf: Leaf) -> None:
         """Emit pieces of a leaf that has grown too long."""
-        while leaf.start is not None and leaf.end - leaf.start > PIECE_CHARACTERS:
+        while leaf.start is not None and leaf.end - leaf.start > blocks.PIECE_CHARACTERS:
             begin, end = leaf.start, leaf.end
-            cut = self.base + cut_at(self.text, begin - self.base, is_code=leaf.kind == "code")
+            cut = self.base + blocks.cut_at(self.text, begin - self.base, is_code=leaf.kind == "code")
             leaf.end = cut
             self._emit_piece(leaf, is_torn=True)
             leaf.start, leaf.end = cut, end
@@ -269,8 +247,8 @@ class Leaves:
         """Emit what a leaf has so far; more of it comes, with ``is_torn`` of its last line."""
         self._emit(leaf)
         if leaf.code is not None and leaf.start is not None:
-            lines = content_lines(self.slice(leaf.start, leaf.end), self.path)
-            further = [line[skip(line, 0, leaf.level) :] for line in lines[1:]]
+            lines = containers.content_lines(self.slice(leaf.start, leaf.end), self.path)
+            further = [line[containers.skip(line, 0, leaf.level) :] for line in lines[1:]]
             leaf.code = leaf.code.following("\n".join([lines[0], *further]), is_torn=is_torn)
 
     def close(self) -> None:
@@ -311,9 +289,9 @@ class Leaves:
                 start,
                 end,
                 self.path,
-                lead=lead_of(self.path, self.used),
-                rest=rest_of(self.path),
-                gap=None if self.gap is None else rest_of(self.path[: self.gap]).rstrip(),
+                lead=containers.lead_of(self.path, self.used),
+                rest=containers.rest_of(self.path),
+                gap=None if self.gap is None else containers.rest_of(self.path[: self.gap]).rstrip(),
                 lines=leaf.lines,
                 level=leaf.level,
                 label="" if leaf.is_piece else leaf.label,
@@ -330,9 +308,9 @@ class Leaves:
 
 def _is_full(leaf: Leaf, end: int, line: str) -> bool:
     """Whether a piece of code ends before ``line``: not between what a diff takes away and adds for it."""
-    if leaf.start is not None and end - leaf.start > PIECE_CHARACTERS:
+    if leaf.start is not None and end - leaf.start > blocks.PIECE_CHARACTERS:
         return True
-    if leaf.lines < PIECE_LINES:
+    if leaf.lines < blocks.PIECE_LINES:
         return False
     is_change = leaf.code is not None and is_diff(leaf.code.label) and goes_on(line)
     return not is_change or leaf.lines >= LONGEST_CHANGE

@@ -109,8 +109,6 @@ class _Aligner:
     markup. One that is found nowhere (made up, like the URL of a defined link) lies between its neighbours.
     """
 
-    __slots__ = ("_base", "_is_raw", "_source", "at")
-
     def __init__(self, source: str, base: int) -> None:
         self._source = source
         self._base = base

@@ -7,15 +7,14 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from widgets.cells import Clusters, tidy
+from widgets.cells import Clusters, cells_in, tidy
 from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG, TITLE, Row, Run
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines, skip
 from widgets.markdown.diff import Shown, composed
-from widgets.markdown.highlight import Code
+from widgets.markdown.highlight import Code, is_diff
 from widgets.markdown.inline import parse
-from widgets.markdown.languages import is_diff
 from widgets.markdown.links import Links
 from widgets.signs import ELLIPSIS, FOLDED, UNFOLDED
 from widgets.signs import FAILED as FAILED_SIGN
@@ -185,29 +184,25 @@ def head_row(label: str, summary: str, width: int, *, is_folded: bool) -> Row:
     name, _, about = label.partition(APART)
     spare = min(LEAST_NAME_CELLS, cell_len(name)) + 1
     right = _fitted(summary, max(0, room - spare), MARK | (FAILED if summary.startswith(FAILED_SIGN) else 0))
-    right_cells = _cells(right)
+    right_cells = cells_in(right)
     left_room = room - right_cells - (1 if right else 0)
     left = _fitted(name, left_room, STRONG)
     if about:
-        padding = max(0, NAME_CELLS - _cells(left)) if width >= PADDED_FROM else 0
+        padding = max(0, NAME_CELLS - cells_in(left)) if width >= PADDED_FROM else 0
         gap = len(APART) + padding
-        rest = left_room - _cells(left) - gap
+        rest = left_room - cells_in(left) - gap
         if rest > 1:
             left += [(" " * gap, PLAIN), *_fitted(about, rest, PLAIN)]
     if not right:
         return fold, *left
-    return fold, *left, (" " * (room - _cells(left) - right_cells), MARK), *right
+    return fold, *left, (" " * (room - cells_in(left) - right_cells), MARK), *right
 
 
 def title_row(label: str, summary: str, width: int) -> Row:
     """Return the one row of a title with something at its right, which is cut last."""
     right = _fitted(summary, max(0, width - LEAST_NAME_CELLS - 1), MARK)
-    left = _fitted(label, width - _cells(right) - 1, DIM | TITLE)
-    return *left, (" " * (width - _cells(left) - _cells(right)), MARK), *right
-
-
-def _cells(runs: list[Run]) -> int:
-    return sum(cell_len(text) for text, _ in runs)
+    left = _fitted(label, width - cells_in(right) - 1, DIM | TITLE)
+    return *left, (" " * (width - cells_in(left) - cells_in(right)), MARK), *right
 
 
 def _fitted(text: str, cells: int, ink: int) -> list[Run]:

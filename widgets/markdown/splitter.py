@@ -4,17 +4,8 @@ the blocks are the same. Raw HTML is text.
 
 from __future__ import annotations
 
-from widgets.markdown import table
+from widgets.markdown import containers, table
 from widgets.markdown.blocks import PIECE_CHARACTERS, RULE, SIGNS, UNCLEAR, UNDERLINE, Block, begins_block
-from widgets.markdown.containers import (
-    MAX_DEPTH,
-    TAB_COLUMNS,
-    columns,
-    first_word,
-    match,
-    may_interrupt,
-    next_container,
-)
 from widgets.markdown.leaves import Leaves
 from widgets.markdown.links import may_become_definition
 
@@ -99,12 +90,12 @@ class Splitter:
         """Take one line, or the beginning of a very long one."""
         leaves = self._leaves
         line = leaves.slice(start, end)
-        matched, at = match(line, leaves.path)
-        word = first_word(line, at)
+        matched, at = containers.match(line, leaves.path)
+        word = containers.first_word(line, at)
         is_blank = word == len(line) and not is_long
         leaf = leaves.leaf
         if leaf is not None and leaf.kind == "code" and matched == len(leaves.path):
-            is_deep = word > at and columns(line, at, word) >= TAB_COLUMNS
+            is_deep = containers.is_deep(line, at, word)
             if leaf.fence or (is_deep and not is_blank):
                 leaves.take_code(leaf, line, start, at, is_long)
                 return
@@ -118,7 +109,7 @@ class Splitter:
                 return
             leaves.leave(matched)
         at = self._enter(line, at)
-        if is_long or first_word(line, at) < len(line):
+        if is_long or containers.first_word(line, at) < len(line):
             leaves.take(line, start, at, is_long)
 
     def _take_blank(self, matched: int) -> None:
@@ -132,18 +123,18 @@ class Splitter:
     def _enter(self, line: str, at: int) -> int:
         """Open the containers that the line begins, and return where its content begins."""
         leaves = self._leaves
-        while len(leaves.path) < MAX_DEPTH:
-            word = first_word(line, at)
+        while len(leaves.path) < containers.MAX_DEPTH:
+            word = containers.first_word(line, at)
             if line[word : word + 1] not in SIGNS or RULE.match(line, word):
                 break
             leaf = leaves.leaf
             is_paragraph = leaf is not None and leaf.kind == "paragraph"
-            if is_paragraph and not may_interrupt(line, at):
+            if is_paragraph and not containers.may_interrupt(line, at):
                 break
             # Code by its indentation; behind the words of an item it is a list that went too far.
-            if word > at and columns(line, at, word) >= TAB_COLUMNS and not (is_paragraph and leaves.path):
+            if containers.is_deep(line, at, word) and not (is_paragraph and leaves.path):
                 break
-            found = next_container(line, at, leaves.path)
+            found = containers.next_container(line, at, leaves.path)
             if found is None:
                 break
             leaves.close()
@@ -155,8 +146,8 @@ class Splitter:
         """Whether the unfinished last line may be the beginning of a sign."""
         leaves = self._leaves
         line = leaves.slice(self._read, leaves.end)
-        matched, at = match(line, leaves.path)
-        word = first_word(line, at)
+        matched, at = containers.match(line, leaves.path)
+        word = containers.first_word(line, at)
         leaf = leaves.leaf
         is_inside = matched == len(leaves.path)
         if leaf is not None and is_inside and leaf.fence:
@@ -177,13 +168,13 @@ class Splitter:
         """Whether the line may begin a sign at ``at`` or behind containers' signs there; ``is_text``: or
         continue a paragraph.
         """
-        for _ in range(MAX_DEPTH):
-            word = first_word(line, at)
+        for _ in range(containers.MAX_DEPTH):
+            word = containers.first_word(line, at)
             if UNCLEAR.match(line, word):
                 return not (line.startswith("-", word) and RULE.match(line, word))
             if not is_text and may_become_definition(line, word):
                 return True
-            found = next_container(line, at, self._leaves.path)
+            found = containers.next_container(line, at, self._leaves.path)
             if found is None:
                 break
             at, is_text = found[1], False

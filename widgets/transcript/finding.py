@@ -44,8 +44,6 @@ class Match(NamedTuple):
 class Needle:
     """What is looked for; an upper-case letter in it makes it exact."""
 
-    __slots__ = ("_is_exact", "_probe", "text")
-
     def __init__(self, text: str) -> None:
         self.text = _BLANKS.sub(" ", text).strip()[:NEEDLE_CHARACTERS]
         self._is_exact = self.text != self.text.lower()

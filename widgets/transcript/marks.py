@@ -52,8 +52,6 @@ def _cluster_of(clusters: Clusters, character: int) -> int:
 class MarkedLines:
     """Remembers marked rows, so that what did not change is made once, however many frames it stands."""
 
-    __slots__ = ("_known",)
-
     def __init__(self) -> None:
         self._known: dict[int, tuple[Line, Sequence[Mark], Line]] = {}  # by the id of the row without marks
 

@@ -87,8 +87,6 @@ class Sources:
 class Selection:
     """From where the button was pressed to where the pointer was last, both included."""
 
-    __slots__ = ("_anchor", "_head", "_sources", "_view", "is_extended")
-
     def __init__(self, view: View, sources: Sources) -> None:
         self._view = view
         self._sources = sources

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from rich.cells import cell_len
 
 from agent_tui.model.inert import inert_line
-from widgets.cells import tidy
+from widgets.cells import cells_in, tidy
 from widgets.ink import DIM, FAILED, MARK, TITLE, Row, Run
 from widgets.layout import PLAIN_TONE, Tone
 from widgets.markdown.blocks import Block
@@ -133,7 +133,7 @@ class Spoken(Message):
 
     def _with_tail(self, row: Row, width: int) -> Row:
         """Return a row with the tail, if that fits; else the row itself."""
-        cells = sum(cell_len(text) for text, _ in row) + cell_len(self._tail)
+        cells = cells_in(row) + cell_len(self._tail)
         return (*row, *self._tail_runs) if self._tail and cells <= width else row
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.widgets.drawing import drawn
 from widgets.ink import ADDED, BUILTIN, COMMENT, FENCE, KEYWORD, NAME, NUMBER, REMOVED, STRING, text_of
 from widgets.markdown.blocks import PIECE_LINES
-from widgets.markdown.highlight import STRETCH_CHARACTERS, Code
-from widgets.markdown.languages import MAX_LINE, Language, language
+from widgets.markdown.highlight import MAX_LINE, STRETCH_CHARACTERS, Code, Language, language
 from widgets.markdown.splitter import Splitter
 
 
