@@ -85,7 +85,6 @@ class Layout:
                     self._lines[index] = line
 
     def line(self, index: int, painter: Painter) -> Line:
-        """Return row ``index`` as ``painter`` paints it."""
         if self._painter is not painter:
             self._painter = painter
             self._lines = [None] * len(self.rows)
@@ -110,7 +109,6 @@ class Layout:
         self._lines[end:] = [None] * max(0, count - end)
 
     def with_caret(self, index: int, painter: Painter) -> Line:
-        """Return row ``index`` as ``painter`` paints it where the text grows."""
         return painter.of(self.tone).with_caret(self.rows[index], self.links)
 
 

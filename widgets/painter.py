@@ -190,7 +190,6 @@ class Painter:
 
     @property
     def blank(self) -> Line:
-        """An empty row."""
         if self._blank is None:
             self._blank = self.line(())
         return self._blank
@@ -245,7 +244,6 @@ class Painter:
         return Line(PaintedStrip(segments, width), max(line.extent, right))
 
     def filtered(self, segments: list[Segment]) -> list[Segment]:
-        """Return segments as the app's filters want them."""
         return [Segment(text, style and self._final(style)) for text, style, _ in segments]
 
     def _final(self, style: Style) -> Style:

@@ -139,7 +139,6 @@ class AgentStrip(Painted):
         return len(self._shown) - places + 1 if len(self._shown) > places else 0
 
     def paint(self) -> list[Line]:
-        """Return the rows of what is to be shown now."""
         self._shown = list(self._summaries())
         width, height = self.outer_size
         painter = painter_of(self, "strip--", ascii_only=self._ascii_only)

@@ -235,7 +235,6 @@ class Leaves:
         self._cut(leaf)
 
     def _cut(self, leaf: Leaf) -> None:
-        """Emit pieces of a leaf that has grown too long."""
         while leaf.start is not None and leaf.end - leaf.start > blocks.PIECE_CHARACTERS:
             begin, end = leaf.start, leaf.end
             cut = self.base + blocks.cut_at(self.text, begin - self.base, is_code=leaf.kind == "code")

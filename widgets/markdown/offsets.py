@@ -116,7 +116,6 @@ class _Aligner:
         self.at = 0
 
     def row(self, row: Row, *, is_code: bool) -> RowOffsets:
-        """Take the characters of the next row."""
         text = text_of(row)
         starts, ends = [_UNKNOWN] * len(text), [_UNKNOWN] * len(text)
         first, offset = self.at, 0

@@ -153,7 +153,6 @@ class FrameClock:
             self._next = None
 
     def start(self) -> None:
-        """Draw again, beginning with what came meanwhile."""
         self._is_stopped = False
         if (self._panes or self._urgent) and self._next is None:
             self._ask(0.0)

@@ -40,7 +40,6 @@ class Garbage:
         gc.enable()  # a program that starts does not look at all
 
     def stop(self) -> None:
-        """Let Python do as it did before ``start``."""
         gc.unfreeze()
         gc.set_threshold(*self._former)
 

@@ -32,7 +32,6 @@ class Hold:
             screen.screen_layout_refresh_signal.subscribe(self._app, self._note_layout, immediate=True)
 
     def release(self) -> None:
-        """Paint again, beginning with what was held back."""
         if not self.is_held:
             return
         self.is_held = False

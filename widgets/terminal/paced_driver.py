@@ -117,14 +117,12 @@ class AnswerParser(XTermParser):
 
 
 def name_window(app: App[object], title: str) -> None:
-    """Give the app's terminal another title; see ``PacedDriver.name_window``."""
     driver = driver_of(app)
     if isinstance(driver, PacedDriver):
         driver.name_window(title)
 
 
 def tell_releases(app: App[object], is_wanted: bool) -> None:
-    """Have the app's terminal tell when keys are released; see ``PacedDriver.tell_releases``."""
     driver = driver_of(app)
     if isinstance(driver, PacedDriver) and not DISABLE_KITTY_KEY:
         driver.tell_releases(is_wanted)

@@ -7,7 +7,7 @@ signs of ours: those are the same at every width, so that a resize neither finds
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from html import unescape
 from typing import Final, NamedTuple
@@ -82,15 +82,12 @@ def _folded(text: str) -> tuple[str, list[int] | None]:
 
 
 class Finder:
-    """Looks for one needle in the messages of a view."""
-
     def __init__(self, view: View, needle: str) -> None:
         self.needle = Needle(needle)
         self.total = 0
         self.current: Match | None = None
         self._view = view
         self._matches: dict[int, list[Match]] = {}  # of the messages that have some, complete parts and open
-        self._with_matches: list[int] = []  # their numbers, in order
         self._searched: dict[int, int] = {}  # parts of a message that will not change any more
         self._candidates: set[int] = set()  # messages that were looked over once and may have some
         self._todo: dict[int, None] = dict.fromkeys(_nearest_first(view))
@@ -99,12 +96,10 @@ class Finder:
         self._step = 0  # that was asked for before anything was found
 
     def grew(self, message: Message) -> None:
-        """Search what came to a message. O(1)."""
         if message.changed is not None:  # else it has no number yet and was not searched either
             self._todo[message.number] = None
 
     def restarted(self, message: Message) -> None:
-        """Search a message anew: its text is another one."""
         if message.changed is not None:
             self._searched.pop(message.number, None)
             self._candidates.discard(message.number)
@@ -183,10 +178,6 @@ class Finder:
         self.total += len(matches) - len(before)
         if matches:
             self._matches[number] = matches
-            if not before:
-                insort(self._with_matches, number)
-        elif before:
-            del self._with_matches[bisect_left(self._with_matches, number)]
         self._number = None, 0
         if self.current is not None and self.current.message == number and self.current not in matches:
             self.current = None
@@ -210,7 +201,7 @@ class Finder:
 
     def _beside(self, edge: Match, step: int) -> Match:
         """Return the next match behind ``edge``, or the last one before it."""
-        numbers = self._with_matches
+        numbers = sorted(self._matches)
         at = bisect_left(numbers, edge.message)
         if at < len(numbers) and numbers[at] == edge.message:
             own = self._matches[edge.message]
@@ -226,14 +217,13 @@ class Finder:
         if self.current is None:
             return 0
         if current != self.current:
-            at = bisect_left(self._with_matches, self.current.message)
-            before = sum(len(self._matches[number]) for number in self._with_matches[:at])
+            first = self.current.message
+            before = sum(len(own) for number, own in self._matches.items() if number < first)
             number = before + bisect_left(self._matches[self.current.message], self.current) + 1
             self._number = self.current, number
         return number
 
     def place_of(self, match: Match) -> Place:
-        """Return the row that a match begins in."""
         place = Place(match.message, match.part, 0)
         if not self._view.has(place):  # the text grew into something else since it was searched
             return place

@@ -28,7 +28,6 @@ class Folds:
             self._transcript.clock.mark(self._transcript)
 
     def is_folded(self, key: str) -> bool:
-        """Whether ``key`` is a step that is folded."""
         step = self._transcript.messages.get(key)
         return isinstance(step, Step) and step.is_folded
 

@@ -26,7 +26,6 @@ class Heights:
         return self._values[index]
 
     def append(self, rows: int) -> None:
-        """Add one of ``rows`` rows at the end."""
         self._values.append(rows)
         number = len(self._values)
         subtotal, step, lowest = rows, 1, number & -number
@@ -37,7 +36,6 @@ class Heights:
         self.total += rows
 
     def set(self, index: int, rows: int) -> None:
-        """Let the one at ``index`` have ``rows`` rows."""
         change = rows - self._values[index]
         if not change:
             return

@@ -25,13 +25,10 @@ class Spot(NamedTuple):
 
 
 class Sources:
-    """The source behind the rows of a view."""
-
     def __init__(self, view: View) -> None:
         self._view = view
 
     def rows(self, place: Place) -> list[RowOffsets]:
-        """Return the offsets of all rows of the part that ``place`` is in."""
         layout = self._view.layout(place.message, place.part)
         if layout.offsets is None:
             message = self._view.messages[place.message]

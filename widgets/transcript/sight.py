@@ -89,7 +89,6 @@ class Sight:
             self.note_rows()
 
     def forget(self) -> None:
-        """Note rows of no message any more."""
         self._watched = ""
 
     def note_rows(self) -> None:

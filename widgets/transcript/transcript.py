@@ -299,7 +299,6 @@ class Transcript(Widget, can_focus=True):
         self.redraw()
 
     def action_follow(self) -> None:
-        """Go to the end and stay there."""
         self.reader.choose(-1)
         self.view.to_end()
         self.redraw()
