@@ -53,7 +53,7 @@ class Opening:
                 if not error.retryable or self._request.embedded:
                     raise
                 self.is_unreachable = True
-                app.forget_held_keys()
+                await app.answer_held_keys()  # one of them may quit
                 fields = {
                     "title": localised(inert_line(str(error))),
                     "seconds": delay,

@@ -33,7 +33,7 @@ _FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]")
 
 def cells_in(pieces: Iterable[tuple[str, object]]) -> int:
     """Return the cells that a row, or styled texts, take."""
-    return sum(cell_len(text) for text, _ in pieces)
+    return sum([cell_len(text) for text, _ in pieces])
 
 
 def is_narrow(text: str) -> bool:

@@ -219,7 +219,7 @@ def look_at_the_list(view: Terminal) -> None:
     view.wait_for("[red]rooms[/]")
     view.send("\x0f")  # ctrl+o: all of the form
     view.wait_for("answer limit")
-    go_to(view, "provider", tabs=8)
+    go_to(view, "provider", tabs=10)
     view.send(" ")
     view.wait_for("[red]far[/]")
     go_to(view, "model", tabs=1)

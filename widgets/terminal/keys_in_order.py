@@ -74,11 +74,6 @@ class KeysInOrder(App[ReturnType]):
         if self._typed and not self.is_answering:
             await self._answer(self._typed.popleft())
 
-    def forget_held_keys(self) -> None:
-        """Hold no keys any more; those that were held are for something that does not come."""
-        self.holds_keys = False
-        self._typed.clear()
-
     async def _answer(self, event: events.Key | events.Paste) -> None:
         self._answered += 1
         number = self._answered

@@ -158,15 +158,6 @@ async def test_keys_that_are_held_wait_but_for_those_that_leave() -> None:
         assert app.values == ["abc", ""]
 
 
-async def test_keys_that_were_held_can_be_forgotten() -> None:
-    async with form() as (app, pilot):
-        app.holds_keys = True
-        await burst(pilot, "a", "b")
-        app.forget_held_keys()
-        await burst(pilot, "c")
-        assert app.values == ["c", ""]
-
-
 async def test_keys_are_timed_by_the_clock_of_their_events() -> None:
     async with form() as (app, pilot):
         await settle(3.0)
