@@ -242,7 +242,7 @@ def _main_hint(state: ConversationState) -> list[Hint]:
         case "paused" | "error":
             return [Hint("p", _resume_hint(state))]
         case "completed":
-            return [Hint("p", say("hint.round"), 3)]
+            return [Hint("p", say("hint.round"), 8)]
         case _:
             return [Hint("p", say("hint.start"))]
 
