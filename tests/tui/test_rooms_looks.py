@@ -18,7 +18,6 @@ from tests.tui.rooms_listed import Listed, listed, room
 from tests.tui.screen_text import ScreenFile
 from tests.tui.test_snapshots import STILL_SECONDS, views
 from tui.forms.setup import SetupScreen
-from tui.lists.texts import tokens_text
 from tui.live import following
 from tui.room import panes as room_panes
 
@@ -164,20 +163,3 @@ async def test_without_colour_every_state_of_the_list_and_the_cursor_are_told_ap
         await seen.press("escape")
         await set_up(seen, tmp_path)
         assert colours(seen.app) == set()
-
-
-@pytest.mark.parametrize(
-    ("tokens", "text"),
-    [
-        (0, ""),
-        (999, "999 tok"),
-        (1_000, "1.0 k tok"),
-        (19_500, "19.5 k tok"),
-        (99_950, "100 k tok"),
-        (999_500, "1.0 M tok"),
-        (10**12, "1000 G tok"),
-    ],
-)
-def test_tokens_are_short_and_fit_their_column(tokens: int, text: str) -> None:
-    assert tokens_text(tokens) == text
-    assert len(text) <= 10

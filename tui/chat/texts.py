@@ -225,7 +225,8 @@ def turn_title(turn: Turn, model: str = "") -> str:
     if turn.role == "user":
         name = say("room.you")
     else:
-        name = inert_line(turn.sender_name or model, MAX_NAME_CHARACTERS) or say("chat.model.default")
+        named = turn.sender_name or model
+        name = live_texts.model_name(named, provider_id=named) or say("chat.model.default")
     if len(turn.versions) > 1 and turn.id in turn.versions:
         number = turn.versions.index(turn.id) + 1
         name = say("chat.version", name=name, number=number, count=len(turn.versions))

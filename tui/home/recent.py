@@ -16,6 +16,8 @@ from tui.screens.words import say
 Conversation = RoomInfo | ConversationInfo
 EXTRA_CELLS: Final = (12, 10, 5, 0)  # of the round, or of what it is, by how wide a row is
 VOICE: Final = "voice"  # the kind of a chat that is spoken
+NAME_CELLS: Final = 32  # of a name at least, where the state keeps its own least
+LEAST_STATE_CELLS: Final = 16
 
 
 def _name(item: Conversation) -> str:
@@ -35,8 +37,9 @@ def _rank(item: Conversation) -> int:
 
 def _without_use(shape: Form) -> Form:
     """Return the columns without tokens and cost: the first screen gives that room to names."""
-    spare = sum(cells + GAP for cells in (shape.tokens, shape.cost) if cells)
-    return replace(shape, name=shape.name + spare, tokens=0, cost=0)
+    name = shape.name + sum(cells + GAP for cells in (shape.tokens, shape.cost) if cells)
+    taken = max(0, min(NAME_CELLS - name, shape.state - LEAST_STATE_CELLS))
+    return replace(shape, name=name + taken, state=shape.state - taken, tokens=0, cost=0)
 
 
 def _row(item: Conversation, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:

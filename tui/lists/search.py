@@ -17,7 +17,7 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import MAX_LINE_CHARACTERS, Line, own
 from tui.link import ChatLink
-from tui.lists.texts import ago
+from tui.lists.texts import ago, without_markdown
 from tui.screens.dialog import Dialog, framed
 from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.localised import localised
@@ -112,9 +112,9 @@ class SearchScreen(Dialog["Hit | None"]):
 
 
 def snippet_of(text: str) -> list[str | tuple[str, str]]:
-    """Return the words around a match, and the matches so that they are seen."""
+    """Return the words around a match, without signs of Markdown, and the matches so that they are seen."""
     pieces: list[str | tuple[str, str]] = []
-    for number, part in enumerate(text[:MAX_SNIPPET_CHARACTERS].split(BEGIN)):
+    for number, part in enumerate(without_markdown(text[:MAX_SNIPPET_CHARACTERS]).split(BEGIN)):
         found, mark, rest = part.partition(END) if number else ("", "", part)
         if mark:
             pieces.append((_harmless(found), "bold underline"))

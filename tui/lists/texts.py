@@ -13,12 +13,13 @@ from agent_tui.model.events import AgentInfo
 from agent_tui.model.inert import inert, inert_line
 from tui.screens.words import say
 from widgets.painter import cropped
+from widgets.units import tokens
 
 Ink = Literal["plain", "strong", "dim", "failed", "warned", "agent"]
 MAX_WORDS_CHARACTERS: Final = 200
 MAX_PREVIEW_CHARACTERS: Final = 600  # of a task in a preview
 GAP: Final = 2
-TOKEN_CELLS: Final = 10  # "99.9 k tok" at least; other languages may need more
+TOKEN_CELLS: Final = 6  # "1.25M" at least; the heading may need more
 AGE_CELLS: Final = 10  # "59 min ago", as well
 MARGIN: Final = 1  # at the right, as the lines above and below have it
 HEAD_CELLS: Final = 4  # the mark of the cursor, the sign of the status
@@ -46,11 +47,20 @@ class Mark:
 
 
 _MARKUP: Final = re.compile(r"\*\*|`|(?<!\S)#{1,6} ")  # bold, code, headings; one star may be a product
+_RULES: Final = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?(?!\S))?")  # below the head of a table
+_BARS: Final = re.compile(r"(?:\s*\|\s*)+")  # between its cells
+LEAST_BARS: Final = 3  # in a table; fewer may be a pipe of a command
+
+
+def without_markdown(text: str) -> str:
+    """Return a text without the commonest signs of Markdown; the cells of a table are parted by blanks."""
+    text = _MARKUP.sub("", text)
+    return _BARS.sub("  ", _RULES.sub("", text)) if text.count("|") >= LEAST_BARS else text
 
 
 def last_words(text: str) -> str:
     """Return the last words of somebody in one line, as they are read: without the signs of Markdown."""
-    return _MARKUP.sub("", inert_line(text, MAX_WORDS_CHARACTERS)).strip()
+    return without_markdown(inert_line(text, MAX_WORDS_CHARACTERS)).strip()
 
 
 LEAST_NAME_CELLS: Final = 16  # of a name that is told from others of its kind
@@ -116,12 +126,12 @@ def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool)
     is most room for it, less, little and hardly any.
     """
     left = row_cells - HEAD_CELLS - MARGIN
-    tokens = max(TOKEN_CELLS, cell_len(say("list.tokens", tokens="99.9 k")))
+    used = max(TOKEN_CELLS, cell_len(say("list.column.tokens")))
     age = max(AGE_CELLS, cell_len(say("time.minutes", minutes=59)))
     if left >= 88:
-        fixed = Form(0, extra[0], 0, tokens, 9 if has_cost else 0, max(11, age))
+        fixed = Form(0, extra[0], 0, used, 9 if has_cost else 0, max(11, age))
     elif left >= 68:
-        fixed = Form(0, extra[1], 0, tokens, 0, age)
+        fixed = Form(0, extra[1], 0, used, 0, age)
     elif left >= 48:
         fixed = Form(0, extra[2], 0, 0, 0, age)
     elif left >= 20 and extra[3]:
@@ -150,7 +160,8 @@ def row_of(shape: Form, head: Head, extra: str, state: list[Piece], use: Use) ->
     if shape.state:
         pieces.append(Piece(" " * GAP))
         pieces += filled_cells(state, shape.state)
-    columns = (shape.tokens, tokens_text(use.tokens)), (shape.cost, cost_text(use.cost)), (shape.age, use.age)
+    used = tokens(use.tokens) if use.tokens > 0 else ""
+    columns = (shape.tokens, used), (shape.cost, cost_text(use.cost)), (shape.age, use.age)
     return pieces + [Piece(" " * GAP + right(text, cells), "dim") for cells, text in columns if cells]
 
 
@@ -182,17 +193,6 @@ class Hint:
     binding_id: str
     word: str
     rank: int
-
-
-def tokens_text(tokens: int) -> str:
-    """Return "1.3 k tok"; "" for none."""
-    if tokens <= 0:
-        return ""
-    for limit, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
-        size = tokens / limit
-        if size >= 0.9995 and tokens >= 1_000:  # "1.0 M", never "1000 k"
-            return say("list.tokens", tokens=f"{size:.{1 if size < 99.95 else 0}f} {unit}")
-    return say("list.tokens", tokens=str(tokens))
 
 
 def cost_text(cost: float | None) -> str:

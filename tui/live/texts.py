@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from math import ceil
 from typing import Final, NamedTuple, Protocol
 
+from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.budget import ceilings
 from agent_tui.model.events import LinkChanged, Note, TurnNoted
 from agent_tui.model.inert import inert_line
@@ -22,6 +23,7 @@ from widgets.units import size, tokens
 MAX_DETAIL_CHARACTERS: Final = 120
 MAX_ERROR_CHARACTERS: Final = 400
 MAX_TOOL_CHARACTERS: Final = 60
+MAX_MODEL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 40
 MAX_SERVER_CHARACTERS: Final = 100
 MAX_DESCRIPTION_CHARACTERS: Final = 200
@@ -109,6 +111,11 @@ def told_apart(turn: Noted) -> list[str]:
 def guide(note: Note) -> str:
     """Return which file of its folder a model was told, or why it was not."""
     return say(f"turn.{note.note}", file=inert_line(note.about, MAX_SERVER_CHARACTERS), size=size(note.count))
+
+
+def model_name(model: str, provider_id: str) -> str:
+    """Return what a model is called; the demo has one word for its model and its provider."""
+    return say("room.demo") if provider_id == DEMO_PROVIDER else inert_line(model, MAX_MODEL_CHARACTERS)
 
 
 def about_tool(name: str, source: str, description: str) -> str:

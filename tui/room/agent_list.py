@@ -16,6 +16,7 @@ from agent_tui.state.conversation import ConversationState
 from tui.forms.agent_form import AgentDraft, AgentFormScreen
 from tui.forms.fields import Listed, Part, own, swatch
 from tui.link import RoomLink
+from tui.live.texts import model_name
 from tui.screens.words import say
 
 
@@ -56,7 +57,7 @@ class AgentList(Part):
         listed = self._listed
         listed.clear_options()
         for number, agent in enumerate(self._agents, 1):
-            model = inert_line(agent.model or agent.provider_id, 40)
+            model = model_name(agent.model or agent.provider_id, agent.provider_id)
             dot = own(" · ", ascii_only=self._ascii_only)
             words = inert_line(agent.name, 40) + (f"{dot}{model}" if model else "")
             patch = swatch(self, agent.color, agent.name, ascii_only=self._ascii_only)

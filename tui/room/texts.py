@@ -269,8 +269,8 @@ def used(state: ConversationState, spoken: int) -> live_texts.Used:
 
 
 def model(agent: Agent) -> str:
-    """Return which model speaks for the agent; the demo model is always called that."""
-    return say("room.demo") if agent.provider_id == "demo" else inert_line(agent.model, 60)
+    """Return which model speaks for the agent."""
+    return live_texts.model_name(agent.model, agent.provider_id)
 
 
 def doing(agent: Agent, state: ConversationState, rate: int, since_seconds: int) -> str:

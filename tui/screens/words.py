@@ -150,7 +150,6 @@ ENGLISH: Final[dict[str, str]] = {
     # the list, live
     "list.loading": "Waiting for the list…",
     "list.done": "done {round}/{most}",
-    "list.tokens": "{tokens} tok",
     "list.words": '"{words}"',
     "list.idle": "not started",
     "list.archived": "archived",

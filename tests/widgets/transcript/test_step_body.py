@@ -12,7 +12,7 @@ from agent_tui.model.inert import inert
 from tests.widgets.drawing import drawn, shown
 from widgets.ink import ADDED, CODE, FENCE, LINK, MARK, REMOVED, STRONG, text_of
 from widgets.transcript.step_body import MAX_LINES, escaped, fenced, result_body, step_body, step_head
-from widgets.units import duration, size
+from widgets.units import duration, size, tokens
 
 NASTY = st.text(alphabet=st.sampled_from("`~|\\*_[]()<>#-+=\n\t \x1b\u200b\u2028\x85ab1:/漢"), max_size=80)
 
@@ -253,3 +253,19 @@ def test_names_in_the_first_words_of_a_thought_keep_their_underscores() -> None:
 )
 def test_signs_that_are_no_markup_stay_in_the_first_words_of_a_thought(thought: str, words: str) -> None:
     assert step_text("thinking", content=thought).title == f"thinking  {words}".rstrip()
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1_000, "1k"),
+        (1_250, "1.2k"),
+        (19_500, "20k"),
+        (999_499, "999k"),
+        (1_050_000, "1.05M"),
+    ],
+)
+def test_tokens_are_short(count: int, text: str) -> None:
+    assert tokens(count) == text

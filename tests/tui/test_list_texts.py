@@ -1,0 +1,29 @@
+"""Words of agents in one line of a list: read without the signs of Markdown, and harmless."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui.lists.search import snippet_of
+from tui.lists.texts import last_words
+
+TABLE = "| when | what |\n| --- | :---: |\n| today | the cart leaves **the** session |"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (TABLE, "when  what  today  the cart leaves the session"),
+        ("## Plan\n`x` it", "Plan x it"),
+        ("ls | wc -l", "ls | wc -l"),
+        ("2 * 3 || 4", "2 * 3 || 4"),
+        ("\x1b[31mred", "␛[31mred"),
+    ],
+)
+def test_last_words_have_no_signs_of_markdown(text: str, shown: str) -> None:
+    assert last_words(text) == shown
+
+
+def test_a_match_of_a_search_is_seen_within_its_words_without_markdown() -> None:
+    words = snippet_of("| today | the **\x02cart\x03** leaves | it |")
+    assert words == [" today the ", ("cart", "bold underline"), " leaves it "]
