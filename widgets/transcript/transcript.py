@@ -53,6 +53,7 @@ class Transcript(Widget, can_focus=True):
         height: 1fr;
         background: $background;
         color: $foreground;
+        & > .transcript--dim { color: $foreground 70%; }
         & > .transcript--failed { color: $error; }
         & > .transcript--below { text-style: bold reverse; }
         & > .transcript--found { background: $secondary 30%; text-style: underline; }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from textual.actions import parse
@@ -27,6 +28,7 @@ def named(path: Path) -> Iterator[str]:
                     yield str(argument.value)
 
 
+@cache
 def methods(folder: Path) -> set[str]:
     """Return the names of all methods that the modules of a folder, and those beside the screens, declare."""
     found = set()
