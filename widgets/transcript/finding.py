@@ -135,7 +135,7 @@ class Finder:
         cost = PART_COST
         first = self._searched.get(number, 0)
         if first == 0 and message.is_closed and number not in self._candidates:
-            text = message.whole_text()
+            text = message.text.whole
             cost += len(text) // PREFILTER_SHARE
             labels = message.part(0).label + message.part(message.parts_in_all - 1).label
             if not self.needle.may_be_in(text) and not self.needle.may_be_in(labels):
@@ -163,7 +163,7 @@ class Finder:
 
     def _search_part(self, number: int, message: Message, part: int) -> tuple[list[Match], int]:
         block = message.part(part)
-        text = message.text_of(block)
+        text = message.text.of(block)
         if block.kind == "rule" or not self.needle.may_be_in(text or block.label):
             return [], PART_COST + len(text) // PREFILTER_SHARE
         shown = reading(block, text, is_open=_is_growing(message, part))
@@ -250,7 +250,7 @@ class Finder:
             block = message.part(place.part)
             is_open = _is_growing(message, place.part)
             width = message.block_width(block, self._view.width)
-            layout.letters = LetterRows(block, message.text_of(block), layout.rows, width, is_open=is_open)
+            layout.letters = LetterRows(block, message.text.of(block), layout.rows, width, is_open=is_open)
         return layout.letters
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from agent_tui.model.growing_text import GrowingText
 from agent_tui.model.inert import inert, inert_line
@@ -81,6 +81,69 @@ class Pending:
         return text
 
 
+class Split(NamedTuple):
+    """What some splitting came to, at a ``cost`` in characters and lines: blocks that are ``complete`` now,
+    those at the end that are ``open``, and where blocks begin that look another way than before.
+    """
+
+    cost: int
+    complete: list[Block]
+    open: list[Block]
+    outdated: list[int]
+
+
+class SplitText:
+    """What is added to ``pending`` is split by ``split``, as much of it as the frame has time for."""
+
+    __slots__ = ("_source", "_splitter", "is_finished", "lines", "pending")
+
+    def __init__(self, later: Callable[[], str] | None = None) -> None:
+        """``later()`` is the text it begins with, made when it is needed."""
+        self._source = GrowingText()
+        self._splitter: Splitter | None = None
+        self.pending = Pending(later)
+        self.is_finished = False  # split to its end: what is added begins anew
+        self.lines = 0  # ends of lines in what is split
+
+    @property
+    def length(self) -> int:
+        """Characters of what is split."""
+        return self._source.length
+
+    @property
+    def whole(self) -> str:
+        """All of it as Markdown, also what is still to be split."""
+        return self._source.text + inert(self.pending.text)
+
+    def of(self, block: Block) -> str:
+        """Return the text of a block."""
+        return self._source.slice(block.start, block.end)
+
+    def slice(self, start: int, end: int) -> str:
+        """Return characters ``start`` up to ``end`` of what is split, as Markdown."""
+        return self._source.slice(max(0, start), min(end, self._source.length))
+
+    def split(self, budget: int, *, to_its_end: bool) -> Split:
+        """Split what is pending until about ``budget`` is spent; ``to_its_end``: nothing comes behind it."""
+        splitter = self._splitter = self._splitter or Splitter()
+        cost, complete = 0, []
+        while self.pending and cost < budget:
+            text = inert(self.pending.take(SLICE_CHARACTERS))
+            self._source.add(text)
+            complete += splitter.feed(text)
+            lines = text.count("\n")
+            self.lines += lines
+            cost += len(text) + LINE_COST * lines + 1
+        if to_its_end and not self.pending:
+            complete += splitter.finish()
+            self._source.compact()
+            self.is_finished = True
+            self._splitter = None
+        outdated = list(splitter.take_outdated())
+        still_open = [] if self.is_finished else splitter.open_blocks()
+        return Split(cost, complete, still_open, outdated)
+
+
 class Message:
     """Adding text is O(1); ``settle`` does the work, as much of it as the frame has time for.
 
@@ -94,12 +157,8 @@ class Message:
         "_exact",
         "_foot",
         "_head",
-        "_is_finished",
-        "_lines",
-        "_pending",
-        "_source",
-        "_splitter",
         "_stale",
+        "_uncut",
         "_versions",
         "blocks",
         "changed",
@@ -115,6 +174,7 @@ class Message:
         "rows",
         "rows_width",
         "seams",
+        "text",
         "tone",
     )
 
@@ -126,20 +186,21 @@ class Message:
         self.number = 0
         self.changed: set[int] | None = None
         self.seams: tuple[int, ...] = ()  # where its text was cut and went on, in characters
-        self._head = _title(title)
+        self._head = Block("title")
         self._foot: Block | None = None
         self.is_closed = False
         self.is_folded = False  # only the head is shown
         self.rows_width = 0
         self.end_rows = [0, 0]  # of head and foot where they were laid out, else 0
         self._start_over()
+        self.set_title(title)
 
-    def _start_over(self, later: Callable[[], str] | None = None) -> None:
-        self._source = GrowingText()
-        self._splitter: Splitter | None = None
-        self._lines = 0  # ends of lines in the source
-        self._pending = Pending(later)
-        self._is_finished = False
+    def _start_over(
+        self, later: Callable[[], str] | None = None, uncut: Callable[[], str] | None = None
+    ) -> None:
+        """Begin with the text ``later()``, made when it is needed; ``uncut()`` is copied if it is more."""
+        self.text = SplitText(later)
+        self._uncut = uncut
         self.blocks = PackedBlocks()
         self.complete = 0  # how many those are
         self.open: list[Block] = []
@@ -154,16 +215,16 @@ class Message:
 
     def add(self, text: str) -> None:
         """Add text at the end; after ``close`` this splits the message anew."""
-        if self._is_finished:
-            self.replace(self._source.text)
+        if self.text.is_finished:
+            self.replace(self.text.whole)
         if text:
-            self._pending.add(text)
+            self.text.pending.add(text)
             self._note_change()
 
     def replace(self, text: str) -> None:
         self._start_over()
         if text:
-            self._pending.add(text)
+            self.text.pending.add(text)
         self._note_change()
 
     def set_title(self, title: str) -> None:
@@ -176,14 +237,14 @@ class Message:
         self.is_closed = False
         self._foot = None
         self.end_rows = [0, 0]
-        if self._is_finished:
-            self.replace(self._source.text)
+        if self.text.is_finished:
+            self.replace(self.text.whole)
         self._note_change()
 
     def close(self, note: str, *, is_failure: bool) -> None:
         """End the message; ``note`` becomes its last row, if there is one."""
         self.is_closed = True
-        self._pending.compact()
+        self.text.pending.compact()
         kind: Kind = "failure" if is_failure else "note"
         label = inert_line(note, LABEL_CHARACTERS)
         self._foot = Block(kind, label=label) if label else None
@@ -208,7 +269,7 @@ class Message:
 
     @property
     def is_split(self) -> bool:
-        return not self._pending and (self._is_finished or not self.is_closed)
+        return not self.text.pending and (self.text.is_finished or not self.is_closed)
 
     @property
     def is_settled(self) -> bool:
@@ -218,46 +279,25 @@ class Message:
         """Split what is pending until about ``budget`` is spent (characters and lines); return the cost."""
         if self.is_split:
             return 0
-        splitter = self._splitter = self._splitter or Splitter()
-        spent = 0
-        while self._pending and spent < budget:
-            text = inert(self._pending.take(SLICE_CHARACTERS))
-            self._source.add(text)
-            self._complete(splitter.feed(text))
-            lines = text.count("\n")
-            self._lines += lines
-            spent += len(text) + LINE_COST * lines + 1
-        if self.is_closed and not self._pending:
-            self._complete(splitter.finish())
-            self._source.compact()
-            self._is_finished = True
-            self._splitter = None
-        for start in splitter.take_outdated():
-            self._outdate(start)
-        laid_out = [
-            (block.start, layout)
-            for block, layout in zip(self.open, self.open_layouts, strict=True)
-            if layout
-        ]
-        if laid_out:
-            self.former = dict(laid_out)
-        self.open = [] if self._is_finished else splitter.open_blocks()
-        self.open_layouts = [None] * len(self.open)
-        self._note_change()
-        return spent
-
-    def _complete(self, blocks: list[Block]) -> None:
-        self.blocks.extend(blocks)
-        self.complete += len(blocks)
-        for block in blocks:
+        found = self.text.split(budget, to_its_end=self.is_closed)
+        self.blocks.extend(found.complete)
+        self.complete += len(found.complete)
+        for block in found.complete:
             self.rows.append(estimate(block, max(1, self.rows_width)))
-        self._exact.extend(bytes(len(blocks)))
-
-    def _outdate(self, start: int) -> None:
-        """Have the blocks that begin at ``start`` laid out again."""
-        for index in self.blocks.begun_at(start):
+        self._exact.extend(bytes(len(found.complete)))
+        for index in (index for start in found.outdated for index in self.blocks.begun_at(start)):
             self._versions[index] = self._versions.get(index, 0) + 1
             self._exact[index] = 0
+        laid_out = {
+            block.start: layout
+            for block, layout in zip(self.open, self.open_layouts, strict=True)
+            if layout is not None
+        }
+        self.former = laid_out or self.former
+        self.open = found.open
+        self.open_layouts = [None] * len(self.open)
+        self._note_change()
+        return found.cost
 
     # --- parts ---
 
@@ -298,30 +338,15 @@ class Message:
         """Return the rows of a part; the targets of its links are added to ``links``."""
         block = self.part(part)
         width = self.block_width(block, width)
-        return lay_out(block, self.text_of(block), width, is_open=is_open, links=links)
+        return lay_out(block, self.text.of(block), width, is_open=is_open, links=links)
 
     def block_width(self, block: Block, width: int) -> int:
         """Return the width that a block is laid out for where the message has ``width``."""
         return width
 
-    def text_of(self, block: Block) -> str:
-        return self._source.slice(block.start, block.end)
-
-    def source(self, start: int, end: int) -> str:
-        """Return characters ``start`` up to ``end`` of what is split, as Markdown."""
-        return self._source.slice(max(0, start), min(end, self._source.length))
-
-    def whole_text(self) -> str:
-        """Return all of the message as Markdown, also what is still to be split."""
-        return self._source.text + inert(self._pending.text)
-
     def uncut_text(self) -> str:
         """Return what is copied: all of it, also what is not shown."""
-        return self.whole_text()
-
-    @property
-    def length(self) -> int:
-        return self._source.length
+        return self._uncut() if self._uncut is not None else self.text.whole
 
     # --- heights ---
 
@@ -367,9 +392,10 @@ class Message:
         if self.is_folded:
             return self._head_rows
         rows = self._head_rows + (self._foot is not None) * max(1, self.end_rows[1])
-        rows += _about(self._pending.characters, self._pending.lines, width)
+        text = self.text
+        rows += _about(text.pending.characters, text.pending.lines, width)
         if self.rows_width != width:
-            return rows + _about(self._source.length, self._lines, width)
+            return rows + _about(text.length, text.lines, width)
         return rows + self.rows.total + self._open_rows(len(self.open))
 
     def rows_before(self, part: int) -> int:

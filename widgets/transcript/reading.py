@@ -227,7 +227,7 @@ class Reader:
         rows = self._sources.rows(place)
         starts = [row.first for row in rows if row.first < row.last]  # the others are empty, or ours
         here = rows[place.row]
-        behind = min((start for start in starts if start > here.first), default=message.length)
+        behind = min((start for start in starts if start > here.first), default=message.text.length)
         return here.first < here.last and any(here.first < seam <= behind for seam in seams)
 
     def _marks(self, place: Place) -> list[Mark]:

@@ -34,9 +34,9 @@ class Sources:
             message = self._view.messages[place.message]
             block = message.part(place.part)
             if place.part and block.kind in ("note", "failure"):  # rows of ours, behind the last word
-                block = replace(block, start=message.length, end=message.length)
+                block = replace(block, start=message.text.length, end=message.text.length)
             width = message.block_width(block, self._view.width)
-            layout.offsets = offsets(block, message.text_of(block), layout.rows, width)
+            layout.offsets = offsets(block, message.text.of(block), layout.rows, width)
         return layout.offsets
 
     def at(self, place: Place, cell: int) -> Spot:
@@ -73,7 +73,7 @@ class Sources:
         """Return where the first shown character of a part begins and where the last one ends."""
         starts, ends = [], []
         for row in self.rows(Place(message, part, 0)):
-            first, last = row.between(0, self._view.messages[message].length)
+            first, last = row.between(0, self._view.messages[message].text.length)
             if first < last:
                 starts.append(row.starts[first])
                 ends.append(row.ends[last - 1])
@@ -126,10 +126,10 @@ class Selection:
         pieces = []
         for number in range(first, min(last + 1, len(messages))):
             message = messages[number]
-            until = end if number == last else message.length
+            until = end if number == last else message.text.length
             since = start if number == first else 0
             if number in (first, last):
-                pieces.append(message.source(*self._with_signs(number, since, until)))
+                pieces.append(message.text.slice(*self._with_signs(number, since, until)))
             else:
                 pieces.append(message.uncut_text())
         return "\n\n".join([text for piece in pieces if (text := piece.strip("\n"))])
@@ -140,7 +140,7 @@ class Selection:
         if found is None or not found[0][0] <= place.message <= found[1][0]:
             return 0, 0
         (first, start), (last, end) = found
-        until = end if place.message == last else self._view.messages[place.message].length
+        until = end if place.message == last else self._view.messages[place.message].text.length
         rows = self._sources.rows(place)[place.row]
         since = start if place.message == first else 0
         characters = rows.between(since, until)
@@ -186,8 +186,8 @@ def code_of(message: Message, part: int) -> str:
     for number in code_parts(message, part):
         block = message.part(number)
         if before >= 0:
-            out.append("\n" * message.source(before, block.start).count("\n"))
-        out.append("\n".join(code_lines(block, message.text_of(block))))
+            out.append("\n" * message.text.slice(before, block.start).count("\n"))
+        out.append("\n".join(code_lines(block, message.text.of(block))))
         before = block.end
     return "".join(out)
 
@@ -197,7 +197,7 @@ def _goes_on(message: Message, part: int) -> bool:
     block, after = message.part(part), message.part(part + 1)
     if block.kind != "code" or after.kind != "code":
         return False
-    return not message.source(block.end, after.start).strip(_BETWEEN_PIECES)
+    return not message.text.slice(block.end, after.start).strip(_BETWEEN_PIECES)
 
 
 def _without_prefix(row: tuple[tuple[str, int], ...], first: int, last: int) -> tuple[int, int]:

@@ -43,18 +43,14 @@ class Spoken(Message):
 
     def __init__(self, key: str, title: str, tone: Tone = PLAIN_TONE) -> None:
         """``title`` is the name and, behind a tab, the time."""
-        super().__init__(key, "", tone)
         self._tail = ""
-        self._take_title(title)
+        super().__init__(key, title, tone)
 
-    def _take_title(self, title: str) -> None:
+    def set_title(self, title: str) -> None:
         name, _, said_at = title.partition("\t")
         self._name, self._said_at = inert_line(name, NAME_CHARACTERS), said_at
         self._head = Block("title")  # another one: rows that begin with it are laid out anew
         self.open_layouts = [None] * len(self.open)
-
-    def set_title(self, title: str) -> None:
-        self._take_title(title)
         self.end_rows[0] = 0
         self._note_change()
 
@@ -113,7 +109,7 @@ class Spoken(Message):
         out: list[Row] = [(*(_blank(indent) if index else first), *row) for index, row in enumerate(rows)]
         if self._tail and part == self._last_text and not is_open:
             last = self._with_tail(out[-1], width)
-            out[-1:] = [last] if last is not out[-1] else [last, (*_blank(indent), *self._tail_runs)]
+            out[-1:] = [last] if last is not out[-1] else [last, (*_blank(indent), _tail_run(self._tail))]
         return out
 
     def _lead(self, width: int) -> Row:
@@ -127,14 +123,14 @@ class Spoken(Message):
             (shown + " " * (name - cell_len(shown)), NAME),
         )
 
-    @property
-    def _tail_runs(self) -> list[Run]:
-        return [(self._tail, MARK | (FAILED if self._tail.startswith(FAILED_SIGN) else DIM))]
-
     def _with_tail(self, row: Row, width: int) -> Row:
         """Return a row with the tail, if that fits; else the row itself."""
         cells = cells_in(row) + cell_len(self._tail)
-        return (*row, *self._tail_runs) if self._tail and cells <= width else row
+        return (*row, _tail_run(self._tail)) if self._tail and cells <= width else row
+
+
+def _tail_run(tail: str) -> Run:
+    return tail, MARK | (FAILED if tail.startswith(FAILED_SIGN) else DIM)
 
 
 def _blank(cells: int) -> Row:

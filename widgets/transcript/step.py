@@ -28,7 +28,7 @@ class Step(Message):
     or unfolded it, and only the reader does from then on.
     """
 
-    __slots__ = ("_is_set_in", "_uncut", "is_kept")
+    __slots__ = ("_is_set_in", "is_kept")
 
     APART: ClassVar[int] = 0
 
@@ -38,7 +38,6 @@ class Step(Message):
         self._is_set_in = is_set_in
         self.is_folded = is_folded
         self.is_kept = False
-        self._uncut: Callable[[], str] | None = None
         self._head = Block("step", is_folded=is_folded)
 
     def set_head(self, title: str, summary: str, sign: str) -> bool:
@@ -70,22 +69,13 @@ class Step(Message):
 
     def set_body(self, make: Callable[[], str], uncut: Callable[[], str] | None = None) -> None:
         """Let ``make()`` be the text, made when it is needed; ``uncut()`` is copied if it is more."""
-        self._start_over(make)
-        self._uncut = uncut
+        self._start_over(make, uncut)
         self._note_change()
 
     def part_key(self, index: int) -> object:
         """Return what part ``index`` is known by; what asks has another ground."""
         known = super().part_key(index)
         return (known, ASK) if self.tone.card == ASK and index else known
-
-    def replace(self, text: str) -> None:
-        self._uncut = None
-        super().replace(text)
-
-    def uncut_text(self) -> str:
-        """Return what is copied: all of it, also what is not shown."""
-        return self._uncut() if self._uncut is not None else self.whole_text()
 
     @property
     def _head_rows(self) -> int:

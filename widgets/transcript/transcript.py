@@ -189,7 +189,7 @@ class Transcript(Widget, can_focus=True):
         if key not in self.messages:
             self.turn_opened(key)
         message = self.messages[key]
-        known = message.whole_text()
+        known = message.text.whole
         text = inert(text) if known else text
         if text == known:
             return

@@ -253,10 +253,10 @@ def test_a_line_of_ten_megabytes_is_taken_in_bounded_pieces(laid_out: list[tuple
     frame = 0
     while True:
         laid_out.clear()
-        before = view.messages[0]._source.length
+        before = view.messages[0].text.length
         view.frame()
         frame += 1
-        assert view.messages[0]._source.length - before <= FRAME_BUDGET + SLICE_CHARACTERS
+        assert view.messages[0].text.length - before <= FRAME_BUDGET + SLICE_CHARACTERS
         assert sum(size for _, size, _ in laid_out) <= 10_000  # a screenful
         if not view.is_unsettled:
             break

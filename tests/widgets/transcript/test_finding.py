@@ -136,7 +136,7 @@ def test_the_quick_look_never_misses_what_is_shown(text: str, word: str) -> None
     message.settle(10**9)
     needle = Needle(word)
     for block in message.blocks:
-        source = message.text_of(block)
+        source = message.text.of(block)
         if block.kind != "rule" and list(needle.spans(reading(block, source))):
             assert needle.may_be_in(source)
             assert needle.may_be_in(text)
@@ -351,5 +351,5 @@ def test_no_phrase_reaches_from_one_cell_into_the_next() -> None:
     message.add("| a | b |\n|--|--|\n| c d |  |\n")
     message.close("", is_failure=False)
     message.settle(1000)
-    shown = reading(message.blocks[0], message.text_of(message.blocks[0]))
+    shown = reading(message.blocks[0], message.text.of(message.blocks[0]))
     assert shown.split(CELL_END)[:3] == ["a", "b", "c d"]

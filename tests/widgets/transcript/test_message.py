@@ -37,8 +37,8 @@ def test_complete_blocks_are_kept_as_they_are_and_open_ones_are_made_anew() -> N
     message.add(" more\n\nthree")
     message.settle(BUDGET)
     assert [asdict(block) for block in list(message.blocks)[:1]] == [asdict(block) for block in before]
-    assert [message.text_of(block) for block in message.blocks] == ["one", "two more"]
-    assert [message.text_of(block) for block in message.open] == ["three"]
+    assert [message.text.of(block) for block in message.blocks] == ["one", "two more"]
+    assert [message.text.of(block) for block in message.open] == ["three"]
 
 
 def test_a_closed_message_has_no_open_blocks() -> None:
@@ -57,20 +57,20 @@ def test_text_after_the_end_is_taken_in() -> None:
     message.settle(BUDGET)
     message.add(" two")
     message.settle(BUDGET)
-    assert [message.text_of(block) for block in message.blocks] == ["one two"]
+    assert [message.text.of(block) for block in message.blocks] == ["one two"]
 
 
 def test_replaced_text_forgets_the_old_one() -> None:
     message = settled("one\n\ntwo\n\n")
     message.replace("three")
     message.settle(BUDGET)
-    assert [message.text_of(block) for block in [*message.blocks, *message.open]] == ["three"]
+    assert [message.text.of(block) for block in [*message.blocks, *message.open]] == ["three"]
 
 
 def test_hostile_text_is_inert_before_it_is_split() -> None:
     message = settled("a\x1b]52;c;eA==\x07b\u202ec", "\ud800", "\x9b31m")
     [block] = message.open
-    assert message.text_of(block) == "a␛]52;c;eA==␇b\ufffdc\ufffd\ufffd31m"
+    assert message.text.of(block) == "a␛]52;c;eA==␇b\ufffdc\ufffd\ufffd31m"
 
 
 def test_work_stops_when_the_budget_is_spent_and_goes_on_where_it_stopped() -> None:
@@ -82,7 +82,7 @@ def test_work_stops_when_the_budget_is_spent_and_goes_on_where_it_stopped() -> N
         assert message.settle(SLICE_CHARACTERS) <= SLICE_CHARACTERS + 1
         steps += 1
     assert steps == -(-len(text) // SLICE_CHARACTERS)
-    assert "".join(message.text_of(block) for block in [*message.blocks, *message.open]) == text
+    assert "".join(message.text.of(block) for block in [*message.blocks, *message.open]) == text
 
 
 def test_short_lines_cost_more_than_their_characters() -> None:
@@ -147,7 +147,7 @@ def test_exact_rows_of_another_width_are_estimated_anew_bit_by_bit() -> None:
 @pytest.mark.parametrize("is_last", [False, True])
 def test_a_block_whose_link_got_its_definition_is_laid_out_again_and_no_other(is_last: bool) -> None:
     message = settled("see [this][docs]\n\nother words\n\n")
-    lay_out(message.part(1), message.text_of(message.part(1)), 40, links=[])
+    lay_out(message.part(1), message.text.of(message.part(1)), 40, links=[])
     before = [message.part_key(part) for part in (1, 2)]
     message.add("[docs]: https://example.org/guide" + ("" if is_last else "\n\n"))
     if is_last:

@@ -80,7 +80,7 @@ async def test_whatever_is_done_the_end_looks_as_if_it_had_always_been_so(
         seen = screen_of(pane)
         fresh = Transcript(clock=hand.clock())
         for message in pane.view.messages:
-            text = message.whole_text()
+            text = message.text.whole
             head = message.part(0)
             if head.kind == "step":
                 folded = pane.folds.is_folded(message.key)
