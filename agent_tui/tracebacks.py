@@ -34,7 +34,7 @@ class WordlessFormatter(logging.Formatter):
 
 
 def note_unheard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what an event loop says of an exception that nobody waited for (``set_exception_handler``)."""
+    """Log what an event loop says of an exception that was never retrieved (``set_exception_handler``)."""
     log.error("%s", context.get("message", "an exception"), exc_info=context.get("exception"))
 
 

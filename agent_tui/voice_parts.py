@@ -1,7 +1,7 @@
 """What voice needs on this machine besides the program: server, agent, models. Where it is, what it is.
 
 The program itself works without any of it; ``agent-tui voice setup`` gets it (``tui.voice.setup``). All that
-is fetched stands in one folder of the data folder, so that it can be deleted as one.
+is downloaded is kept in one folder of the data folder, so that it can be deleted as one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The command line's front door and its last line of defence.
 
 What asks for a screen, a help page or the version is answered without loading the command line's own
-machinery (architecture.md §3): heavy imports stand inside the functions that need them.
+machinery (architecture.md §3): heavy imports are inside the functions that need them.
 """
 
 from __future__ import annotations

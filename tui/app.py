@@ -105,7 +105,7 @@ class AgentTuiApp(KeysInOrder[int]):
         self.opening = Opening(self, request)
         self.holds_keys = True  # until what was asked for is there to take them
         self.parting = ""  # to be said once the screen is gone
-        self._has_places = False  # they are loaded while the first frame stands
+        self._has_places = False  # they are loaded while the first frame is shown
         self.early_input = request.background  # read by our driver
         self.backdrop = request.background.backdrop() if request.background else Backdrop()
         self.themes_folder = config.path.parent / themes.FOLDER
@@ -208,7 +208,7 @@ class AgentTuiApp(KeysInOrder[int]):
         self.places.open_listed_chat(event.conversation_id, event.message_id)
 
     def action_leave(self) -> None:
-        """Quit; ask first while somebody speaks."""
+        """Quit; ask first while agents are running."""
         self.places.leave()
 
     def action_leave_room(self) -> None:

@@ -106,7 +106,7 @@ class Places:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nobody speaks."""
+        """Whether nothing is running."""
         room, chat = self.room, self.chat
         return not (room and room.state.members.speaking) and not (chat and chat.is_speaking)
 

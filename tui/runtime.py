@@ -45,7 +45,7 @@ OK, BAD_REQUEST, CONFLICT = 200, 400, 409  # HTTP
 EXIT_DONE = 0  # the backend's own exit codes: nobody asked it anything for a while
 EXIT_USAGE = 2  # a folder or file is wrong
 EXIT_FULL = 4  # there is no space for them
-EXIT_LOCKED = 6  # somebody else has the database
+EXIT_LOCKED = 6  # another process has the database
 
 # Backends that this program started: held so that their ends are taken note of, and by nobody else.
 _children: list[subprocess.Popen[bytes]] = []

@@ -159,7 +159,7 @@ def _insert(body: list[Any], key: str, value: Value, end: str) -> None:
 
 
 def _tail(body: Sequence[Any]) -> str:
-    """Return what stands behind the last line of a table that says something: comments of the next one."""
+    """Return what follows the last line of a table that is no comment: comments of the next one."""
     said = [n for n, (key, _) in enumerate(body) if key is not None]
     tail = body[said[-1] + 1 if said else 0 :]
     return "".join(item.as_string() for _, item in tail).lstrip("\r\n")

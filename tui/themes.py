@@ -88,7 +88,7 @@ class _Merged:
 def available(folder: Path | None = None) -> list[Listed]:
     """Return the themes that ship and then those of the user's ``folder``, by name. Reads no theme.
 
-    A theme of the user's stands in the place of one that ships under the same name.
+    A user's theme replaces a shipped one of the same name.
     """
     own = {file.stem: Listed(file.stem, file, is_own=True) for file in _files(folder) if _is_name(file.stem)}
     shipped = resources.files("themes")

@@ -202,7 +202,7 @@ def _folder(table: Table, key: str) -> str:
         return ""
     try:
         return str((table.path.absolute().parent / Path(text).expanduser()).resolve())
-    except (OSError, RuntimeError, ValueError):  # nobody is called so, links in a circle, a NUL
+    except (OSError, RuntimeError, ValueError):  # no such user, links in a circle, a NUL
         raise table.fail(key, "is no folder") from None
 
 

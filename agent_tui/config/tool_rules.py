@@ -1,7 +1,7 @@
 """Patterns of calls that may run without being asked for: ``tool`` or ``tool(glob over its main argument)``.
 
 People write them into the config file and behind ``--allow``. In a glob ``*`` is any text, ``?`` one
-character, ``[abc]`` one of these. What they stand for is limited:
+character, ``[abc]`` one of these. What they match is limited:
 
 - In a command, words only: nothing that a shell would run, redirect or substitute hides in a ``*``. That does
   not make the program harmless: ``make -n *`` allows ``make -n MAKE='touch x #' all``, which runs ``touch``.
@@ -39,7 +39,7 @@ PATTERN_FORM = (
     " SERVER__*"
 )
 
-# What a wildcard never stands for. In a command: all that ends, joins, redirects or substitutes commands,
+# What a wildcard never matches. In a command: all that ends, joins, redirects or substitutes commands,
 # starts a subshell, expands, or is not to be seen.
 _NOT_IN_COMMANDS = r"[^;&|<>$`(){}\\!\x00-\x1f\x7f-\x9f\u2028\u2029]"
 _NOT_IN_OTHERS = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from agent_tui.model.records import Message, Step, Usage
 
-BETWEEN_STEPS = "\n\n"  # stands between two text steps of one message (protocols.md §2)
+BETWEEN_STEPS = "\n\n"  # separates two text steps of one message (protocols.md §2)
 
 
 def joined(messages: Iterable[Message]) -> list[Message]:

@@ -230,7 +230,7 @@ class MessageSpoken:
 @dataclass(frozen=True, slots=True)
 class StepSet:
     """A step as it is now: ``process_step``. New, or in place of what was known of it. ``agent_id`` and
-    ``percent`` stand in parallel rounds only, as in ``TextAdded``.
+    ``percent`` are set in parallel rounds only, as in ``TextAdded``.
     """
 
     turn_id: str

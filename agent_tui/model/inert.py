@@ -110,7 +110,7 @@ def _shown(match: re.Match[str]) -> str:
 def inert_json(text: str) -> str:
     """Return JSON ``text`` with every character that a terminal would obey escaped: the same data.
 
-    JSON itself lets DEL, C1 and bidi controls stand in strings as they are. Outside strings there are none.
+    JSON itself allows raw DEL, C1 and bidi controls in strings. Outside strings there are none.
     """
     return _HOSTILE.sub(_escape, text) if _HOSTILE.search(text) else text
 

@@ -182,7 +182,7 @@ class Message:
     parent_id: str = ""  # chat: the message it follows; messages with one parent are versions of each other
     versions: tuple[str, ...] = ()  # chat: ids of all versions of this message, oldest first, if several
     seconds: float | None = None  # how long the answer took
-    continues: str = ""  # id of the attempt before it, whose words stand before its own
+    continues: str = ""  # id of the attempt before it, whose text precedes its own
     spoken: Spoken | None = None  # of a voice session
     notes: tuple[Note, ...] = ()  # those of ``events.LASTING_NOTES``
 
@@ -212,7 +212,7 @@ class QueuedMessage:
     id: str
     content: str
     to: str = ""
-    when: str = "next"  # "now" only while a room that stands still keeps them
+    when: str = "next"  # "now" only while a paused room keeps them
     sender_name: str = ""
     created_at: str = ""
 
@@ -291,7 +291,7 @@ class RoomInfo:
     guide: Guide = "tell"  # whether models are told the AGENTS.md of that folder
     # What a screen opens with; "auto" is the timeline of a sequential room, and the panes of a parallel one.
     view: Annotated[str, Setting(choices=("auto", "timeline", "panes"))] = "auto"
-    asks: bool = False  # a tool waits for somebody's word
+    asks: bool = False  # a tool waits for approval
 
 
 @dataclass(frozen=True, slots=True)

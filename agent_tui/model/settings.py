@@ -27,7 +27,7 @@ class Setting:
     name in a refusal.
 
     ``name`` (on the wire), ``type`` (str, int, float, bool, or tuple for names), ``nullable`` and a missing
-    ``default`` are taken from the field. ``default`` is what a new one gets where nobody says.
+    ``default`` are taken from the field. ``default`` is the value when none is given.
     """
 
     least: float = 0

@@ -277,7 +277,7 @@ class ChatCommands:
             self._tell("command.export.nothing")
 
     async def _read(self) -> tuple[Document, Mapping[str, object]]:
-        # Lazy: whoever never exports does not wait for it.
+        # Lazy: loaded only for an export.
         from tui.cli.export.conversations import fetch, of_conversation, raw_fields, shown
 
         chat = self._chat

@@ -118,7 +118,7 @@ class ChatScreen(LiveScreen):
 
     @property
     def may_leave(self) -> bool:
-        """Whether nobody has to be asked: no answer is under way."""
+        """Whether it can be left without asking: no answer is under way."""
         return not self._asking.is_busy or self.state.link.status == "refused"
 
     @property

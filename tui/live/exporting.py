@@ -38,7 +38,7 @@ def export(name: str, title: str, read: Read, composer: Writing, host: Host) -> 
 
 
 async def _write(path: Path, read: Read, composer: Writing) -> None:
-    # Lazy: whoever never exports does not wait for it.
+    # Lazy: loaded only for an export.
     from tui.cli.export.document import rendered, write_file
     from tui.cli.output import json_line
 
@@ -65,7 +65,7 @@ def path_for_export(name: str, title: str) -> Path:
 
 
 def written_path(written: str) -> Path:
-    """Return the path that was written; a "~" that is nobody's home is a name like any other."""
+    """Return the path that was written; an unknown "~user" is kept as it is."""
     try:
         return Path(written).expanduser()
     except RuntimeError:

@@ -1,7 +1,7 @@
 """A form that an MCP server asks a person to fill in while one of its tools runs.
 
 Nothing is sent before a person says so. Every text of the server is shown inert, and who gets the answer
-stands above it.
+is shown above it.
 """
 
 from __future__ import annotations

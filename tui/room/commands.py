@@ -60,7 +60,7 @@ def _copy(room: OpenRoom) -> None:
 
 def _export(room: OpenRoom, name: str) -> None:
     async def read() -> tuple[Document, Mapping[str, object]]:
-        # Lazy: whoever never exports does not wait for it.
+        # Lazy: loaded only for an export.
         from tui.cli.export.document import fetch, of_room, raw_fields
 
         exported = await fetch(await room.client(), room.id)

@@ -110,7 +110,7 @@ class Running:
 
     @property
     def may_leave(self) -> bool:
-        """Whether nobody has to be asked: no agent speaks."""
+        """Whether it can be left without asking: no agent speaks."""
         state = self._room.state
         return state.room.status != "running" or state.link.status in ("lost", "refused")
 

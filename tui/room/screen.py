@@ -89,7 +89,7 @@ class RoomScreen(LiveScreen):
 
     @property
     def may_leave(self) -> bool:
-        """Whether nobody has to be asked: no agent speaks."""
+        """Whether it can be left without asking: no agent speaks."""
         return self._runs.may_leave
 
     def ask_to_leave(self) -> None:

@@ -24,7 +24,7 @@ NO_COLOR = "none"
 class TimelineFeed:
     """Carries every turn of a room into one transcript; those that run at the same time grow in place.
 
-    A rule stands where a round starts. ``take`` costs what is new.
+    A rule marks the start of each round. ``take`` costs what is new.
     """
 
     def __init__(

@@ -64,7 +64,7 @@ def commands_of(
         copy_newest(transcript, newest.text.text if newest is not None else "", host)
 
     async def read() -> tuple[Document, Mapping[str, object]]:
-        # Lazy: whoever never exports does not wait for it.
+        # Lazy: loaded only for an export.
         from tui.cli.export.conversations import fetch, of_conversation, raw_fields
 
         exported = await fetch(await asks.client(), run.log_id)

@@ -54,7 +54,7 @@ def default_agents(task: str) -> tuple[tuple[str, str], ...]:
 
 
 def synthesizer(room: ConversationRow) -> str:
-    """Return the id of the agent that sums up in the last round, "" where nobody does.
+    """Return the id of the agent that sums up in the last round, "" if there is none.
 
     That is the first one whose name, or else the first sentence of whose prompt, speaks of a writer or a
     moderator; else the last one, so that the turn order stays as it is.

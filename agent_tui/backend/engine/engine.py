@@ -98,9 +98,9 @@ class Engine:
     async def start(self, *, resume: bool) -> None:
         """Close what a dead process left open; ``resume``: resume the rooms that ran then.
 
-        Without it they stay paused, also at later starts, until somebody runs them.
+        Without it they stay paused, also at later starts, until they are run.
         """
-        await self.asks.load()  # first: rooms that go on may ask what the rules say
+        await self.asks.load()  # first: resumed rooms may ask what the rules say
         await self.runs.start_over()
         for row in await self._store.read(reads.conversations, ROOM):
             if row.damaged or row.desired != "running":

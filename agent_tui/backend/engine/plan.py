@@ -79,7 +79,7 @@ class Speak:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Agents speak: nothing can be done until one of them ends or somebody does something."""
+    """Agents are running: wait until one ends or a person acts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +280,7 @@ def _has_failed(row: TurnRow) -> bool:
 
 
 def _between(room: ConversationRow, cut: str) -> Step:
-    """Return what is to be done when nobody is due."""
+    """Return the next step when no agent is due."""
     if room.round_open > room.round_done:
         return CloseRound(room.round_open)
     if room.round_done >= room.max_rounds:

@@ -1,6 +1,6 @@
 """What each step puts on record: the events as they go out, and the rows that change with them.
 
-The order of the events is that of protocols.md §1. Ids of agents and ``progress`` stand in chunks and
+The order of the events is that of protocols.md §1. Chunks carry agent ids and ``progress`` and
 message frames of parallel rooms only, as in the original.
 """
 

@@ -69,7 +69,7 @@ class Runner:
 
     @asynccontextmanager
     async def still(self) -> AsyncIterator[None]:
-        """Hold the conversation between two steps: nobody begins to speak, and the run does not end."""
+        """Hold the conversation between two steps: no turn starts, and the run does not end."""
         async with self._turnstile, self._telling:
             yield
 

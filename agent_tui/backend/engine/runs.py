@@ -173,7 +173,7 @@ class Runs:
         return row
 
     def check_start(self, row: ConversationRow) -> None:
-        """Raise ``Refused`` where nobody may speak: 409 in an archived conversation and in one that used up
+        """Raise ``Refused`` if no one may speak: 409 in an archived conversation and in one that used up
         its budget, 503 while the backend stops.
         """
         kind = kind_of(row)

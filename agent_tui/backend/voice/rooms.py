@@ -478,7 +478,7 @@ async def begin_conversation(engine: Engine, room: str, locale: str) -> str:
 
 
 async def conversation_exists(engine: Engine, conversation_id: str) -> bool:
-    """Say whether nobody has deleted it."""
+    """Return whether it still exists."""
     try:
         await engine.show(CHATS, conversation_id)
     except NotFound:

@@ -188,7 +188,7 @@ class RoomActs:
 
     @whole
     async def continue_agent(self, room_id: str, agent_id: str) -> RoomInfo:
-        """Have the agent finish its newest turn, which was cut off; a room that stands still goes on with
+        """Have the agent finish its newest turn, which was cut off; a paused room resumes with
         that. What was said stays, and whatever others said since.
 
         Raises ``Refused`` (409) when it is whole, said nothing, or is older than the round before the newest.

@@ -130,7 +130,7 @@ def room_info(
 ) -> RoomInfo:
     """Return the room as ``GET /api/rooms/{id}`` answers it; ``current_round`` is the newest that began.
 
-    ``stands`` says how the newest turn of each agent's in that round stands (``reads.stands``). One that is
+    ``stands`` gives the state of each agent's newest turn in that round (``reads.stands``). One that is
     on record as running and is not broke off: nothing speaks, whatever the record says.
     """
     if row.status == "running" and not running:
