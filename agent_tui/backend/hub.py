@@ -189,7 +189,7 @@ class _Room:
 
 
 class Hub:
-    """All readers of all rooms. ``on_watchers`` are called when somebody begins to read or leaves."""
+    """All readers of all rooms. ``on_watchers`` are called when a reader comes or leaves."""
 
     def __init__(self, store: Store) -> None:
         self.on_watchers: list[Callable[[], None]] = []

@@ -192,7 +192,7 @@ class _Process:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stopping.set)
         if self.settings.mode == "embedded":
-            # The terminal that started it may close: others may use it, and rooms may have to go on.
+            # The terminal that started it may close: others may use it, and rooms may have to continue.
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
         elif signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
             loop.add_signal_handler(signal.SIGHUP, self.stopping.set)
@@ -218,7 +218,7 @@ class _Process:
             sys.stderr.write(f"agent-tui: the token is in {settings.token_file}\n")
         if not is_loopback(settings.host):
             log.warning("others can reach %s; without TLS they can also read what is said and the token", url)
-        with contextlib.suppress(OSError):  # whoever started us may have gone
+        with contextlib.suppress(OSError):  # the parent process may be gone
             sys.stdout.write(f"listening on {url}\n")
             sys.stdout.flush()
 

@@ -42,7 +42,7 @@ def of_new(record: type, values: Values) -> dict[str, Any]:
 
 
 def waits(record: type, change: Values) -> bool:
-    """Return whether ``change`` sets what cannot be changed while somebody speaks."""
+    """Return whether ``change`` sets what cannot be changed while an agent runs."""
     known = settings_of(record).values()
     return any(change.get(setting.name) for setting in known if not setting.while_running)
 

@@ -50,7 +50,7 @@ class Kind(Generic[Info_co]):
     new: Callable[[Values, ModelSource, str], ConversationRow]  # the row of a new one
     changed: Callable[[ConversationRow, Values, ModelSource, str], Written]  # what a change writes
     info: ShowsInfo[Info_co]
-    busy: Callable[[], Refused]  # this cannot be changed while somebody speaks
+    busy: Callable[[], Refused]  # what cannot be changed while an agent runs
     run_again: str  # what to do once the backend is back
     interrupt: str  # the reason where a person lets it pause
     interrupted: Mapping[str, Value]  # what is on record, besides the reason, before it does

@@ -1,7 +1,7 @@
 """What comes next in a room or a chat: pure functions of what is stored. The runner carries it out.
 
-Nothing is replayed after a crash or a pause: the next step follows from the rows alone, so a room goes on
-with the very turn that was cut, whoever cut it.
+Nothing is replayed after a crash or a pause: the next step follows from the rows alone, so a room resumes
+with the turn that was cut off, whatever the cause.
 """
 
 from __future__ import annotations
@@ -229,8 +229,8 @@ def _ready(room: ConversationRow, due: tuple[Turn, ...], speaking: Collection[st
 def _goes_on(room: ConversationRow, cut: TurnRow, parts: Mapping[str, TurnRow]) -> bool:
     """Return whether the next attempt continues the one that was ``cut``.
 
-    It says it all anew where the room wants that, and where somebody's words cut in: they are to change what
-    is said. A turn that was over, and that somebody asked the rest of, is continued in any case.
+    It is repeated where the room wants that, and where a person's words cut in: they are to change what
+    is said. A finished turn whose rest was asked for is continued in any case.
     """
     if room.on_resume == "continue" and cut.reason != CUT_IN:
         return True

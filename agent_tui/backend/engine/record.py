@@ -82,7 +82,7 @@ def run_completed(room: ConversationRow) -> Written:
 def run_paused(room: ConversationRow, reason: str, again: Sequence[str] = ()) -> Written:
     """The room stopped; whether it is to resume later (``desired``) is not decided here.
 
-    Unless it stopped by itself: then it waits for somebody to look. ``again``: see ``plan.Pause``.
+    Unless it stopped by itself: then it waits until a person looks. ``again``: see ``plan.Pause``.
     """
     values: dict[str, str | int | float | bool | None] = {"status": "paused", "interrupted": reason}
     if reason in OWN_PAUSES:

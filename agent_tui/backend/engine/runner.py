@@ -42,7 +42,7 @@ class Runner:
     """One run of a room, or one answer of a chat, in one task. It is never cancelled: ``cut`` asks it to end.
 
     ``row`` is the conversation as of the newest step or change. ``run_seq`` is the seq of a room's
-    ``room_started``; ``reason`` says why the run is to end, empty while it may go on.
+    ``room_started``; ``reason`` says why the run is to end, empty while it may continue.
     """
 
     def __init__(self, resources: Resources, row: ConversationRow) -> None:
@@ -57,7 +57,7 @@ class Runner:
         self._telling = asyncio.Lock()  # held while an end is written that says what the conversation is
         self._attempts: dict[str, Attempt] = {}  # by the ids of the agents that speak
         self._speaking: dict[str, asyncio.Task[None]] = {}
-        self._news = asyncio.Event()  # somebody ended, or did something
+        self._news = asyncio.Event()  # a turn ended, or a person acted
         self._stepped = asyncio.Event()
         self._said: list[Said] = []  # the words of rounds that are over for good
         self._round = 0  # the first that is not among them

@@ -69,7 +69,7 @@ class Runs:
         self, resources: Resources, hub: Hub, unwatched_seconds: float | None, presence: Presence
     ) -> None:
         """``unwatched_seconds``: how long a run continues while no program is open and nobody reads a stream;
-        None: to its end, whoever is there. ``presence`` knows the programs.
+        None: to its end, watched or not. ``presence`` knows the programs.
         """
         self._resources = resources
         self._store = resources.store
@@ -262,7 +262,7 @@ class Runs:
     # --- what happens by itself ------------------------------------------------------------------------
 
     def _ended(self, id_: str, run: Runner, task: asyncio.Task[None]) -> None:
-        if self._runs.get(id_) is run:  # else somebody was faster and runs it again
+        if self._runs.get(id_) is run:  # else another caller has started it again
             del self._runs[id_]
         self.look(id_)
         error = None if task.cancelled() else task.exception()

@@ -23,7 +23,7 @@ class Timing:
     preview: float = 20.0  # for a tool that asks to say what it would do: it may read files for that
     notice: float = 0.7  # of waiting for MCP servers to start, before a person is told
     progress: float = 1.0  # between two words of a call on how far it is
-    unattended: float = 30.0  # a tool that asks waits so long for somebody to come back who can answer
+    unattended: float = 30.0  # how long a tool that asks waits for a person to come back
     idle: float = 28 * 60.0  # without a key, before people are warned of what costs money …
     idle_warned: float = 2 * 60.0  # … and then, before it pauses
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

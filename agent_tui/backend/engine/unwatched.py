@@ -27,7 +27,7 @@ class Unwatched:
         self._timers: dict[str, asyncio.Task[None]] = {}
 
     def look(self, room_id: str, *, alone: bool) -> None:
-        """Begin to wait for somebody when the room is alone, stop waiting when it is not."""
+        """Start the timer when nobody watches the room, stop it when somebody does."""
         if not alone:
             timer = self._timers.pop(room_id, None)
             if timer is not None:

@@ -110,7 +110,7 @@ class AgentService:
         self._hub = hub
         self._workspaces = workspaces
         self._listeners: set[_Listener] = set()
-        self._queues: dict[str, deque[_Queued]] = {}  # by chat, while somebody works on it
+        self._queues: dict[str, deque[_Queued]] = {}  # by chat, while work on it is under way
         self._workers: set[asyncio.Task[None]] = set()
         self._lost: dict[str, str] = {}  # task id → why it never began
 

@@ -177,7 +177,7 @@ class EventStream(Response):
             async for piece in self._body:
                 await self._send(send, piece)
                 # A replay may never wait for anything; without a turn of the loop nobody hears of the
-                # client's leaving and the whole server stands still.
+                # client's leaving and the whole server stops.
                 await asyncio.sleep(0)
         except AgentTuiError as error:
             # The headers are out: the stream breaks off, and its client comes back with Last-Event-ID.

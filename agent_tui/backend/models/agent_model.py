@@ -279,7 +279,7 @@ _WORDS: Final[dict[str, type[TextPiece] | type[ThinkingPiece]]] = {
 
 
 def _addresses(url: str) -> list[str]:
-    """Return the forms in which an address may stand in an error, the longest first."""
+    """Return the forms in which an address may occur in an error, the longest first."""
     parts = urlsplit(url)
     secure = parts.scheme in ("https", "wss")
     schemes = ("https", "wss") if secure else ("http", "ws")

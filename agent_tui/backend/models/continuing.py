@@ -1,6 +1,6 @@
 """Answers that continue one that was cut off: what a model repeats is dropped.
 
-Some providers let a model go on with its own words as if nothing had happened; the others are asked to in
+Some providers let a model continue its own text as if nothing had happened; the others are asked to in
 words, and then begin a message of their own, mostly with the last words of the one before.
 """
 
@@ -23,7 +23,7 @@ from agent_tui.backend.models.model import (
 )
 from agent_tui.model.errors import ModelError
 
-LEAST_BYTES = 8  # of UTF-8: shorter words stand in a text twice by chance
+LEAST_BYTES = 8  # of UTF-8: shorter words occur in a text twice by chance
 QUOTED_CHARACTERS = 80
 LEAST_WORDS, LEAST_CUT = 2, 3  # characters of last words that are repeated: whole ones, and one cut off
 _QUOTES = re.compile("[\"'“”„«»‘’「」『』]")

@@ -45,7 +45,7 @@ class RemoteProvider:
                 raise RuntimeError("the provider is closed")
             if self._connection is None:
                 # In a thread: the imports and the reading of the certificates take 1.5 s, in which the
-                # other rooms' words, keys and heartbeats must go on.
+                # other rooms' words, keys and heartbeats must continue.
                 self._connection = await asyncio.to_thread(_connect, self._endpoint, self.contexts)
             return self._connection
 

@@ -80,7 +80,7 @@ _NO_PREFILL = re.compile(
 CAME_BYTES = 2_000  # of an answer that is no stream, to be told of
 END_BYTES = 32  # more than the end of a stream has
 MAX_CONNECTIONS = 1000  # every agent of a parallel round holds one
-# Its INFO lines hold whole URLs, and what stands in a URL may be a secret.
+# Its INFO lines hold whole URLs, which may contain a secret.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
@@ -256,7 +256,7 @@ class Connection:
         name = model.model_name
         if _is_loading(error):
             again.is_loading = True
-            await asyncio.sleep(LOADING_SECONDS)  # whoever waits for the answer says for how long
+            await asyncio.sleep(LOADING_SECONDS)  # the caller that waits for the answer says for how long
             return True
         why = error if _is_refusal(error, watch) else await self._why_empty(model, asked, watch)
         if is_too_long(why) and again.shorter < MAX_SHORTER:

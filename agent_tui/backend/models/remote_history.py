@@ -26,7 +26,7 @@ GO_ON = "[Go on.]"  # what an agent is told that spoke last itself
 _ODD = re.compile("[^a-zA-Z0-9_-]")
 
 # What an answer was to: its question, and each call's name and arguments. No ids: some providers give the
-# same ones again, and ours stand where a call had none of its own.
+# same ones again, and ours are used where a call had none of its own.
 _Content = str | Sequence[pai.UserContent]  # of what a user says
 Key = tuple[int, tuple[tuple[str, str], ...]]
 

@@ -136,7 +136,7 @@ class TurnRow:
     reason: str = ""  # why it was cut
     text: str = ""
     error: str = ""
-    first_seq: int = 0  # where its first event stands in the log, and so its place among the messages
+    first_seq: int = 0  # the place of its first event in the log, and so its place among the messages
     created_at: str = ""
     sender_name: str = ""  # the agent's as they were then
     sender_color: str = ""
@@ -146,13 +146,13 @@ class TurnRow:
     cost: float | None = None
     trimmed: int = 0
     supersedes: str = ""  # the attempt that this one says again
-    again: bool = False  # somebody asked for it to be said again
+    again: bool = False  # a retry was requested
     parent: str = ""  # the message that it answers, where messages form a tree
     model: str = ""
     seconds: float | None = None  # how long it took
     client_key: str = ""  # what the asker called the question, empty for none
-    continues: str = ""  # the attempt whose words stand before its own; empty: it begins anew
-    to_continue: bool = False  # somebody asked for its rest
+    continues: str = ""  # the attempt whose text precedes its own; empty: it begins anew
+    to_continue: bool = False  # its rest was requested
     spoken: str = ""  # how it was spoken, as JSON; empty for what was not
     notes: str = ""  # what stays true of how its model was asked, a JSON list; empty for nothing
     context: int = (
@@ -327,7 +327,7 @@ class SpokenSet:
 
 @dataclass(frozen=True, slots=True)
 class AgentSessionPut:
-    """What an agent of somebody else knows of us by now."""
+    """What an agent on another server knows of us by now."""
 
     agent_id: str
     session: AgentSession

@@ -1,6 +1,6 @@
 """The tables. The event log is the record; everything else is derived from it.
 
-What the columns mean stands in ``rows``, whose fields they are. One migration per change under
+The columns are explained in ``rows``, whose fields they are. One migration per change under
 ``migrations/versions``; a test holds them against this file. What only one kind of database has (full text
 search, partial indexes) is in ``sqlite``.
 """
@@ -103,7 +103,7 @@ agent = Table(
     Column("removed", Boolean, nullable=False),
 )
 
-# What an agent of somebody else knows of us; agent_id is whose conversation with it that is.
+# What an agent on another server knows of us; agent_id is whose conversation with it that is.
 agent_session = Table(
     "agent_session",
     metadata,
@@ -148,10 +148,10 @@ inbox = Table(
 _once("inbox_by_number", inbox.c.conversation_id, inbox.c.number)
 _once("inbox_client_key_once", inbox.c.conversation_id, inbox.c.client_key, where="client_key != ''")
 
-# The steps of a turn (protocols.md §2), in the order of their place. A call stands here before it runs:
+# The steps of a turn (protocols.md §2), in the order of their place. A call is stored here before it runs:
 # status is asks | running | done | failed | denied | unknown | cut | undone, ask what a person is asked, as
 # JSON.
-# Thinking and text stand here once they are whole; until then what the log says of them is the record.
+# Thinking and text are stored here once they are whole; until then what the log says of them is the record.
 step = Table(
     "step",
     metadata,
@@ -176,7 +176,7 @@ tool_rule = Table("tool_rule", metadata, *_of(ToolRule, "id"))
 _RULE = tool_rule.c
 _once("tool_rule_once", _RULE.conversation_id, _RULE.pattern, _RULE.folder, _RULE.scope)
 
-# What is found by its words: those stand under its ``number``, and newer ones have greater ones.
+# What is found by its words: those are stored under its ``number``, and newer ones have greater ones.
 searched = Table(
     "searched",
     metadata,

@@ -32,7 +32,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 READERS = 2
-BUSY_SECONDS = 5.0  # how long SQLite itself waits for somebody else's lock
+BUSY_SECONDS = 5.0  # how long SQLite itself waits for another process's lock
 RETRY_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # a disk that is full has about 16 s to change
 
 

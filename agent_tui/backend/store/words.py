@@ -21,7 +21,7 @@ BEGIN, END = "\x02", "\x03"  # around what was found
 
 _CJK = "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
 _CJK += "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
-# Before and after each of them, where a word character stands beside it.
+# Before and after each of them, where a word character is next to it.
 _GAPS = re.compile(f"(?<=[{_CJK}])(?=\\w)|(?<=[^\\W{_CJK}])(?=[{_CJK}])")
 _CONTROLS = re.compile("[\x00-\x03]")
 _TERMS = re.compile(r"\w+")
@@ -51,7 +51,7 @@ def indexed(text: str) -> str:
 def expression(words: str) -> str:
     """Return the query for messages that hold all of ``words``, each as the beginning of a word.
 
-    Nothing of it is syntax: every term stands in quotes. Empty where there is nothing to search for.
+    Nothing in it is syntax: every term is quoted. Empty where there is nothing to search for.
     """
     return " ".join(_term(term) for term in _terms(words))
 

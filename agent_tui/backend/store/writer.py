@@ -46,7 +46,7 @@ class Writer:
     """Commits writes in the order they were put, and hands the outcome to the event loop.
 
     ``published`` is called in the loop after each commit with one write's frames, before that write's
-    future is resolved. A disk that is full or a lock held by somebody else is waited for, ``retry_seconds``
+    future is resolved. A disk that is full or a lock held by another process is waited for, ``retry_seconds``
     from try to try, and everybody queues meanwhile; then the writes fail. One bad write never takes others
     with it.
     """
@@ -145,7 +145,7 @@ class Writer:
             loop.call_soon_threadsafe(self._resolve, group, outcomes)
 
     def _resolve(self, group: Sequence[Pending], outcomes: Sequence[Outcome]) -> None:
-        # Those who wait go on after this function: by then everything is published.
+        # The waiters continue after this function: by then everything is published.
         for pending, outcome in zip(group, outcomes, strict=True):
             if pending.done.done():
                 continue  # its waiter was cancelled

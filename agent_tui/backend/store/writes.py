@@ -222,7 +222,7 @@ def _set(
     connection: Connection, id_: str, values: Mapping[str, Any], now: datetime, *, while_running: bool = False
 ) -> None:
     news = _stored(values)
-    if news.keys() != {"view"}:  # which is how somebody looks at it: nothing happened
+    if news.keys() != {"view"}:  # which is only how it is shown: nothing happened
         news["updated_at"] = now.isoformat()
     if unknown := news.keys() - conversation.c.keys():
         raise StoreError(f"Nothing is stored as {', '.join(sorted(unknown))}")

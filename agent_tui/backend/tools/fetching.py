@@ -25,7 +25,7 @@ from agent_tui.model.inert import inert_line, visible
 if TYPE_CHECKING:
     import httpx
 
-# Its INFO lines hold whole URLs, and what stands in a URL may be a secret.
+# Its INFO lines hold whole URLs, which may contain a secret.
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
 FETCH_SECONDS = 20.0

@@ -41,7 +41,7 @@ def misfit(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
 
 
 def checkable(schema: Any) -> Any:
-    """Return the part of somebody else's schema that can be checked here without harm; it allows whatever
+    """Return the part of a foreign schema that can be checked here without harm; it allows whatever
     the whole one allows.
     """
     if not isinstance(schema, Mapping):

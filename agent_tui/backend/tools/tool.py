@@ -69,7 +69,7 @@ class Tool(Protocol):
         """Carry the call out; ``arguments`` fit the schema. Cancelling ends it and all it has started.
 
         Raises ``ToolError`` for what went wrong; anything else it raises is a bug of the tool, and is
-        reported as a failed result by whoever runs it.
+        reported as a failed result by its caller.
         """
         ...
 

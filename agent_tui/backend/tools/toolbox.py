@@ -34,7 +34,7 @@ class Listed:
 
 
 class Toolbox:
-    """The tools by name. MCP servers are started when somebody first asks what there is."""
+    """The tools by name. MCP servers are started when the tools are first listed."""
 
     def __init__(self, read: Callable[[], Config]) -> None:
         """``read`` returns what the config file says now, the same object until that has changed."""

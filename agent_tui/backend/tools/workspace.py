@@ -258,7 +258,7 @@ class _Walk:
                 os.mkdir(part, dir_fd=self._folders[-1])
                 is_made = True
             except FileExistsError:
-                pass  # somebody else just made it
+                pass  # another process just made it
             except OSError as error:
                 raise _refusal(self._path, error) from error
         self._folders.append(_open(part, _FOLDER, self._folders[-1], self._path))

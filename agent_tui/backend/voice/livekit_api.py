@@ -106,7 +106,7 @@ class RoomCalls:
         return None
 
     async def remove(self, room: str, identity: str) -> None:
-        """Send somebody out of a room; one who is not there is left so."""
+        """Remove a person from a room; no error if they are not there."""
         with suppress(api.TwirpError, aiohttp.ClientError, TimeoutError):
             await self._api.room.remove_participant(api.RoomParticipantIdentity(room=room, identity=identity))
 

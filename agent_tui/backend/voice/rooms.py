@@ -1,6 +1,6 @@
 """The voice rooms of this machine: one LiveKit server for all, one agent and one conversation for each.
 
-In a room of somebody else's server only the agent is ours.
+In a room of another server only the agent is ours.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from agent_tui.network import has_interface
 from agent_tui.voice_instructions import own_locale, spoken_prompt
 from agent_tui.voice_parts import find_agent_python, find_server, located_server, missing_parts, voice_folder
 
-if TYPE_CHECKING:  # half a second, and only needed once somebody talks
+if TYPE_CHECKING:  # half a second, and only needed once a person talks
     from agent_tui.backend.voice.livekit_api import InRoom, RoomCalls, Signer
 
 LEFT_SECONDS = 30.0  # a room that everybody has left for so long is over
 LOOK_SECONDS = 2.0  # between looks at who is in the rooms
-LOOKS_ELSEWHERE = 5  # one look at a room of somebody else's server for so many at ours
+LOOKS_ELSEWHERE = 5  # one look at a room of another server for so many at ours
 OWNER_PREFIX = "owner-"
 GUEST_PREFIX = "guest-"
 MAX_NAME_CHARACTERS = 60
@@ -86,7 +86,7 @@ class Home:
 
 @dataclass(slots=True)
 class VoiceRoom:
-    """A room in use: ``seen_at`` (monotonic) is when somebody was in it last, or was given a token."""
+    """A room in use: ``seen_at`` (monotonic) is when a person was in it last, or was given a token."""
 
     conversation_id: str
     locale: str
@@ -321,7 +321,7 @@ class VoiceRooms:
     async def _opened(self, spot: Spot, request: TokenRequest) -> VoiceRoom:
         room = self._rooms.get(spot)
         if room is not None and not await conversation_exists(self._engine, room.conversation_id):
-            if room.agent is not None:  # it was told the one that somebody has deleted
+            if room.agent is not None:  # it was told the one that was deleted
                 await room.agent.stop()
                 room.agent = None
             room.conversation_id = await begin_conversation(self._engine, spot[1], self._locale(room.locale))
@@ -491,7 +491,7 @@ async def end_conversation(engine: Engine, conversation_id: str) -> None:
     try:
         if not (await engine.messages(CHATS, conversation_id, None, 1)).messages:
             await engine.delete(CHATS, conversation_id)
-    except NotFound:  # somebody has deleted it
+    except NotFound:  # it was deleted
         pass
     except StoreError as error:  # the room is over all the same
         log.warning("an empty voice conversation stays: %s", error)
@@ -515,7 +515,7 @@ def checked(request: TokenRequest) -> TokenRequest:
 
 
 def identity_of(request: TokenRequest, owner_prefix: str = OWNER_PREFIX) -> str:
-    """Return under which identity somebody joins. Its beginning says whether they are an owner, whatever
+    """Return the identity under which a person joins. Its beginning says whether they are an owner, whatever
     identity they ask for; they get that again when they had it before.
     """
     prefix = GUEST_PREFIX if request.is_guest else owner_prefix

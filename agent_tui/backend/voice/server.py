@@ -78,7 +78,7 @@ class VoiceServer:
         self._was_ready = False
 
     async def _command(self) -> Command:
-        if not self._was_ready:  # nobody knows the ports yet, and somebody else may have taken them
+        if not self._was_ready:  # the ports are not known yet, and another process may have taken them
             self._ports = free_ports()
         config = json.dumps(server_config(*self._ports, self.secret))
         # In the environment: an argument could be read by every user of this machine.
@@ -153,7 +153,7 @@ def free_ports() -> tuple[int, int]:
 
 
 async def answered_status(port: int) -> int:
-    """Return the HTTP status that whoever listens on ``port`` answers ``GET /`` with, 0: nobody does."""
+    """Return the HTTP status of ``GET /`` on ``port``, or 0 if nothing listens there."""
     writer = None
     try:
         async with asyncio.timeout(1.0):

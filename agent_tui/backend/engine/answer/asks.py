@@ -323,7 +323,7 @@ class RoomGate:
     asks: Asks
     room_id: str
     message_id: str
-    is_alone: bool = False  # whoever is there, nobody is asked
+    is_alone: bool = False  # nobody is asked, even if somebody is there
 
     def allows(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
         """Return whether a rule lets the call run without asking."""

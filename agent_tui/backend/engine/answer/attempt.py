@@ -442,7 +442,7 @@ class Attempt:
 
 def stopped_short(call: Call, failed: str) -> str:
     """Return why an answer failed that its model gave up before the end; empty for any other one, and for one
-    that ran out of tokens: that is cut, and what was said stands.
+    that ran out of tokens: that is cut off, and its text is kept.
     """
     if call.short in ("", LENGTH):
         return ""

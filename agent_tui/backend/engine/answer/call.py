@@ -1,4 +1,4 @@
-"""One call of a model: a task that listens, and what it heard until somebody takes it.
+"""One call of a model: a task that listens, and what it received until that is taken.
 
 This task is the only thing in the engine that is ever cancelled.
 """
@@ -39,7 +39,7 @@ MIN_RATE_LIMIT_SECONDS = 0.5  # also where the provider says 0
 MAX_NAME_CHARACTERS = 1_000  # of a tool or a file that an agent names
 
 StepEvent = ev.StepSet | ev.StepAdded | ev.ToolStatusChanged
-# What of a model's answer may be kept until somebody takes it.
+# What of a model's answer may be kept until it is taken.
 Heard = TextPiece | ThinkingPiece | CallPiece | StepPiece
 
 log = logging.getLogger(__name__)

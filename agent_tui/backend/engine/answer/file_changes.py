@@ -26,7 +26,7 @@ from agent_tui.model.events import UNDONE, ChangedFile, Step, ToolStatusChanged
 MAX_LISTED = 1_000
 MAX_LISTED_CHARACTERS = 8_000_000  # of all diffs; older ones are listed without theirs
 MADE = "made"
-# Why a change cannot be undone, by how it stands.
+# Why a change cannot be undone, by its state.
 WHY = {
     UNDONE: ("It was already undone", "The file is as it was before the change, or was changed since."),
     "changed": ("{path} was changed since", "Only what is as the tool left it can be undone."),

@@ -53,7 +53,7 @@ class _Growing:
 class Steps:
     """The steps of the answer ``message_id`` so far. ``done`` are those on record, by their id; ``encode``
     says how they go into the log, as a chat's unless it is given; ``before`` are those of the answer that it
-    continues: it goes on counting where they end. Without ``has_rows`` only the log has them.
+    continues: counting continues where they end. Without ``has_rows`` only the log has them.
     """
 
     def __init__(

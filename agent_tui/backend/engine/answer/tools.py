@@ -130,8 +130,8 @@ class _Prepared:
     tool: Tool | None = None
     arguments: Mapping[str, Any] | None = None
     ask: ToolAsk | None = None
-    word: Waiting | None = None  # of whoever is asked
-    refusal: ToolOutput | None = None  # it cannot run, whoever allows it
+    word: Waiting | None = None  # of the person who is asked
+    refusal: ToolOutput | None = None  # it cannot run, even if allowed
     refused: str = "failed"  # or "cut": the status of a call that cannot run
 
 

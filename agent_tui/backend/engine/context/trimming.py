@@ -38,7 +38,7 @@ def room_for_history(terms: Terms, max_tokens: int) -> int:
 
 
 def left_out(number: int) -> ChatMessage:
-    """Return the one line that stands for messages that were left out."""
+    """Return the one line that replaces messages that were left out."""
     return ChatMessage("user", f"[{number} earlier messages left out]")
 
 
@@ -46,7 +46,7 @@ def trim(messages: Sequence[ChatMessage], tokens: int) -> tuple[tuple[ChatMessag
     """Return (what of ``messages`` fits into so many ``tokens``, how many were left out).
 
     System messages in front, the task (the first message after them) and the newest message always stay;
-    of the rest the oldest go first, and one line stands where they were.
+    of the rest the oldest go first, and one line takes their place.
     """
     units = _units(messages)
     head = 0

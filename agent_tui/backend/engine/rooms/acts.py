@@ -1,6 +1,6 @@
 """What people do with a room: run it, speak into it, stop, skip, retry, continue agents.
 
-Whatever is acknowledged is on record before: a process that dies right after it goes on with it.
+Everything is stored before it is acknowledged, so a process that dies right after resumes from it.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class RoomActs:
     async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
         """Retry the agent's newest turn; a room that is not running resumes with that.
 
-        Raises ``Refused`` (409) when it has none or somebody spoke after it.
+        Raises ``Refused`` (409) when it has none or others spoke after it.
         """
         async with self._acting(room_id, run=True) as scene:
             turn = turn_to_retry(scene.room, scene.turns, scene.agent(agent_id))

@@ -211,5 +211,5 @@ def results_in(messages: Sequence[ChatMessage]) -> list[tuple[ToolCall, str]]:
 
 
 def _bare(text: str) -> str:
-    """Return ``text`` as one short line that cannot end the code span it stands in."""
+    """Return ``text`` as one short line that cannot end the code span it is in."""
     return inert_line(text, MAX_NAMED_CHARACTERS).replace("`", "'")

@@ -25,7 +25,7 @@ MAX_TASK_CHARACTERS = 2_000
 PERSON = "用户"  # protocols.md §1: the sender name of what a person says
 GAP = "\n\n"
 
-# Signs that would turn into emphasis, code, tables, links or tags where somebody's words are quoted.
+# Signs that would turn into emphasis, code, tables, links or tags where a person's words are quoted.
 _ACTIVE = str.maketrans({"`": "'", "*": "", "|": "/", "<": "‹", ">": "›", "\\": "/", "~": "-"})
 _PREFIX = re.compile(r"\[(.{1,80}?)\]: ")
 _SLOT = re.compile(r"\{([a-z]+)\}")
@@ -75,7 +75,7 @@ def role_of(name: str, system_prompt: str) -> str:
 
 
 def filled(text: str, slots: Mapping[str, str]) -> str:
-    """Return ``text`` with its slots filled; a line is left out that speaks of somebody who is not there."""
+    """Return ``text`` with its slots filled; a line about an agent who is not there is left out."""
     lines = []
     for line in text.strip().split("\n"):
         wanted = {slot for slot in _SLOT.findall(line) if slot in slots or slot in VOICES}
@@ -118,7 +118,7 @@ def _parts(
     """
     at = seed % len(debate["more"])
     more = [*debate["more"][at:], *debate["more"][:at]]
-    # Without a synthesis the writer decides, else whoever speaks last.
+    # Without a synthesis the writer decides, else the last agent.
     decides = voices.index("writer") if "writer" in voices else len(voices) - 1
     parts = {}
     for round_ in range(1, request.max_rounds + 1):

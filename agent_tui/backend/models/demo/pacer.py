@@ -1,6 +1,6 @@
 """The model of the house: plays scripts, without key, account or network.
 
-It is a demo and says so. What it says stands in text files; in rooms ``debate`` finds it, in chats ``chat``,
+It is a demo and says so. Its words are in text files; in rooms ``debate`` finds them, in chats ``chat``,
 in voice sessions ``voice``. This module gives it out at a steady pace, like a model that one listens to.
 """
 

@@ -19,13 +19,13 @@ from agent_tui.model.errors import NotFound
 from agent_tui.model.events import Step, TextAdded
 from agent_tui.wire.log import event_name
 
-# A turn that was cut for one of these is over: what it said stands.
+# A turn that was cut off for one of these is over: its text is kept.
 FINAL_REASONS = ("stop", "skip", "length")
 
 _TURN, _USER, _EVENT = schema.turn.c, schema.user_message.c, schema.event.c
 _ID: BindParameter[Any] = bindparam("id")
 TURNS = select(*(column for column in _TURN if column.name != "conversation_id"))
-# Where the turns of a round stand: closed texts may be long and do not matter for that.
+# The state of the turns of a round: closed texts may be long and do not matter for that.
 _NEWEST_TURNS = (
     select(*(column for column in _TURN if column.name not in ("conversation_id", "text")))
     .where(_TURN.conversation_id == _ID, _TURN.round >= bindparam("round"))
@@ -107,7 +107,7 @@ def said(connection: Connection, id_: str, from_round: int = 0) -> list[Said]:
 
 def _said_by_agents(connection: Connection, id_: str, from_round: int) -> list[Said]:
     found: dict[str, Said] = {}
-    rests: dict[str, str] = {}  # id → the words that stand behind that message's own
+    rests: dict[str, str] = {}  # id → the text that follows that message's own
     values = {"id": id_, "round": from_round}
     for continues, is_final, *of_turn in connection.execute(_SAID_BY_AGENTS, values):
         said = Said(*of_turn)

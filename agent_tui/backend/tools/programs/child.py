@@ -42,7 +42,7 @@ class Child:
         self._is_held = True
         self._keeper_ended = asyncio.Event()
         ORPHANS.keepers.add(process.pid)
-        # The keeper holds the other end: its end is told here, whoever still holds its output.
+        # The keeper holds the other end: its end is noticed here, even while others hold its output.
         asyncio.get_running_loop().add_reader(lifeline, self._keeper_ended.set)
 
     @classmethod

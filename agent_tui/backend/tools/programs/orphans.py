@@ -96,4 +96,4 @@ def is_stopped(pid: int) -> bool:
     return state in ("T", "t")
 
 
-ORPHANS = Orphans()  # of this process: there is one parent, whoever starts programs
+ORPHANS = Orphans()  # of this process: there is one parent for all programs

@@ -1,4 +1,4 @@
-"""Agents of rooms and chats may live on somebody's agent service or agent socket."""
+"""Agents of rooms and chats may live on an agent service or agent socket."""
 
 from __future__ import annotations
 
