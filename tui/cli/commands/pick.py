@@ -34,7 +34,10 @@ def _find(named: Sequence[tuple[str, str]], wanted: str, one: str, many: str) ->
     )
     shown = inert_line(wanted, MAX_NAME_CHARACTERS)
     if not found:
-        raise NotFound(f'there is no {one} "{shown}"', f"agent-tui {many} list names them")
+        hint = f"agent-tui {many} list names them"
+        if one == "room" and " " in wanted.strip():  # a task, perhaps
+            hint = "agent-tui rooms list names them, and --task TEXT makes a new one"
+        raise NotFound(f'there is no {one} "{shown}"', hint)
     if len(found) > 1:
         raise ConfigError(f'"{shown}" fits {len(found)} {many}', _candidates(found))
     return found[0][0]

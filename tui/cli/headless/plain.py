@@ -280,7 +280,8 @@ class _Room:
         for message in await _said_so_far(self.client, self.id_):
             if message.status != "streaming" and not message.superseded:
                 self._say_stored(message)
-        output.notice(say("plain.help"))
+        if room.status != "completed":
+            output.notice(say("plain.help"))
         attending = asyncio.ensure_future(self._attend())
         try:
             while self.starts or room.status == "running" or (ending := await self._stand(room)) is None:

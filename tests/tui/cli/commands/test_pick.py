@@ -36,6 +36,9 @@ def test_an_id_comes_before_a_name_before_a_beginning(wanted: str, room_id: str)
 def test_what_fits_nothing_is_not_found() -> None:
     with pytest.raises(NotFound, match="nothing-like-it"):
         find_room(ROOMS, "nothing-like-it")
+    with pytest.raises(NotFound) as raised:
+        find_room(ROOMS, "Plan the launch of our app")
+    assert "--task TEXT makes a new one" in str(raised.value)
 
 
 @pytest.mark.parametrize(("wanted", "ids"), [("twin", ("dd55", "dd66")), ("b", ("aa22", "bb33"))])
