@@ -26,6 +26,7 @@ KEY: Final = "key"
 CLI: Final = "cli"
 WIDGET: Final = "widget"
 _THOUSANDS: Final = {"ru": "\u00a0"}  # between the digits of large numbers, where it is no comma
+_POINTS: Final = {"ru": ","}  # between a whole number and its fraction
 
 
 class Spoken:
@@ -77,6 +78,8 @@ def speak(language: str) -> None:
     Spoken.language, Spoken.texts = language, texts
     units.Spoken.word = partial(translated, WIDGET)
     units.Spoken.form = partial(translated_count, WIDGET)
+    separators = {",": _THOUSANDS.get(language, ","), ".": _POINTS.get(language, ".")}
+    units.Spoken.separators = str.maketrans(separators)
     units.Spoken.units = {unit: translated(f"unit.{unit}", unit) for unit in units.ENGLISH}
 
 
@@ -104,4 +107,4 @@ def translated_count(context: str, one: str, many: str, number: int) -> str:
 
 def grouped(number: int) -> str:
     """Return a number with the separators of thousands that the language has."""
-    return f"{number:,}".replace(",", _THOUSANDS.get(Spoken.language, ","))
+    return units.decimal(number)

@@ -10,22 +10,28 @@ ENGLISH: Final[Mapping[str, str]] = {unit: unit for unit in ("ms", "s", "min", "
 
 
 class Spoken:
-    """The units and few words of widgets in the language spoken; set by those who have catalogues."""
+    """The units, separators and few words of widgets in the language; set by those who have catalogues."""
 
     units: Mapping[str, str] = ENGLISH
+    separators: Mapping[int, str] = {}
     word: Callable[[str], str] = staticmethod(str)
     form: Callable[[str, str, int], str] = staticmethod(lambda one, many, count: one if count == 1 else many)
 
 
-def duration(seconds: float, units: Mapping[str, str] | None = None) -> str:
-    """Return "3 ms", "1.2 s", "12 s", "2 min 5 s" or "1 h 3 min", in the units spoken or in ``units``."""
-    unit = Spoken.units if units is None else units
+def decimal(value: float, digits: int = 0) -> str:
+    """Return a number with the separators of the language."""
+    return f"{value:,.{digits}f}".translate(Spoken.separators)
+
+
+def duration(seconds: float) -> str:
+    """Return "3 ms", "1.2 s", "12 s", "2 min 5 s" or "1 h 3 min", in the units of the language."""
+    unit = Spoken.units
     if not 0 <= seconds < float("inf"):
         return f"0 {unit['ms']}"
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} {unit['ms']}"
     if seconds < 9.95:
-        return f"{seconds:.1f} {unit['s']}"
+        return f"{decimal(seconds, 1)} {unit['s']}"
     whole = round(seconds)
     if whole < 60:
         return f"{whole} {unit['s']}"
@@ -34,7 +40,7 @@ def duration(seconds: float, units: Mapping[str, str] | None = None) -> str:
         said = f"{minutes} {unit['min']}"
         return f"{said} {rest} {unit['s']}" if rest else said
     hours, rest = divmod(minutes, 60)
-    said = f"{hours:,} {unit['h']}"
+    said = f"{decimal(hours)} {unit['h']}"
     return f"{said} {rest} {unit['min']}" if rest else said
 
 
@@ -49,7 +55,7 @@ def size(count: int) -> str:
     while value >= 999.5 and unit < len(_SIZES) - 1:
         value, unit = value / 1000, unit + 1
     digits = 1 if unit and value < 9.95 else 0
-    return f"{value:,.{digits}f} {Spoken.units[_SIZES[unit]]}"
+    return f"{decimal(value, digits)} {Spoken.units[_SIZES[unit]]}"
 
 
 def tokens(count: int) -> str:
@@ -59,9 +65,9 @@ def tokens(count: int) -> str:
     value, unit = (count / 1_000, "k") if count < 999_500 else (count / 1_000_000, "M")
     digits = 0 if unit == "k" and value >= 10 else 2 if unit == "M" else 1
     text = f"{value:,.{digits}f}"
-    return (text.rstrip("0").rstrip(".") if digits else text) + unit
+    return (text.rstrip("0").rstrip(".") if digits else text).translate(Spoken.separators) + unit
 
 
 def counted(count: int, one: str, many: str) -> str:
     """Return "1 row" or "1,234 rows"."""
-    return f"{count:,} {Spoken.form(one, many, count)}"
+    return f"{decimal(count)} {Spoken.form(one, many, count)}"

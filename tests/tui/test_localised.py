@@ -108,7 +108,7 @@ def test_what_a_tool_of_ours_does_is_said_in_the_language_and_of_others_as_it_ca
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", "2 min 5 s, 1.2 kB"), ("zh-CN", "2 分 5 秒, 1.2 kB"), ("ru", "2 мин 5 с, 1.2 кБ")],
+    [("en", "2 min 5 s, 1.2 kB"), ("zh-CN", "2 分 5 秒, 1.2 kB"), ("ru", "2 мин 5 с, 1,2 кБ")],
 )
 def test_units_are_those_of_the_language(language: str, said: str) -> None:
     speak(language)

@@ -14,6 +14,7 @@ from tui.live.texts import Status
 from tui.screens.localised import localised
 from tui.screens.words import ordinal_try, say
 from tui.voice.endings import ABSENT
+from widgets.units import decimal
 
 MAX_DETAIL_CHARACTERS: Final = 200
 MAX_NAME_CHARACTERS: Final = 40
@@ -158,12 +159,12 @@ def listens_to(state: VoiceState) -> str:
 def latency(times: TurnTimes) -> list[str]:
     """Return what the parts of the last turn took, the whole last; a slow one has the sign of failure."""
     parts = [
-        say(f"voice.time.{name}", seconds=f"{seconds:.2f}")
+        say(f"voice.time.{name}", seconds=decimal(seconds, 2))
         for name in ("hearing", "end_of_turn", "model", "voice")
         if (seconds := getattr(times, name)) is not None
     ]
     if times.whole is not None:
-        whole = say("voice.time.whole", seconds=f"{times.whole:.2f}")
+        whole = say("voice.time.whole", seconds=decimal(times.whole, 2))
         parts.append(f"{signs.FAILED} {whole}" if times.whole >= SLOW_SECONDS else whole)
     return [*parts[:-1], say("voice.time.seconds", times=parts[-1])] if parts else []
 
