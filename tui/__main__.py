@@ -32,7 +32,7 @@ def program() -> NoReturn:
     code = main()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # whoever read it may have gone
+        with suppress(OSError):  # its reader may have gone
             stream.flush()
     os._exit(code)
 

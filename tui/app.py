@@ -1,7 +1,7 @@
 """The program on a terminal: its first frame, and what holds from then to the end.
 
-Nothing that the first frame can do without is loaded before it stands (architecture.md §3): the screens, and
-what is known of rooms and chats, come with ``tui.places``.
+Before the first frame nothing else is loaded than what it needs (architecture.md §3): the screens, and what is
+known of rooms and chats, come with ``tui.places``.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class AgentTuiApp(KeysInOrder[int]):
                 await self.places.chat_link.close()
 
     async def on_event(self, event: events.Event) -> None:
-        """Note that somebody is there."""
+        """Note that a person is there."""
         if self._has_places and isinstance(event, PRESSED):
             self.places.presence.press()
         await super().on_event(event)

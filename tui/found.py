@@ -1,6 +1,6 @@
 """Models that a person has already: keys in the environment, and servers on this machine.
 
-They are offered, and never used before somebody accepts that. A key stays in its variable.
+They are offered, and never used before a person accepts that. A key stays in its variable.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where a person can be: rooms, chats, their lists, the dialogs above them, and the ways between.
 
-Loaded while the first frame stands, for it brings every screen of the program.
+Loaded while the first frame is shown, for it brings every screen of the program.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Server:
 
     @property
     def host(self) -> str:
-        """Where it is, for a person: without a login that may stand in the address."""
+        """Where it is, for a person: without a login that may be in the address."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
 

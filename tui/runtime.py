@@ -111,7 +111,7 @@ class Starting:
         return runtime is not None and runtime.url == url and _alive(runtime)
 
     def wait(self, tell: Callable[[str], object] = lambda line: None) -> Endpoint:
-        """Return the running backend, ours or the one somebody else started meanwhile.
+        """Return the running backend, ours or one that another process started meanwhile.
 
         A backend of another version is used when its protocol is ours, and replaced when it is older and
         idle. It is never ended at work: what it does is waited for, for 10 s, which ``tell`` is told.
@@ -321,7 +321,7 @@ def _alive(runtime: _Runtime | None) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return False  # somebody else's process: the file is stale
+        return False  # another program's process: the file is stale
     return True
 
 

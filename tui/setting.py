@@ -82,7 +82,7 @@ def with_values(text: str, name: str, fields: Mapping[str, Value | None]) -> str
             del table[key]
         elif old[key] != said[key]:
             table[key] = said[key]
-    # What is new comes last: the document does not know where it stands.
+    # What is new comes last: the document does not know its position.
     for key in (key for key in said if key not in old):
         _insert(table.value.body if name else document.body, key, said[key], _line_end(text))
     for key in fields:

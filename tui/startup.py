@@ -144,7 +144,7 @@ def serve(connection: Connection, options: Sequence[str]) -> NoReturn:
 
 def _without_token(options: Sequence[str]) -> tuple[list[str], str]:
     """Return the options of `serve` without ``--token``, and its value: the list of processes would show it
-    as long as the backend runs. Where another option about tokens stands, all stay for the backend to refuse.
+    as long as the backend runs. With another option about tokens all stay, for the backend to refuse.
     """
     rest, token = [], ""
     words = iter(options)

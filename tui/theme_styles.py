@@ -44,7 +44,7 @@ SECTIONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "marks": ("focus", "selection", "found", "current", "cursor"),
 }
-TINTED: Final = ("code-added", "code-removed")  # lines of a diff stand on a shade of their colour
+TINTED: Final = ("code-added", "code-removed")  # lines of a diff have a shade of their colour
 TINT: Final = 0.14
 MAX_VALUE_CHARACTERS: Final = 100
 ALLOWED: Final = "#rgb or #rrggbb"
@@ -147,7 +147,7 @@ def variables(styles: ThemeStyles, least: float) -> dict[str, str]:
             found[name] = readable(found[name], Ground(tint, least=least))
     cursor, background = entries["marks-cursor"], colors["background"]
     quiet = found["text-mark"]
-    # What asks stands on the warning itself, and what names a screen on a band of its own.
+    # What asks has the warning as its ground, and what names a screen a band of its own.
     found |= {
         "band-background": colors["panel"],
         "ask": colors["foreground"] if is_own else background,

@@ -17,7 +17,7 @@ from widgets.ink import Run
 
 TAB_CELLS = 4
 MAX_JOINERS = 3  # as many as the longest emoji in use has; more would fold a whole row into two cells
-TOO_WIDE = "?"  # stands for a two-cell character where there is only one cell
+TOO_WIDE = "?"  # replaces a two-cell character where there is only one cell
 
 JOINER = "\u200d"
 VARIATION = "\ufe0f"

@@ -71,7 +71,7 @@ class ChoiceList(Painted):
         super().__init__()
         self._taken = taken
         self._ascii_only = ascii_only
-        self.was_moved = False  # somebody looked for the one that is marked
+        self.was_moved = False  # the marked one was chosen by hand
         self._choices: Sequence[Choice] = ()
         self._at = 0
         self._top = 0

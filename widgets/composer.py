@@ -37,7 +37,7 @@ class Composer(TextArea):
     """Takes nothing that a terminal would obey, and no more than ``MAX_CHARACTERS``.
 
     ``past`` is what was sent, the newest last. ``choices`` lists what may be written for what was begun:
-    whoever has a completer shows it. ``free_keys`` are not typed while nothing is written: each does an
+    shown by the owner of the completer. ``free_keys`` are not typed while nothing is written: each does an
     action then.
     """
 

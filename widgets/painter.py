@@ -37,7 +37,7 @@ CARD: Final = "card"  # of a tool that runs or ran
 ASK: Final = "ask"  # of one that needs approval
 ASKS: Final = "asks"  # its head row
 PEOPLE: Final = "people"  # instead of a colour: theirs is none of the agents' hues but that of plain words
-_GROUNDS: Final = inks.ADDED | inks.REMOVED  # lines of a diff stand on these up to the margin
+_GROUNDS: Final = inks.ADDED | inks.REMOVED  # lines of a diff have these as their ground up to the margin
 _INKS: Final = (1 << inks.LINK_SHIFT) - 1  # without the number of a link
 # A link costs its target on every row. A row of many long ones opens the first of them only, so that no text
 # makes a frame of megabytes.
@@ -57,7 +57,7 @@ class Look:
     color: str = ""  # of the caret
     bar: str = ""  # the colour of a bar in the gutter and of titles, where there is one
     is_faded: bool = False  # what was said is no longer meant: all of it is dim
-    card: str = ""  # the component whose ground the rows stand on; that of ASKS has one colour for all words
+    card: str = ""  # the component whose ground the rows have; that of ASKS has one colour for all words
     ground: Ground = BLACK  # what colours of the bar must stand out from
     has_divider: bool = False
     ascii_only: bool = False

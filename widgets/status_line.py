@@ -87,7 +87,7 @@ class StatusLine(Widget):
         self._fields: tuple[list[Part], list[Part], list[Part]] = ([], [], [])
         self._line: Line | None = None
         self._painted_for = 0  # width
-        self._keys: list[tuple[int, int, str]] = []  # from which cell to which each key and its words stand
+        self._keys: list[tuple[int, int, str]] = []  # from which cell to which each key and its words are
 
     def show(self, left: Parts = (), middle: Parts = (), right: Parts = ()) -> None:
         """Show these parts; plain strings are parts of rank 0. Costs nothing when they are shown already."""

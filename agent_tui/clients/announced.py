@@ -15,7 +15,7 @@ from agent_tui.model.events import LOCAL_ID, Attachment, Event, Message, Message
 @dataclass(frozen=True, slots=True)
 class Told:
     """One frame of an answer as it was sent, and what it says. The first of an answer has no ``name``: the
-    question was taken. ``call_id`` is of a call that runs here, where it is told how that stands.
+    question was taken. ``call_id`` is of a call that runs here, where its state is told.
     """
 
     name: str = ""

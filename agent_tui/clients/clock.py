@@ -18,7 +18,7 @@ TICK_SECONDS = 2.0  # how late silence may be noticed
 SLEPT_SECONDS = 10.0  # a tick this late was slept through, or the program was stopped
 NAP_SLICE_SECONDS = 1.0  # how late a wait may notice that its time passed while the machine slept
 
-# ``time.monotonic`` stands still on Linux while the machine sleeps; these clocks go on.
+# ``time.monotonic`` stands still on Linux while the machine sleeps; these clocks continue.
 _CLOCK_ID = time.CLOCK_BOOTTIME if sys.platform == "linux" else time.CLOCK_MONOTONIC
 
 
@@ -116,7 +116,7 @@ class Watch:
                 elif self._since is not None:
                     self._since = now  # what came meanwhile was not read yet: no silence so far
             elif self.limit is not None and self._since is not None and now - self._since >= self.limit:
-                seconds = max(self.limit, 0.0)  # of somebody's patience nothing may be left
+                seconds = max(self.limit, 0.0)  # no patience may be left
                 self._break_off(TimedOut(f"the server said nothing for {seconds:.3g} s"))
 
     def _tick(self, now: float) -> float:

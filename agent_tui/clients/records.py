@@ -81,7 +81,7 @@ class ProviderTest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One message, or a title (no ``message_id``), that a search found; in ``snippet`` each match stands
+    """One message, or a title (no ``message_id``), that a search found; in ``snippet`` each match is
     between U+0002 and U+0003.
     """
 
@@ -123,7 +123,7 @@ class ToolServer:
 
 @dataclass(frozen=True, slots=True)
 class ToolRule:
-    """Calls that somebody allowed. ``scope`` "exact": the one call of ``pattern``, in ``folder`` where it
+    """Calls that a person allowed. ``scope`` "exact": the one call of ``pattern``, in ``folder`` where it
     works in one; "wide": all that fit the pattern; "suspended": none until it is confirmed. It holds
     everywhere or in the conversation or room ``conversation_id``.
     """

@@ -1,6 +1,6 @@
 """The command line before any heavy import: which server it means, and whether it asks for a screen.
 
-The options that name a server may stand at every level, so they are taken off here, once, and the commands
+The options that name a server may be given at every level, so they are taken off here, once, and the commands
 of ``tui.cli.tree`` see the rest. Plain code, because it runs before the first frame.
 """
 

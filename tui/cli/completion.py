@@ -2,7 +2,7 @@
 
 A shell calls the program with ``_AGENT_TUI_COMPLETE=lines`` and the words so far as arguments. The answer has
 a line for each word that may come: the word, a tab and what it is. The shell quotes the words itself and
-never evaluates them: a room is called whatever somebody liked. Nothing here starts a backend or complains.
+never evaluates them: a room's name may be anything. Nothing here starts a backend or complains.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def answer(command: Any, arguments: Sequence[str], environ: Mapping[str, str]) -
     elif environ[COMPLETION_VARIABLE] != LINES:
         return
     begun = words[-1].lstrip("'\"") if words else ""
-    with suppress(Exception):  # a TAB must not spill errors over somebody's command line
+    with suppress(Exception):  # a TAB must not spill errors over a person's command line
         found = _connection_values(words[:-1], begun)
         if found is None:
             found = _of_commands(command, words[:-1], begun)

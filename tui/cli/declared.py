@@ -121,7 +121,7 @@ PLAIN: Final = Option("--plain", "", "lines instead of a screen, for screen read
 STRICT: Final = Option("--strict", variable=STRICT_VARIABLE)
 _NO_DEMO: Final = "without being named (or set AGENT_TUI_STRICT=1)"
 
-# A table: what belongs together stands together.
+# A table: what belongs together is kept together.
 # fmt: off
 
 # The options of a new room; where they are settings, records.py has their types and limits.

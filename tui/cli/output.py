@@ -23,7 +23,7 @@ NOT_WRITTEN = "the output cannot be written"
 
 on_lost: Callable[[OSError], object] | None = None  # told when stdout cannot be written any more
 _held: str | None = None  # the line that is not whole yet, where only whole lines are written
-is_writing = False  # to a stream that somebody may not read: until they do, nothing else is done
+is_writing = False  # to a stream whose reader may be slow: until it reads, nothing else is done
 
 
 def prepare_streams() -> None:
@@ -108,7 +108,7 @@ def say(text: str) -> None:
 def notice(text: str) -> None:
     """Write one line of progress to stderr; where that cannot be written it is not said.
 
-    Where only whole lines are written, it stands among them.
+    Where only whole lines are written, it is one of them.
     """
     global _held
     if _held is not None:

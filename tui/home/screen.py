@@ -1,6 +1,6 @@
 """The first screen: what is running, a line to begin with, and what can be tried.
 
-It stays below what is opened from it, and goes on when that is left.
+It stays below what is opened from it, and continues when that is left.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 
 AGE_SECONDS: Final = 20.0  # how often "2 min ago" is looked at
-MOST_ROWS: Final = 12  # of what goes on; the lists have all
+MOST_ROWS: Final = 12  # of those listed; the lists have all
 AROUND_ROWS: Final = 15  # of everything else
 HINTS: Final = (  # id of a binding, its word, rank
     ("home.open", "open", 1),

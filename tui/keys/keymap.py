@@ -100,7 +100,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {  # of which forms
     "rules": ("settings", "chat_form"),
 }
 BESIDE_ROOMS: Final = ("chat", "voice")  # other screens with a transcript, a line and a find bar
-ALSO_THERE: Final = ("pane", "composer", "find")  # what stands in rooms and on those
+ALSO_THERE: Final = ("pane", "composer", "find")  # what is in rooms and on those
 _OURS: Final = ("tui.", "widgets.")
 _MAX_ID: Final = 60  # characters of an unknown id, in a complaint
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# By the id of an action, words of which somebody may type the beginning.
+# By the id of an action, words whose beginning a person may type.
 ALSO: Final[dict[str, str]] = {
     "also.app.quit": "exit leave close end bye",
     "also.app.quit.quick": "exit leave close end bye",

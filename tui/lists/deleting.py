@@ -51,7 +51,7 @@ class Deletions:
             try:
                 await (await self._link.client()).delete(item_id)
             except NotFound:
-                pass  # somebody else did
+                pass  # another client did
             except AgentTuiError as error:
                 failed, reason = failed + 1, localised(inert_line(str(error), MAX_ERROR_CHARACTERS))
             self._marked.pop(item_id, None)

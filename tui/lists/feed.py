@@ -54,7 +54,7 @@ class ListFeed(Generic[C, T]):
             try:
                 client = await self._link.client()
                 if self._link.is_embedded and asked is not None and client is not asked:
-                    yield LinkChanged("connecting", say("link.starting"))  # somebody else found it gone
+                    yield LinkChanged("connecting", say("link.starting"))  # another caller found it gone
                 asked = client
                 seen, pause = await self._ask(client, archived())
             except AgentTuiError as error:

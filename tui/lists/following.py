@@ -73,5 +73,5 @@ class ListFollowing(Generic[T]):
         try:
             self.missing = await (await self._link.client()).missing(item_id)
         except AgentTuiError:
-            return  # nobody knows: whoever asks for something will hear
+            return  # unknown: each call will say so itself
         self._changed()

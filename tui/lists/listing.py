@@ -50,12 +50,10 @@ class Kind(Generic[T]):
 
     name_of: Callable[[T], str]  # what one is called, in one harmless line
     words_of: Callable[[T], Iterable[str]]  # what is looked through when some words are wanted
-    rank_of: Callable[[T], int]  # where its status stands when they are sorted by that
+    rank_of: Callable[[T], int]  # the rank of its status when they are sorted by that
     extra_cells: tuple[int, int, int, int]  # of the column after the name, see ``form_of``
     row: Callable[[T, Form, str, Mark], list[Piece]]  # what it says, given how long ago it was active
-    preview: Callable[[T], list[Told]] = (
-        lambda _item: []
-    )  # what stands beside it, of the one under the cursor
+    preview: Callable[[T], list[Told]] = lambda _item: []  # the preview of the one under the cursor
 
 
 @dataclass(frozen=True, slots=True)

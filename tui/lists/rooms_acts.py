@@ -52,7 +52,7 @@ class RoomActs(ListActs["RoomsClient", RoomInfo]):
                 await (await self._link.client()).pause(item.id)
 
     async def pause_or_resume_all(self) -> None:
-        """Pause all rooms that run; where none does, let those go on that were paused this way, else all that
+        """Pause all rooms that run; where none does, resume those that were paused this way, else all that
         are paused and may go on.
         """
         rooms = [room for room in self._listing.items if room.id not in self.marks and not room.archived]

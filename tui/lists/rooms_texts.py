@@ -123,7 +123,7 @@ def _failure(room: RoomInfo) -> str:
     words = inert_line(room.last_words, MAX_WORDS_CHARACTERS)
     who = failed or inert_line(room.last_speaker, MAX_AGENT_CHARACTERS)
     if failed and room.last_speaker != failed:
-        words = ""  # somebody else's
+        words = ""  # another agent's
     if who and words:
         return f"{who}: {words}"
     return words or f"{who} {say('agent.failed')}".strip()

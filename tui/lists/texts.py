@@ -59,7 +59,7 @@ def without_markdown(text: str) -> str:
 
 
 def last_words(text: str) -> str:
-    """Return the last words of somebody in one line, as they are read: without the signs of Markdown."""
+    """Return an agent's last words in one line, as they are read: without the signs of Markdown."""
     return without_markdown(inert_line(text, MAX_WORDS_CHARACTERS)).strip()
 
 
@@ -69,7 +69,7 @@ NO_MARK: Final = Mark()
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Cells of each column at one width, 0 where it is left out. Columns stand two cells apart; ``extra``
+    """Cells of each column at one width, 0 where it is left out. Columns are two cells apart; ``extra``
     is the one after the name.
     """
 

@@ -87,7 +87,7 @@ class Approvals(Vertical):
         super().__init__()
         self.bar = AskBar(ascii_only=ascii_only)
         self.spot: Spot | None = None  # what the bar asks
-        self.is_focus_due = False  # the question came while somebody wrote or read
+        self.is_focus_due = False  # the question came while the person wrote or read
         self._questions = questions
         self._show_soon = show_soon
         self._clock = clock

@@ -109,7 +109,7 @@ class AskBar(StatusLine, can_focus=True):
                 right.append(Part(say("ask.whole"), 1, self._key("whole")))
         else:
             right = [Part(say("hint.answer"), 0, self._way_here)]
-        call = Part(visible_line(ask.call, MAX_CALL_CHARACTERS), 5)  # it stands in the transcript, too
+        call = Part(visible_line(ask.call, MAX_CALL_CHARACTERS), 5)  # it is in the transcript, too
         self.show([asking_line(name, ask), call], right=[part for part in right if part.key])
 
     def _key(self, act: str) -> str:
@@ -175,7 +175,7 @@ class KeyGuard:
     @property
     def _presses(self) -> KeyPresses:
         app = self._screen.app
-        assert isinstance(app, KeysInOrder)  # what asks stands in no other
+        assert isinstance(app, KeysInOrder)  # there is no other kind of app
         return app.presses
 
 

@@ -43,7 +43,7 @@ class Lines:
         self, hints: Iterable[Hint], facts: Iterable[Part] = (), typed: Collection[str] = ()
     ) -> None:
         """Show the hints whose keys there are, and what is known at the right. What is ``typed`` is a sign,
-        which no other key stands for.
+        which no other key replaces.
         """
         keys = [(hint, hint.key if hint.key in typed else self._key_now(hint.key)) for hint in hints]
         self.bottom.show(

@@ -40,7 +40,7 @@ class LiveScreen(Screen[None]):
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     _begin: Callable[[], None]  # to follow what happens
     _lines: Lines
-    _words: Sequence[Widget]  # what stands between the line above and what is written
+    _words: Sequence[Widget]  # what is between the line above and the composer
     _approvals: Approvals
     _composer: Writing
     _find_bar: FindBar

@@ -175,7 +175,7 @@ def ending(turn: Turn) -> str:
 
 
 def why_paused(reason: str) -> str:
-    """Return why a room is paused, as ``why_cut``; one that somebody paused is just that."""
+    """Return why a room is paused, as ``why_cut``; one that a person paused is just that."""
     return say("room.paused") if reason in ("", "pause") else _because("room.paused", reason)
 
 

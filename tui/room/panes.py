@@ -475,7 +475,7 @@ class PaneFeed:
     """Carries into an agent's pane its turns, and between them what people said to it or to all.
 
     ``state`` has the turns of the whole room, in order. A chunk costs no look at them: only more turns do.
-    The task, which some servers store as what a person said, stands above all panes already.
+    The task, which some servers store as what a person said, is shown above all panes already.
     """
 
     __slots__ = ("_given", "_last", "_place", "_seen", "_state", "_title", "_transcript")

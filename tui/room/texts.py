@@ -353,7 +353,7 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
     """Return the right side of a pane's header: what it does, with how full its context is, the tokens
     ``spoken`` and the round where ``cells`` allow. A context that is nearly full is said before the model.
 
-    Why a turn was cut stands under its words as well, so the header may leave it out.
+    Why a turn was cut off is said under its text as well, so the header may leave it out.
     """
     room = cells - cell_len(inert_line(agent.name, 40)) - cell_len(model(agent)) - HEADER_MARGIN_CELLS
     full, is_nearly_full = context(agent)

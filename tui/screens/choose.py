@@ -23,7 +23,7 @@ from tui.screens.words import count, say
 
 MOST_SHOWN: Final = 200  # of what fits; a provider may offer thousands
 MAX_LABEL_CHARACTERS: Final = 120
-MAX_COLUMN_CELLS: Final = 44  # of the labels, where something stands behind them
+MAX_COLUMN_CELLS: Final = 44  # of the labels, where something follows them
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ Candidates = Sequence[Candidate]
 
 class ChooseScreen(Dialog[str | None]):
     """Closes with a value, or with None. ``load`` brings what can be chosen, or says why there is nothing;
-    with ``may_type`` what stands in the filter can be taken as it is.
+    with ``may_type`` the text of the filter can be taken as it is.
     """
 
     CSS_PATH = "room_dialogs.tcss"

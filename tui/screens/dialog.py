@@ -1,4 +1,4 @@
-"""What all dialogs are: a screen that names its keys as they are, and closes once, whoever closes it."""
+"""What all dialogs are: a screen that names its keys as they are, and closes once."""
 
 from __future__ import annotations
 

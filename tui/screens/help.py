@@ -21,7 +21,7 @@ from tui.live.key_hints import Hints
 from tui.screens.words import say
 from widgets.signs import twin
 
-TWO_COLUMNS_CELLS: Final = 92  # from this width on the sections stand side by side
+TWO_COLUMNS_CELLS: Final = 92  # from this width on the sections are side by side
 COLUMN_GAP: Final = 4
 KEYS_GAP: Final = 2
 KEYS_CELLS: Final = 26  # the keys may take this much of a line, then they wrap as the words do

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from tui.forms.fields import Line, own
 
-PAGE: Final = 8  # rows a page key goes on
+PAGE: Final = 8  # rows that a page key moves
 
 
 def keys_of(scope: str, back: str) -> list[BindingType]:

@@ -71,7 +71,7 @@ def _known(text: str, deep: int) -> str | None:
 
 
 def _values(text: str, parts: Parts) -> dict[str, str] | None:
-    """Return what stands at the places of a pattern; None where the text is not of it."""
+    """Return what is at the places of a pattern; None where the text is not of it."""
     (first, name), *others = parts
     if not text.startswith(first) or not text.endswith(parts[-1][0]):
         return None

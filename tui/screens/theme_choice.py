@@ -22,7 +22,7 @@ class ThemeChoice:
     def __init__(self, app: AgentTuiApp, config: Config) -> None:
         self._app = app
         self._path: Path = config.path
-        self._name = config.theme  # as it stands in the config file
+        self._name = config.theme  # as written in the config file
 
     def wear(self, name: str) -> None:
         """Wear a theme until the end; of one that cannot be read, say what is wrong."""

@@ -36,7 +36,7 @@ from widgets.signs import GUTTER, twin
 
 NAME_CELLS: Final = 20
 SAMPLE_AGENTS: Final = 3
-TALL_ROWS: Final = 20  # from here on most themes stand below each other
+TALL_ROWS: Final = 20  # from here on most themes are below each other
 MAX_COMPLAINT_CHARACTERS: Final = 300
 
 
@@ -80,7 +80,7 @@ class ThemeScreen(Dialog[str]):
     """Shows each theme as the reader moves to it; the result is the name that was kept, "" for none.
 
     Keeping writes ``theme = "…"`` into the config file ``config``, beside which the user's themes are.
-    ``current`` is the name as it stands there. ``backdrop`` is what is known of the terminal's.
+    ``current`` is the name as written there. ``backdrop`` is what is known of the terminal's.
     """
 
     CSS_PATH = ["dialog.tcss", "theme_picker.tcss"]  # noqa: RUF012 - as Textual wants it

@@ -1,4 +1,4 @@
-"""Opens voice sessions: in a LiveKit room that somebody names, in one of our backend, or without a server.
+"""Opens voice sessions: in a LiveKit room that is named, in one of our backend, or without a server.
 
 What this needs of ``livekit``, PortAudio and the like is loaded when a session is opened, and in a thread:
 half a second that no other command pays (architecture.md §5.7).
@@ -96,7 +96,7 @@ class VoiceOpening:
     # --- sessions --------------------------------------------------------------------------------------
 
     async def _named(self, request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit) -> VoiceSession:
-        """Return a session on a LiveKit server that somebody named."""
+        """Return a session on a LiveKit server that was named."""
         tokens = _tokens(request, voice, livekit)
         host = _host(livekit.url or livekit.token_url)
         session = _in_a_room(request, voice, tokens, say("voice.place.server", host=host))

@@ -60,7 +60,7 @@ class MicPanel(Vertical):
         self, status: SoundStatus | None, mine: list[Part], agents: list[Part], about: str = ""
     ) -> None:
         """Show which devices are used, ``about`` whom the agent listens to, and keys at the right."""
-        # What is wrong with a device stands on the card.
+        # What is wrong with a device is on the card.
         has_input, has_output = status and not status.input_problem, status and not status.output_problem
         microphone = _named(status.input_name) if status and has_input else ""
         speaker = _named(status.output_name) if status and has_output else ""

@@ -45,7 +45,7 @@ class VoiceSession:
 
     @property
     def log_id(self) -> str:
-        """The id of the conversation that has what is said, whoever puts it there; "" for none."""
+        """The id of the conversation that what is said is stored in; "" for none."""
         return self.conversation_id or (self.keeper.conversation_id if self.keeper is not None else "")
 
     def keep(self, event: VoiceEvent, speaker: str) -> None:

@@ -18,7 +18,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.place.local": "local session, no LiveKit room",
     "voice.no_library": "The library {name} is missing",
     "voice.no_agent_python": "The voice agent is not installed",
-    # where the session stands
+    # the state of the session
     "voice.preparing": "preparing…",
     "voice.connecting": "connecting…",
     "voice.waiting_agent": "waiting for the agent",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NAMES: Final = frozenset(("diff", "patch", "udiff"))  # of languages, as models write them
 LEAST_DIGITS: Final = 3  # so that most files have one column
-LONGEST_CHANGE: Final = 64  # lines that are not torn apart, so that old and new stand side by side
+LONGEST_CHANGE: Final = 64  # lines that are not torn apart, so that old and new are side by side
 
 Side = Literal["head", "both", "old", "new"]
 _INKS: Final[dict[Side, int]] = {"head": NAME, "both": 0, "old": REMOVED, "new": ADDED}
@@ -37,7 +37,7 @@ class At(NamedTuple):
     digits: int = 0
     is_change: bool = False  # the hunk has lines of both files
     is_numbered: bool = False  # this line is one of a file
-    is_torn: bool = False  # it goes on where the next piece begins
+    is_torn: bool = False  # it continues where the next piece begins
 
 
 class Diff:
@@ -96,7 +96,7 @@ def goes_on(line: str) -> bool:
 SPLIT_FROM: Final = 112  # cells of a fence: those of a pane of 120, within a card or a list
 DIVIDER: Final = " │ "
 FIRST_WIDE: Final = "\u2e80"  # scripts from here on have no spaces between words
-GOES_ON: Final = "↳"  # in the column of the numbers: the row goes on with the line above it
+GOES_ON: Final = "↳"  # in the column of the numbers: the row continues the line above it
 
 
 class Shown(NamedTuple):

@@ -56,7 +56,7 @@ _INKS: Final = (
     (ADDED, ("Token.Generic.Inserted",)),
     (REMOVED, ("Token.Generic.Deleted",)),
 )
-# What may stand open over lines where Pygments reads it with one pattern: the end of one line must tell the
+# What may stay open over lines where Pygments reads it with one pattern: the end of one line must tell the
 # next. Opening and closing sign, ink; by the first lexer alias.
 _C: Final = (("/*", "*/", COMMENT),)
 _XML: Final = (("<!--", "-->", COMMENT),)

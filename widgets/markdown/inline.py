@@ -1,7 +1,7 @@
 """Inline Markdown to styled runs: strong, emphasis, strike, code, links, images, entities, escapes. HTML and
 ``$math$`` stay text.
 
-Follows CommonMark with three deliberate differences: ``*`` and ``~~`` may stand between CJK punctuation and
+Follows CommonMark with three deliberate differences: ``*`` and ``~~`` may be between CJK punctuation and
 a letter (CommonMark would show the asterisks), a closing sign pairs only with the nearest opening one, and
 a link shows its target behind its text. Every pass is linear in the text.
 """
@@ -100,7 +100,7 @@ class _Parser:
         self._ranges: list[tuple[int, int, int]] = []  # first node, last node, ink
         self._signs: dict[str, list[_Sign]] = {"*": [], "_": [], "~": []}
         self._brackets: list[_Bracket] = []
-        self._linked = 0  # so many of these stand around a link: they cannot be links themselves
+        self._linked = 0  # so many of these enclose a link: they cannot be links themselves
         self._ticks: dict[int, list[int]] | None = None
 
     def runs(self, ink: int) -> list[Run]:

@@ -12,7 +12,7 @@ from widgets.markdown.diff import LONGEST_CHANGE, goes_on
 from widgets.markdown.highlight import Code, is_diff
 from widgets.markdown.links import References, definition
 
-MAX_BLANKS: Final = blocks.PIECE_LINES  # empty lines that indented code goes on after
+MAX_BLANKS: Final = blocks.PIECE_LINES  # empty lines after which indented code continues
 
 
 @dataclass(slots=True)

@@ -84,7 +84,7 @@ class LetterRows:
         taken = list(accumulate(sizes, initial=0))
         first = len(self._rows) - len(shown)
         for one, row, numbers in zip(shown, self._rows[first:], self._numbers[first:], strict=True):
-            index = sum(len(piece) for piece, _ in row) - len(text_of(one.row))  # behind what it stands in
+            index = sum(len(piece) for piece, _ in row) - len(text_of(one.row))  # behind what it is in
             for at, (char, ink) in enumerate((char, ink) for piece, ink in one.row for char in piece):
                 is_second = 0 < one.middle <= at
                 line = one.right if is_second else one.left

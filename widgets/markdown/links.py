@@ -18,7 +18,7 @@ MAX_DEFINITIONS: Final = 1000  # of one message; further ones are shown as text
 MAX_WAITING: Final = 2000  # blocks that wait for a definition; further ones go without
 MAX_LABEL: Final = 200  # characters
 
-# What stands behind the colon must look like a target: "[Note]: yes" is something to read, as a footnote is.
+# What follows the colon must look like a target: "[Note]: yes" is something to read, as a footnote is.
 _LABEL: Final = r"\[(?!\^)(?P<label>(?:[^\[\]\\]|\\.){1,200})\]:"
 _DEFINITION: Final = re.compile(
     _LABEL + r"[ \t]*(?:<(?P<angled>[^<>]+)>|(?P<url>[^\s<]\S*))"

@@ -19,7 +19,7 @@ from widgets.markdown.diff import Shown
 from widgets.markdown.entities import ENTITY, decoded
 from widgets.markdown.rows import diff_beside
 
-_OWN: Final = ("title", "step", "note", "failure")  # rows of ours: no source stands behind them
+_OWN: Final = ("title", "step", "note", "failure")  # rows of ours: there is no source behind them
 _WORDS: Final = re.compile(r"\S+")
 _ENTITY: Final = re.compile(ENTITY)
 _TARGET: Final = re.compile(

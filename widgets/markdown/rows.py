@@ -21,7 +21,7 @@ from widgets.signs import FAILED as FAILED_SIGN
 from widgets.wrap import wrap
 
 CODE_BAR: Final = "│ "
-CODE_GOES_ON: Final = "↳ "  # instead of the bar: the row goes on with the line above it
+CODE_GOES_ON: Final = "↳ "  # instead of the bar: the row continues the line above it
 RULE_SIGN: Final = "─"
 _CLOSING_SIGNS: Final = re.compile(r"(?:^|[ \t]+)#+$")
 
@@ -169,7 +169,7 @@ def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
     return rows
 
 
-NAME_CELLS: Final = 12  # shorter names are padded, so that what they are about stands in a column
+NAME_CELLS: Final = 12  # shorter names are padded, so that what they are about is aligned
 PADDED_FROM: Final = 48  # cells of a row
 LEAST_NAME_CELLS: Final = 4  # kept of the name before the right side is cut
 APART: Final = "  "  # between a name and what it is about, within a label

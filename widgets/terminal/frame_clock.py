@@ -88,7 +88,7 @@ class FrameClock:
         self._last_frame = now() - self.interval
         self._is_stopped = False
         self.is_calm = is_calm
-        self.drawn: Callable[[], None] | None = None  # called behind each frame, while somebody must know
+        self.drawn: Callable[[], None] | None = None  # called behind each frame, while a caller must know
 
     @classmethod
     def for_app(

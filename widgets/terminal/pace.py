@@ -44,7 +44,7 @@ class Pace:
 
     Two things show that a terminal is behind. Writing to it blocks: then what was *given* is not *taken* for
     a while. Or buffers on the way (SSH, a multiplexer) swallow everything: then only the terminal's own
-    answers tell, which come the later the more stands before the question. A terminal that never answered is
+    answers tell, which come later the more precedes the question. A terminal that never answered is
     never waited for. All times are in seconds of one clock of the caller's, sizes in characters.
 
     A terminal answers in the order in which it was asked. At most one question of a kind is open, so an

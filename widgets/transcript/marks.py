@@ -38,7 +38,7 @@ def cells_of(row: Row, first: int, last: int) -> tuple[int, int]:
 
 
 def character_at(row: Row, cell: int) -> int:
-    """Return the index of the character whose cluster stands at a cell, or the row's length behind it."""
+    """Return the index of the character whose cluster is at a cell, or the row's length behind it."""
     clusters = Clusters(text_of(row))
     if cell >= clusters.edges[-1]:
         return clusters.starts[-1]

@@ -13,7 +13,7 @@ from widgets.transcript.marks import cells_of, character_at
 from widgets.transcript.message import Message
 from widgets.transcript.view import Place, View
 
-_BETWEEN_PIECES: Final = " \t\n>"  # all that stands between two pieces of one code block
+_BETWEEN_PIECES: Final = " \t\n>"  # all that is between two pieces of one code block
 
 
 class Spot(NamedTuple):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Bookmark(NamedTuple):
-    """Where somebody reads, at any width: a part of a message, characters before the row, rows above it."""
+    """Where the reader is, at any width: a part of a message, characters before the row, rows above it."""
 
     key: str
     part: int

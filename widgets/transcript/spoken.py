@@ -18,7 +18,7 @@ from widgets.transcript.message import Message
 from widgets.wrap import wrap
 
 WIDE_FROM: Final = 76  # cells of a row
-NARROW_FROM: Final = 28  # below, the words have all of the row, and the name stands above them
+NARROW_FROM: Final = 28  # below, the words have all of the row, and the name is above them
 NAME_CHARACTERS: Final = 80
 DOTS: Final = f" {DOT} "  # between the parts of a note
 NO_BREAK: Final = "\u00a0"

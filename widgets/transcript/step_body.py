@@ -40,7 +40,7 @@ _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _FENCE_SIGNS: Final = re.compile(r"^[ \t]*(`+)", re.MULTILINE)
 _DIFF: Final = re.compile(r"(?:\A|\n)(?:--- [^\n]*\n\+\+\+ [^\n]*\n)?@@ -[0-9,]+ \+[0-9,]+ @@")
 _BEGINS_A_LINE: Final = re.compile(r"\A\s*(?:(?:#{1,6}|[>*+-])\s+)*")
-# Signs of markup stand in pairs around words: a product, a glob and __name__ keep theirs.
+# Signs of markup come in pairs around words: a product, a glob and __name__ keep theirs.
 _MARKED: Final = re.compile(r"(?<![\w*`])(\*{1,3}|_|`{1,3})(?![\s*_])(.+?)(?<!\s)\1(?![\w*`])")
 
 

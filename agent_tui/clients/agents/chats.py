@@ -53,7 +53,7 @@ from agent_tui.wire.agent_tasks import AgentTask
 
 ORPHAN: Final = "orphan"  # ``TurnNoted`` of no turn, about what came unasked
 AGENT_LEFT: Final = "agent_left"  # ``TurnNoted`` of no turn, about why the connection ended
-NOT_CANCELLED: Final = "not_cancelled"  # ``TurnNoted`` of no turn, about why a task goes on
+NOT_CANCELLED: Final = "not_cancelled"  # ``TurnNoted`` of no turn, about why a task continues
 STOPPED: Final = "Stopped"  # the failure of an answer that a person stopped
 MAX_NOTE_CHARACTERS: Final = 300
 MAX_NOTES: Final = 100  # that wait to be shown

@@ -36,7 +36,7 @@ from agent_tui.wire.agent_socket import (
 
 log = logging.getLogger(__name__)
 
-# Runs a call; what it tells meanwhile of how the call stands is part of the answer.
+# Runs a call; what it tells meanwhile of the state of the call is part of the answer.
 Tell = Callable[[ToolStatusChanged], None]
 ClientTools = Callable[[ClientToolCall, Tell], Awaitable[ClientToolResult]]
 
@@ -118,7 +118,7 @@ class AgentLink:
             self._end_tools()
 
     def _finish(self) -> None:
-        """The answer is over, whoever wanted it."""
+        """The answer is over."""
         self.request = None
         self.is_drained.set()
         self._end_tools()

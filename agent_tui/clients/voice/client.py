@@ -43,7 +43,7 @@ class VoiceClient(Protocol):
     async def send_file(self, path: Path) -> None: ...
 
     async def ask_to_listen(self) -> None:
-        """Ask the agent to listen to this terminal instead of somebody else in the room."""
+        """Ask the agent to listen to this terminal instead of another participant."""
         ...
 
     async def retry(self) -> None:

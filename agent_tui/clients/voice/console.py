@@ -2,7 +2,7 @@
 
 This side listens on loopback, the agent's program connects (livekit-agents, ``cli/tcp_console.py``). Sound
 goes in frames of 30 ms; the agent sends all of a speech ahead of time, so that it is held here as soon as it
-stops speaking, dropped when it says so, and goes on if it speaks again.
+stops speaking, dropped when it says so, and continued if it speaks again.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ class ConsoleClient:
         if word == "speaking":
             self._sound.resume()
         elif before == "speaking" and self._sound.queued_seconds > 0:
-            self._sound.hold()  # somebody cut in: it decides later whether that was meant
+            self._sound.hold()  # a person cut in: it decides later whether that was meant
 
     def _finish_later(self) -> None:
         self._stop_finishing()

@@ -54,7 +54,7 @@ class SessionRequests:
         return response
 
     def answered(self, response: pb.SessionResponse) -> None:
-        """Hand an answer to whoever waits for it; answers nobody waits for are late ones."""
+        """Hand an answer to its waiter; answers without one are late."""
         waiting = self._waiting.get(response.request_id)
         if waiting is not None and not waiting.done():
             waiting.set_result(response)

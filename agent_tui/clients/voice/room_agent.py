@@ -83,7 +83,7 @@ class RoomAgent:
     # --- coming and going ------------------------------------------------------------------------------
 
     def came(self, link: RoomLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
-        """Take somebody who joined for the agent, if it is one and there is no other."""
+        """Take a participant who joined for the agent, if it is one and there is no other."""
         if not is_agent(participant, self.expected) or self.identity not in ("", participant.identity):
             return
         known = self.info
@@ -100,7 +100,7 @@ class RoomAgent:
     def changed(
         self, link: RoomLink, changed: dict[str, str], participant: rtc.RemoteParticipant
     ) -> Iterable[VoiceEvent]:
-        """Take changed attributes of somebody."""
+        """Take changed attributes of a participant."""
         if self.info is None:
             yield from self.came(link, participant)
         elif self.identity == participant.identity:
@@ -113,7 +113,7 @@ class RoomAgent:
                 self.find_session(link)
 
     def went(self, link: RoomLink, identity: str) -> Iterable[VoiceEvent]:
-        """Take somebody for gone; another agent that is there takes its place."""
+        """Note that a participant has left; another agent that is there takes its place."""
         if not identity or identity != self.identity:
             return
         self.forget()

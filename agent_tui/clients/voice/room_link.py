@@ -63,7 +63,7 @@ class RoomLink:
         self.source: rtc.AudioSource | None = None
         self.agent = ""  # identity of the agent that requests go to
         self.early_sent: set[str] = set()  # agents that got what was said while joining
-        self.is_known = asyncio.Event()  # somebody subscribed to our microphone
+        self.is_known = asyncio.Event()  # a participant subscribed to our microphone
         self.is_left = False
         for name, take in on.items():
             self.room.on(name, self._queued(put, take))  # type: ignore[arg-type]  # a Literal of 36 names

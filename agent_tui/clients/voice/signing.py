@@ -12,7 +12,7 @@ from livekit import api
 from agent_tui.clients.voice.tokens import Guest, Ticket, server_url
 from agent_tui.model.errors import ConfigError, ConnectFailed
 
-OWNER = "agent-tui.owner"  # attribute of whoever may let the agent act
+OWNER = "agent-tui.owner"  # attribute of those who may let the agent act
 SIGNED_FOR = timedelta(minutes=10)  # the server renews the tokens of those who are in the room
 DISPATCH_SECONDS = 10.0
 

@@ -15,11 +15,11 @@ from agent_tui.model.voice import VoiceEvent, WordsHeard, WordsLost, WordsSpoken
 from agent_tui.wire import voice as wire
 
 MAX_SEGMENTS = 500
-MAX_READERS = 100  # at once; more than a few are somebody who floods the room
+MAX_READERS = 100  # at once; more than a few are a flood
 
 
 class WordStreams:
-    """Reads text streams. ``people`` is called when somebody was heard."""
+    """Reads text streams. ``people`` is called when a participant was heard."""
 
     def __init__(self, running: Running, people: Callable[[], Iterable[VoiceEvent]]) -> None:
         self._running = running
@@ -85,7 +85,7 @@ class WordStreams:
         yield from self._people()
 
     def typed(self, link: RoomLink, reader: rtc.TextStreamReader, identity: str) -> Iterable[VoiceEvent]:
-        """Read what somebody else in the room typed."""
+        """Read what another participant typed."""
         self._read(reader, self._typed(reader, identity))
         return ()
 

@@ -215,7 +215,7 @@ def short_ids(named: Sequence[tuple[str, str]]) -> dict[str, str]:
         at = bisect_left(words, id_)
         others = words[max(0, at - 2) : at + 4]
         for own in {id_, name}.intersection(others):
-            others.remove(own)  # once: somebody else may have the same name
+            others.remove(own)  # once: another may have the same name
         shared = max((len(commonprefix((id_, other))) for other in others), default=0)  # noqa: RUF071  no paths
         shortest[id_] = id_[: max(SHORT_ID_CHARACTERS, shared + 1)]
     return shortest

@@ -154,7 +154,7 @@ def network(missing: Status, *, is_there: bool) -> Check:
 
 
 def livekit(here: Surroundings, voice: VoiceConfig, missing: Status) -> Iterator[Check]:
-    """Look at the server that somebody named and try to get a token for it; else at the one of our own."""
+    """Look at the server that was named and try to get a token for it; else at the one of our own."""
     try:
         named = named_livekit(voice, environ=here.environ)
     except ConfigError as error:

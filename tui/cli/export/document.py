@@ -63,7 +63,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A part of a message that is looked at when somebody wants to: a thought, a tool, a file. ``body`` is
+    """A part of a message that is read on demand: a thought, a tool, a file. ``body`` is
     Markdown that leaves nothing open.
     """
 

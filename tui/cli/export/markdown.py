@@ -63,7 +63,7 @@ def _plain(text: str, most: int = MAX_NAME_CHARACTERS) -> str:
 
 def nested(text: str) -> str:
     """Return a message's Markdown with its headings below the message's own, and nothing left open that
-    would take in what follows: where it cannot be closed, all of it stands in a fence.
+    would take in what follows: where it cannot be closed, all of it is put in a fence.
     """
     made = "\n".join(_nested_lines(text.strip("\n").split("\n")))
     return made if _ends_by_itself(made) else fenced(text, limit=None)

@@ -38,7 +38,7 @@ def parts(message: Message) -> list[str | Folded]:
 
 
 def _steps(steps: tuple[Step, ...], summaries: Mapping[str, int]) -> Iterator[str | Folded]:
-    """Yield the parts; ``summaries`` are thoughts that stand for so many messages, by their ids."""
+    """Yield the parts; ``summaries`` are thoughts that replace so many messages, by their ids."""
     calls = {step.id for step in steps if step.type == "tool_call"}
     results = {step.id_ref: step for step in steps if step.type == "tool_result" and step.id_ref in calls}
     for step in steps:

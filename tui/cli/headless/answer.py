@@ -23,7 +23,7 @@ class Answer:
     @property
     def text(self) -> str:
         """Every assistant message's raw text in order, cut ones included, joined by a blank line; one that
-        continues another stands right behind it.
+        continues another comes right after it.
         """
         texts: dict[str, str] = {}  # by the id of the message that begins a chain
         for turn in self.turns.values():

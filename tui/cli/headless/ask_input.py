@@ -68,7 +68,7 @@ class AskOptions:
 
 def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool = True) -> Asked:
     """Return what words, files and stdin ask; blocks until stdin is read, where something is piped in. Files
-    that are not read are left to the one who asks, and what is piped in stands below the words.
+    that are not read are left to the one who asks, and what is piped in comes after the words.
 
     Raises ``ConfigError`` for what cannot be read, is no text, is too much, or is nothing.
     """

@@ -1,4 +1,4 @@
-"""What becomes of the events of an answer without a screen, whoever gives it."""
+"""How the events of any answer are shown without a screen."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def decide(
     try:
         await client.answer(conversation_id, asks.turn_id, asks.step_id, decision, reason=why)
     except Refused:
-        pass  # somebody else has answered, or it asks no more
+        pass  # another client has answered, or it asks no more
     except AgentTuiError as error:
         telling.notice(localised(f"the answer to {step.name} was not taken: {error}"))
 

@@ -118,7 +118,7 @@ class RoomText(Format):
         self._written = 0  # how many of the live turn's characters are
         self._revision = 0
         self._line_open = False
-        self._separator = ""  # what stands before the next name
+        self._separator = ""  # what precedes the next name
 
     def said(self, turns: Sequence[Turn]) -> None:
         for turn in turns:
@@ -177,7 +177,7 @@ class AnswerText(Format):
         self._written: dict[tuple[str, str], tuple[int, int]] = {}
         self._live: tuple[str, str] | None = None  # what was written to last
         self._line_open = False
-        self._is_aside = False  # where both streams go to one place, a notice stands on its own line
+        self._is_aside = False  # where both streams go to one place, a notice has its own line
 
     def aside(self) -> None:
         if self._line_open and not self._is_aside and (output.is_lines() or _share_a_place()):

@@ -39,7 +39,7 @@ from tui.room.first import first_room
 from tui.screens.localised import localised
 from tui.screens.words import say
 
-LEFT: Final = Ending("completed")  # whoever leaves lets things go on
+LEFT: Final = Ending("completed")  # leaving stops nothing
 # What may be typed for an answer to a call that asks, and what it means on the wire.
 WORDS: Final = {
     **dict.fromkeys(("y", "yes", "once"), "once"),
@@ -169,7 +169,7 @@ class _Asks:
 
 
 async def _done(call: Awaitable[object], done: str = "") -> None:
-    """Make a call that somebody typed, and say what came of it."""
+    """Make a call that was typed, and say what came of it."""
     try:
         await call
         if done:
@@ -260,7 +260,7 @@ class _Room:
     interrupts: Interrupts
     embedded: bool
     starts: bool
-    begun_behind: int = 0  # the id of the event before a run that somebody else began
+    begun_behind: int = 0  # the id of the event before a run that another client began
     is_running: bool = False
     answer: Answer = field(default_factory=Answer)
     form: RoomText = field(default_factory=RoomText)
@@ -349,7 +349,7 @@ class _Room:
         await _done(self.client.say(self.id_, words), say("plain.said"))
 
     async def _attend(self) -> None:
-        """Be there for what tools ask, as long as somebody can type."""
+        """Be there for what tools ask, as long as a person can type."""
         with suppress(AgentTuiError):
             async with aclosing(self.client.backend.attend()) as notices:
                 async for _ in notices:

@@ -106,7 +106,7 @@ async def _room_id(
 @dataclass(slots=True)
 class Run:
     """One run of a room, followed to its end; ``heard`` takes every event, too. With ``last_id``, the id of
-    the event before it, nothing is started: it is one that somebody else began.
+    the event before it, nothing is started: another client began it.
     """
 
     client: RoomsClient

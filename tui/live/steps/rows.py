@@ -221,8 +221,8 @@ class StepRows:
 
 @dataclass(frozen=True, slots=True)
 class RowsPlace:
-    """Where the rows of a turn stand: what the reader folded there, whose they are by ``color`` and ``who``,
-    and what begins a message for words that go on below a row.
+    """Where the rows of a turn are: what the reader folded there, whose they are by ``color`` and ``who``,
+    and what begins a message for words that continue below a row.
     """
 
     folds: Mapping[str, bool]

@@ -112,7 +112,7 @@ async def follow_log(client: ChatClient, session: VoiceSession) -> None:
                         output.notice(line)
                 if isinstance(event, ToolStatusChanged) and event.ask is not None:
                     output.notice(localised(f"denied: {event.ask.call}"))
-                    with suppress(Refused):  # somebody with a screen was faster
+                    with suppress(Refused):  # another client was faster
                         await client.answer(
                             session.conversation_id, event.turn_id, event.step_id, "deny", reason=NOT_ALLOWED
                         )
