@@ -1,7 +1,7 @@
 """The program on a terminal: its first frame, and what holds from then to the end.
 
-Before the first frame nothing else is loaded than what it needs (architecture.md §3): the screens, and what is
-known of rooms and chats, come with ``tui.places``.
+Before the first frame only what it needs is loaded (architecture.md §3): the screens, and what is known of
+rooms and chats, come with ``tui.places``.
 """
 
 from __future__ import annotations
