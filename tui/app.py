@@ -21,6 +21,7 @@ os.environ.setdefault("TEXTUAL_FPS", "240")
 from textual import events, work
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.containers import Center
 from textual.screen import Screen
 from textual.widgets import Static
 from textual.worker import WorkerFailed
@@ -66,7 +67,13 @@ class AgentTuiApp(KeysInOrder[int]):
     """
 
     TITLE = "agent-tui"
-    CSS = "Screen { background: $background; color: $foreground; } #starting { padding: 1 2; }"
+    CSS = """
+    Screen { background: $background; color: $foreground; }
+    #starting { padding: 1 2; }
+    #starting.-home { max-width: 116; }  /* beside the padding; home.tcss has the same measures */
+    Screen.-high #starting.-home { padding-top: 6; }
+    """
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (40, "-high")]  # noqa: RUF012 - as Textual wants it
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "Quit", id="app.quit", priority=True),
@@ -118,7 +125,8 @@ class AgentTuiApp(KeysInOrder[int]):
         self.theme = theme.name
 
     def compose(self) -> ComposeResult:
-        yield Static(self.own(self.opening.line), id="starting", markup=False)
+        line = Static(self.own(self.opening.line), id="starting", markup=False)
+        yield Center(line.set_class(self._request.home, "-home"))
 
     def own(self, text: str) -> str:
         """Return a text of ours in signs that the terminal has."""

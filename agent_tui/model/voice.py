@@ -123,6 +123,11 @@ class WordsHeard:
 
 
 @dataclass(frozen=True, slots=True)
+class WordsUnclear:
+    """The agent takes back what it heard a person say: it could not understand it, and does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class WordsTyped:
     """A line that this terminal typed, shown at once: no transcript has it before the agent's history does.
 
@@ -240,6 +245,7 @@ VoiceEvent = (
     | AgentStateChanged
     | UserStateChanged
     | WordsHeard
+    | WordsUnclear
     | WordsTyped
     | WordsSpoken
     | WordsLost

@@ -27,6 +27,7 @@ from agent_tui.model.voice import (
     WordsLost,
     WordsSpoken,
     WordsTyped,
+    WordsUnclear,
 )
 from agent_tui.state.steps import Steps, StepState
 
@@ -42,6 +43,7 @@ _WORD: Final = re.compile(
 
 LineEvent = (
     WordsHeard
+    | WordsUnclear
     | WordsTyped
     | WordsSpoken
     | WordsLost
@@ -54,7 +56,7 @@ LineEvent = (
     | ToolStatusChanged
 )
 LineKind = Literal["person", "agent", "notice", "step"]
-LineStatus = Literal["open", "said", "cut", "lost"]
+LineStatus = Literal["open", "said", "cut", "lost", "unclear"]
 SPEAKERS: Final[Mapping[str, LineKind]] = {"user": "person", "assistant": "agent"}
 
 
@@ -63,9 +65,9 @@ class VoiceLine:
     """One line: words of a person or an agent, a notice, or the place of a tool's step.
 
     ``item_id`` is set once the agent's history has it. ``status``: ``open`` while words may come; ``cut``:
-    somebody cut in; ``lost``: the rest never came, or what was typed was not sent. A notice says in
-    ``notice`` what happened and in ``text`` to whom or what. ``parts`` are the segments of words that are
-    not stored yet, by id.
+    somebody cut in; ``lost``: the rest never came, or what was typed was not sent; ``unclear``: the agent
+    could not understand it. A notice says in ``notice`` what happened and in ``text`` to whom or what.
+    ``parts`` are the segments of words that are not stored yet, by id.
     """
 
     id: str
@@ -117,6 +119,8 @@ class VoiceLines:
         match event:
             case WordsHeard():
                 self._heard(event)
+            case WordsUnclear():
+                self._unclear()
             case WordsTyped(key, text):
                 self._typed(key, text)
             case WordsSpoken():
@@ -167,6 +171,18 @@ class VoiceLines:
             and last.identity == event.identity
         )
         return last if goes_on and last is not None else self._begin("person", identity=event.identity)
+
+    def _unclear(self) -> None:
+        """Close the words that the agent takes back; what it hears next is another line."""
+        newest_first = (self.all[line_id] for line_id in reversed(self._loose["person"]))
+        line = next((line for line in newest_first if line.status == "open"), None)
+        if line is None:
+            return
+        line.status = "unclear"
+        del self._loose["person"][line.id]
+        for segment in line.parts:
+            self._by_segment.pop(segment, None)
+        self.changed.add(line.id)
 
     def _typed(self, key: str, text: str) -> None:
         """Show a line that was typed here."""

@@ -39,6 +39,7 @@ from agent_tui.model.voice import (
     VoiceEvent,
     WordsHeard,
     WordsSpoken,
+    WordsUnclear,
 )
 from agent_tui.redaction import HIDDEN, redacted
 
@@ -278,8 +279,13 @@ class SessionDecoder:
         self._usage = now
         return [now]
 
-    def _heard(self, heard: pb.AgentSessionEvent.UserInputTranscribed) -> WordsHeard:
-        """Return what was heard; the session names no segments: the next begins after a final one."""
+    def _heard(self, heard: pb.AgentSessionEvent.UserInputTranscribed) -> WordsHeard | WordsUnclear:
+        """Return what was heard; the session names no segments: the next begins after a final one.
+
+        Words that are taken back come as interim words without text.
+        """
+        if not heard.is_final and not heard.transcript:
+            return WordsUnclear()
         segment = f"heard-{self._segment}"
         self._segment += heard.is_final
         return WordsHeard(segment, heard.transcript[:MAX_TEXT_CHARACTERS], heard.is_final)

@@ -248,6 +248,15 @@ def test_a_typed_line_that_was_not_sent_says_so() -> None:
     assert [line.status for line in state.lines.all.values()] == ["lost"]
 
 
+def test_words_that_the_agent_takes_back_are_marked_and_the_next_ones_are_another_line() -> None:
+    first, unclear = vo.WordsHeard("s", "What will matter?", identity="me"), vo.WordsUnclear()
+    state = state_after([*JOINED, first, unclear, unclear, vo.WordsHeard("s", "What rooms", identity="me")])
+    assert [(line.status, line.text.text) for line in state.lines.all.values()] == [
+        ("unclear", "What will matter?"),
+        ("open", "What rooms"),
+    ]
+
+
 def test_a_stream_that_broke_off_is_marked_until_its_item_comes() -> None:
     state = state_after([vo.WordsSpoken("s", "Two rooms are"), vo.WordsLost("s")])
     (line,) = state.lines.all.values()

@@ -139,14 +139,25 @@ async def test_at_80_columns_a_name_of_thirty_cells_is_whole(tmp_path: Path) -> 
         assert "41k" not in await seen.until(name)
 
 
-async def test_the_first_frame_says_at_once_what_the_line_is_for_where_it_will_be(tmp_path: Path) -> None:
-    async with home(tmp_path) as seen:
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_the_first_frame_says_at_once_what_the_line_is_for_where_it_will_be(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with home(tmp_path, size=size) as seen:
         shown = (await seen.text()).splitlines()
         first = seen.app.screen_stack[0].query_one("#starting", Static)
         said = str(first.content).splitlines()
         assert say("home.ask.room") in said[2]
         for row, line in enumerate(said, first.content_region.y):
-            assert line.strip() in shown[row]
+            if words := line.strip():
+                assert shown[row].index(words) == first.content_region.x + line.index(words)
+
+
+async def test_in_a_large_terminal_it_stands_in_the_middle(tmp_path: Path) -> None:
+    async with home(tmp_path, size=(200, 60)) as seen:
+        body = seen.app.screen.query_one("#body").region
+        assert body.width == 120
+        assert body.x == 200 - body.right
 
 
 async def test_what_is_typed_before_the_line_is_there_is_written_into_it(tmp_path: Path) -> None:

@@ -116,6 +116,8 @@ def test_words_that_could_not_be_decoded_now_are_asked_for_again(ear: Ear) -> No
     [
         ("What rooms are running?", -0.2, 0.05, 1.5, True),
         ("Yes.", -0.6, 0.3, 0.3, True),
+        ("What rooms are running", -1.16, 0.12, 1.15, True),  # a synthetic voice: surely speech
+        ("I'm gonna be right back.", -1.5, 0.62, 1.0, False),  # a cough: hardly speech
         ("You", -3.9, 0.95, 0.6, False),  # noise
         ("I'm not going to be able to do", -1.93, 0.9, 1.0, False),
         ("Hello there.", -0.9, 0.9, 1.0, False),  # the decoder itself doubts

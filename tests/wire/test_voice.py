@@ -27,6 +27,7 @@ from agent_tui.model.voice import (
     VoiceEvent,
     WordsHeard,
     WordsSpoken,
+    WordsUnclear,
 )
 from agent_tui.wire import voice as wire
 
@@ -116,6 +117,11 @@ def test_words_heard_replace_each_other_until_they_are_final_and_then_begin_anew
         WordsHeard("heard-0", "hello", is_final=True),
         WordsHeard("heard-1", "again"),
     ]
+    taken_back, nothing = heard(transcript=""), heard(transcript="", is_final=True)
+    [unclear] = told(Event(user_input_transcribed=taken_back))
+    assert isinstance(unclear, WordsUnclear)
+    [final] = told(Event(user_input_transcribed=nothing))
+    assert final == WordsHeard("heard-0", "", is_final=True)
 
 
 def test_an_item_has_its_text_its_times_and_what_its_parts_took() -> None:

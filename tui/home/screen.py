@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Center, Vertical
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
@@ -117,11 +118,8 @@ class HomeScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield self._top
-        yield self._ask
-        yield self._heading
-        yield self._list
-        yield self._examples
-        yield self._found_line
+        with Center():
+            yield Vertical(self._ask, self._heading, self._list, self._examples, self._found_line, id="body")
         yield self._bottom
 
     def on_mount(self) -> None:

@@ -337,7 +337,7 @@ ENGLISH: Final[dict[str, str]] = {
     "cut.skip": "skipped",
     "cut.interject": "cut by your message",
     "cut.budget": "cut: the budget is used up",
-    "cut.length": "cut: out of tokens",
+    "cut.length": "cut off at the token limit",
     "turn.continued": "continued where it was cut",
     "tokens.prompts": "{tokens}, prompts included",
     "turn.superseded": "retried below",

@@ -120,6 +120,8 @@ class VoiceFeed:
                 if line.is_typed:
                     return f"{signs.FAILED} {say('voice.line.not_sent')}"
                 return f"{signs.CUT}   ({say('voice.line.lost')})"
+            case "unclear":
+                return f"{signs.CUT}   ({say('voice.line.unclear')})"
             case _:
                 return ""
 

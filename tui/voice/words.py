@@ -68,6 +68,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.line.cut": "cut off",
     "voice.line.cut.you": "you cut in",
     "voice.line.lost": "the rest was lost",
+    "voice.line.unclear": "not understood: say it again",
     "voice.line.not_sent": "not sent",
     "voice.notice.joined": "{name} joined",
     "voice.notice.left": "{name} left",

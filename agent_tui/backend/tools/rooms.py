@@ -24,6 +24,7 @@ MAX_TASK_CHARACTERS: Final = 2_000
 
 LOOKING: Final = ("list_rooms", "room_about")
 ACTING: Final = ("pause_room", "resume_room", "start_room")
+NO_ROOMS: Final = "there are no rooms yet"
 ROOM_TOOLS: Final = frozenset((*LOOKING, *ACTING))
 
 _COUNTED = ("first second third fourth fifth sixth seventh", "one two three four five six seven")
@@ -175,15 +176,17 @@ def meant(rooms: Sequence[RoomInfo], wanted: str) -> RoomInfo:
     if (place := _place(said)) is not None:
         if 0 < place <= len(counted):
             return counted[place - 1]
-        raise ToolError(f"there is no room number {place}; there are {len(counted)}")
+        there = f"there are {len(counted)}" if counted else NO_ROOMS
+        raise ToolError(f"there is no room number {place}; {there}")
     words = set(said.split()) - {"the", "a", "room", "one", "about", "on", "of", "that"}
     fits = [room for room in rooms if words and words <= _words_of(room)]
     named = [room for room in fits if words <= set(_WORD.findall(room.name.casefold()))]
     if len(found := named or fits) == 1:
         return found[0]
-    names = ", ".join(inert_line(room.name, 60) for room in (found or counted)[:5]) or "none"
+    names = ", ".join(inert_line(room.name, 60) for room in (found or counted)[:5])
     which = "several rooms fit" if found else "there is no such room"
-    raise ToolError(f"{which}: {inert_line(wanted, 60)}; there are: {names}")
+    there = f"there are: {names}" if names else NO_ROOMS
+    raise ToolError(f"{which}: {inert_line(wanted, 60)}; {there}")
 
 
 def _place(said: str) -> int | None:

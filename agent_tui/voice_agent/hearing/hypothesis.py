@@ -6,7 +6,9 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-_LEAST_LOGPROB = -1.1  # the decoder's own guess, per token: below this it is one
+_LEAST_LOGPROB = -1.1  # the decoder's own guess, per token: below this it is one …
+_LEAST_SPOKEN_LOGPROB = -1.6  # … unless it is sure that there is speech: words a little off beat none
+_SPEECH = 0.4  # below this it is: voices, also synthetic ones, measured 0.07 to 0.29, noise 0.62 to 0.96
 _NO_SPEECH = 0.7  # above this it says itself that nobody spoke …
 _UNSURE_LOGPROB = -0.55  # … unless it is sure of the words
 _LEAST_SPEECH_SECONDS = 0.12  # a click
@@ -35,7 +37,7 @@ class Hypothesis:
         """Say whether it can be what was said in so much speech, as the voice detector measured it."""
         if _NOISE.fullmatch(self.text.strip()) or speech_seconds < _LEAST_SPEECH_SECONDS:
             return False
-        if self.logprob < _LEAST_LOGPROB:
+        if self.logprob < (_LEAST_SPOKEN_LOGPROB if self.no_speech < _SPEECH else _LEAST_LOGPROB):
             return False
         if self.no_speech > _NO_SPEECH and self.logprob < _UNSURE_LOGPROB:
             return False

@@ -115,7 +115,7 @@ def test_what_came_of_a_call_is_said_in_sentences() -> None:
     )
     assert told("pause_room", {"success": False, "error": "there is no such room"}).startswith("That did not")
     about_paris = told(
-        "room_about", {"success": False, "error": "there is no such room: paris; there are: none"}
+        "room_about", {"success": False, "error": "there is no such room: paris; there are no rooms yet"}
     )
     assert about_paris.startswith("There is no room like that. Without a language model")
     assert told("pause_room", "not json") == "That did not work."

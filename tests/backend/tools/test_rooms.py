@@ -143,6 +143,12 @@ def test_what_means_no_room_says_which_there_are(said: str, why: str) -> None:
         meant([NAME, MAIL], said)
 
 
+@pytest.mark.parametrize("said", ["the first one", "number 1", "kafka"])
+def test_where_there_are_no_rooms_that_is_what_is_said(said: str) -> None:
+    with pytest.raises(ToolError, match="there are no rooms yet"):
+        meant([], said)
+
+
 def test_what_means_several_rooms_names_them() -> None:
     with pytest.raises(ToolError, match=r"several rooms fit.*Name the service.*Name the dog"):
         meant([NAME, replace(NAME, id="d4", name="Name the dog", task="A dog")], "name")
