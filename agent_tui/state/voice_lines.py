@@ -148,7 +148,7 @@ class VoiceLines:
         text = event.text[:MAX_SEGMENT_CHARACTERS]
         line = self._line_of(event.segment_id)
         if line is None:
-            if not text.strip() or (event.is_final and self._join_bare("person", event.segment_id, text)):
+            if not text.strip() or self._join_bare("person", event.segment_id, text):
                 return
             line = self._place_for(event)
             self._by_segment[event.segment_id] = line.id

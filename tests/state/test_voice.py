@@ -197,6 +197,7 @@ def test_words_that_come_after_their_item_say_nothing_twice() -> None:
     state = state_after(
         [
             vo.ItemStored(vo.SpokenItem("i", "user", "Pause it.")),
+            vo.WordsHeard("s", "pause it"),  # agents send final words twice
             vo.WordsHeard("s", "pause it", is_final=True),
         ]
     )
