@@ -16,7 +16,7 @@ from widgets.transcript.agent_pane import AgentPane
 from widgets.transcript.transcript import Transcript
 
 MIKA, ADA = AGENTS[0], AGENTS[1]
-CUT = "┄ cut: out of tokens"
+CUT = "┄ cut off at the token limit"
 
 
 def rest_of(turn_id: str, continues: str) -> ev.TurnStarted:
