@@ -134,7 +134,7 @@ class Places:
         if self.room is None:
             clock, ascii_only = self._app.clock, self._ascii_only
             screen = RoomScreen(self.link, room_id, clock, start=start, ascii_only=ascii_only)
-            screen.key_now = self.keymap.now
+            screen.key_now = partial(self.keymap.now, "room")
             screen.show_message(message_id)
             self._app.push_screen(screen)
 
@@ -174,7 +174,7 @@ class Places:
             open_chat=self.open_chat,
             ascii_only=self._ascii_only,
         )
-        screen.key_now = self.keymap.now_in_a_chat
+        screen.key_now = partial(self.keymap.now, "chat")
         screen.show_message(message_id)
         screen.first_question = question
         if isinstance(app.screen, ChatScreen):
@@ -221,7 +221,7 @@ class Places:
             open_voice=self.open_voice,
             ascii_only=self._ascii_only,
         )
-        screen.key_now = self.keymap.now_in_voice
+        screen.key_now = partial(self.keymap.now, "voice")
         if isinstance(app.screen, VoiceScreen):
             self._run("voice", self.leave_voice(screen))
         else:

@@ -26,36 +26,13 @@ from tui.screens.words import say
 from tui.voice.screen import VoiceScreen
 from widgets.transcript.transcript import Transcript
 
-GROUPS: Final = (
-    "home",
-    "list",
-    "chats",
-    "room",
-    "chat",
-    "voice",
-    "ask",
-    "agent",
-    "composer",
-    "panes",
-    "reading",
-    "find",
-    "program",
-)  # of the help, in their order
+GROUPS: Final = (  # of the help, in their order
+    *("home", "list", "chats", "room", "chat", "voice", "ask"),
+    *("agent", "composer", "panes", "reading", "find", "program"),
+)
 NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ by a number only
-_GROUP_OF_SCOPE: Final = {
-    APP: "program",
-    "home": "home",
-    "room": "room",
-    "pane": "reading",
-    "find": "find",
-    "composer": "composer",
-    "words": "composer",
-    "rooms": "list",
-    "chats": "chats",
-    "chat": "chat",
-    "voice": "voice",
-    "ask": "ask",
-}
+# Scopes whose group has another name; a scope that is no group either is a dialog's.
+_GROUP_OF_SCOPE: Final = {APP: "program", "pane": "reading", "words": "composer", "rooms": "list"}
 _GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their scope says
     ("agent.", "agent"),
     ("room.zoom", "panes"),
@@ -143,7 +120,8 @@ def group_of(entry: Entry) -> str:
     for beginning, group in _GROUP_OF_ID:
         if entry.id.startswith(beginning):
             return group
-    return _GROUP_OF_SCOPE.get(entry.scope, "dialog")
+    group = _GROUP_OF_SCOPE.get(entry.scope, entry.scope)
+    return group if group in GROUPS else "dialog"
 
 
 def _nodes(screen: Screen[object]) -> dict[str, DOMNode]:
@@ -172,10 +150,11 @@ def _candidates(screen: Screen[object], owner: type[Widget]) -> Iterator[Widget]
 def _reason(entry: Entry, node: DOMNode) -> str:
     """Say why an action cannot be done now; ``""`` if it can."""
     why = _WHY.get(entry.id)
-    if entry.id in _ACTS and isinstance(node, RoomScreen) and (reason := node.why_not(_ACTS[entry.id])):
+    act = entry.id.split(".")[1]
+    if isinstance(node, RoomScreen) and entry.id in _BY_ROOM and (reason := node.why_not(act)):
         return reason
-    if isinstance(node, ChatScreen) and entry.id in _ACTS_OF_A_CHAT:
-        return node.why_not(_ACTS_OF_A_CHAT[entry.id])
+    if isinstance(node, ChatScreen) and entry.scope == "chat" and act in _BY_CHAT:
+        return node.why_not("settings" if act == "models" else act)
     if isinstance(node, VoiceScreen) and (reason := node.why_not(entry.id)):
         return reason
     if why is not None and (reason := why(node)):
@@ -197,6 +176,14 @@ def _no_code(node: DOMNode) -> str:
 
 def _no_message(node: DOMNode) -> str:
     return "" if isinstance(node, Transcript) and node.reader.message_count else "no_message"
+
+
+def _no_selection(node: DOMNode) -> str:
+    return "" if isinstance(node, Transcript) and node.reader.has_selection else "no_selection"
+
+
+def _no_step(node: DOMNode) -> str:
+    return "" if isinstance(node, RoomScreen) and node.has_step else "no_step"
 
 
 def _not_searched(node: DOMNode) -> str:
@@ -225,52 +212,21 @@ _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
     **{f"{NUMBERED}{number}": partial(_no_agent, number) for number in range(1, 11)},
     "home.found": lambda node: "" if isinstance(node, HomeScreen) and node.has_found else "no_models",
     "pane.copy_code": _no_code,
-    "pane.copy_message": _no_message,
-    "pane.previous_message": _no_message,
-    "pane.next_message": _no_message,
-    "pane.find_next": _not_searched,
-    "pane.find_previous": _not_searched,
-    "pane.copy_selection": lambda node: "" if _has_selection(node) else "no_selection",
-    "pane.clear_selection": lambda node: "" if _has_selection(node) else "no_selection",
+    **dict.fromkeys(("pane.copy_message", "pane.previous_message", "pane.next_message"), _no_message),
+    **dict.fromkeys(("pane.find_next", "pane.find_previous"), _not_searched),
+    **dict.fromkeys(("pane.copy_selection", "pane.clear_selection"), _no_selection),
     "room.answer": lambda node: "" if isinstance(node, RoomScreen) and node.state.asking else "nothing_asks",
-    "room.fold": lambda node: "" if isinstance(node, RoomScreen) and node.has_step else "no_step",
-    "room.fold_all": lambda node: "" if isinstance(node, RoomScreen) and node.has_step else "no_step",
-    "form.pick": _in_another_field,
-    "form.next": _in_another_field,
-    "form.previous": _in_another_field,
-    "form.mark": _in_another_field,
-    "rule.confirm": _in_another_field,
-    "rule.drop": _in_another_field,
-    "find.next": _is_closed,
-    "find.previous": _is_closed,
+    **dict.fromkeys(("room.fold", "room.fold_all"), _no_step),
+    **dict.fromkeys(("form.pick", "form.next", "form.previous", "form.mark"), _in_another_field),
+    **dict.fromkeys(("rule.confirm", "rule.drop"), _in_another_field),
+    **dict.fromkeys(("find.next", "find.previous"), _is_closed),
 }
 
 
-_ACTS: Final = {  # what the room itself says about them
-    "agent.stop": "stop",
-    "agent.skip": "skip",
-    "agent.retry": "retry",
-    "room.continue": "continue",
-    "room.say": "say",
-    "room.queue": "queue",
-    "room.settings": "settings",
-}
-
-
-_ACTS_OF_A_CHAT: Final = {  # what the chat itself says about them
-    "chat.edit": "edit",
-    "chat.again": "again",
-    "chat.again.anywhere": "again",
-    "chat.continue": "continue",
-    "chat.continue.anywhere": "continue",
-    "chat.version.previous": "version",
-    "chat.version.next": "version",
-    "chat.open_step": "open_step",
-    "chat.queue": "queue",
-    "chat.settings": "settings",
-    "chat.models": "settings",
-}
-
-
-def _has_selection(node: DOMNode) -> bool:
-    return isinstance(node, Transcript) and node.reader.has_selection
+# What the room, and what the chat says about its own actions.
+_BY_ROOM: Final = frozenset(
+    ("agent.stop", "agent.skip", "agent.retry", "room.continue", "room.say", "room.queue", "room.settings")
+)
+_BY_CHAT: Final = frozenset(
+    ("edit", "again", "continue", "version", "open_step", "queue", "settings", "models")
+)

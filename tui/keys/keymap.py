@@ -90,9 +90,11 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     "rules": (SuspendedRules, ""),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
-IN_A_ROOM: Final = (APP, "room", "pane", "composer", "words")
-IN_A_CHAT: Final = (APP, "chat", "ask", "pane", "composer")
-IN_VOICE: Final = (APP, "voice", "ask", "pane", "composer")
+THERE: Final[Mapping[str, tuple[str, ...]]] = {  # the scopes whose keys work there
+    "room": (APP, "room", "pane", "composer", "words"),
+    "chat": (APP, "chat", "ask", "pane", "composer"),
+    "voice": (APP, "voice", "ask", "pane", "composer"),
+}
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {  # of which forms
     "choice": ("new", "setup", "settings", "agent_form", "chat_form", "tool_form"),
     "picking": ("new", "agent_form", "chat_form"),
@@ -128,23 +130,14 @@ class Keymap:
         """Return the action's keys for a person, "p, space"; ``""`` where it has none."""
         return shown_all(self.keys[binding_id], ascii_only=ascii_only)
 
-    def now(self, key: str) -> str:
-        """Return the key that does now what ``key`` does by default in a room; ``""`` where there is none."""
-        return self._now(key, [entry for entry in catalogue() if entry.scope in IN_A_ROOM])
-
-    def now_in_a_chat(self, key: str) -> str:
-        """Return the same for a chat."""
-        return self._now(key, _there("chat", IN_A_CHAT))
-
-    def now_in_voice(self, key: str) -> str:
-        """Return the same for a voice room."""
-        return self._now(key, _there("voice", IN_VOICE))
-
-    def _now(self, key: str, entries: Sequence[Entry]) -> str:
-        wanted = parse(key)[0]
-        owners = [entry for entry in entries if {*wanted} & {*entry.keys}]
-        keys = [now for entry in owners for now in self.keys[entry.id]]
-        return key if {*wanted} & {*keys} else "".join(shown(now) for now in keys[:1])
+    def now(self, place: str, key: str) -> str:
+        """Return the key that does now what ``key`` does by default in a ``place`` ("room", "chat", "voice");
+        ``""`` where there is none.
+        """
+        wanted = {*parse(key)[0]}
+        there = [entry for entry in catalogue() if entry.scope in THERE[place] or entry.id in shared(place)]
+        keys = [now for entry in there if wanted & {*entry.keys} for now in self.keys[entry.id]]
+        return key if wanted & {*keys} else "".join(shown(now) for now in keys[:1])
 
     def for_textual(self) -> dict[str, str]:
         """Return what ``App.set_keymap`` needs to be told: only what differs from the defaults."""
@@ -181,10 +174,6 @@ def shared(scope: str) -> frozenset[str]:
     """Return the ids of a room's actions that the screen of ``scope`` has as well."""
     own = {binding.id for binding in _bindings(SCOPES[scope][0])}
     return frozenset(entry.id for entry in catalogue() if entry.scope == "room" and entry.id in own)
-
-
-def _there(scope: str, scopes: Sequence[str]) -> list[Entry]:
-    return [entry for entry in catalogue() if entry.scope in scopes or entry.id in shared(scope)]
 
 
 def _bindings(owner: type[DOMNode]) -> list[Binding]:

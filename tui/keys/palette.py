@@ -159,7 +159,6 @@ class Actions(Provider):
         return row.stylize(MUTED) if entry.is_greyed else row, ""
 
     async def discover(self) -> Hits:
-        """Yield all rows in their order."""
         for entry in self._rows():
             shown, below = self._row(entry)
             yield DiscoveryHit(shown, entry.do, entry.title, below or None)

@@ -209,7 +209,7 @@ def test_whatever_is_written_no_key_means_two_things_and_the_ones_of_scripts_hol
     ],
 )
 def test_a_hint_knows_what_a_default_key_is_now(written: dict[str, str], default: str, now: str) -> None:
-    assert resolve(written).now(default) == now
+    assert resolve(written).now("room", default) == now
 
 
 # --- in the app ------------------------------------------------------------------------------------------
