@@ -54,11 +54,9 @@ class HomeAsk(Vertical):
         self.tell(say(f"home.about.{becomes}"))
 
     def tell(self, text: str) -> None:
-        """Say something below the line."""
         self._about.update(own(text, ascii_only=self._ascii_only))
 
     def turn(self) -> None:
-        """Have it become the other of the two."""
         self.become("chat" if self.becomes == "room" else "room")
 
     def write(self, text: str = "") -> None:
@@ -74,7 +72,6 @@ class HomeAsk(Vertical):
         await self.run_action("app.leave")
 
     def on_composer_cleared(self, event: Composer.Cleared) -> None:
-        """Say how to have it back."""
         event.stop()
         self.tell(say("composer.cleared"))
 

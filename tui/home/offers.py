@@ -8,7 +8,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Static
 
 from tui.forms.fields import own
@@ -24,13 +23,6 @@ KEY_CELLS: Final = 5  # "  1  "
 class Example(Static):
     """One task to try: its key, and its words. A click is as good as the key."""
 
-    class Wanted(Message):
-        """This one is to be tried."""
-
-        def __init__(self, number: int) -> None:
-            super().__init__()
-            self.number = number
-
     def __init__(self, number: int, *, ascii_only: bool) -> None:
         super().__init__("", markup=False, classes="example")
         self._number = number
@@ -42,10 +34,9 @@ class Example(Static):
         words = own(f"  {shown}", ascii_only=self._ascii_only)
         self.update(Content.assemble((f"{key:>2}", "bold"), words))
 
-    def on_click(self, event: events.Click) -> None:
-        """Try it."""
+    async def on_click(self, event: events.Click) -> None:
         event.stop()
-        self.post_message(self.Wanted(self._number))
+        await self.run_action(f"screen.try({self._number})")
 
 
 class Examples(Vertical):
@@ -63,21 +54,16 @@ class Examples(Vertical):
 class FoundLine(Static):
     """One line with the models that were found here; takes no row where there are none."""
 
-    class Accepted(Message):
-        """What was found is to be set up."""
-
     def __init__(self, *, ascii_only: bool) -> None:
         super().__init__("", id="found", classes="-hidden", markup=False)
         self._ascii_only = ascii_only
 
     def offer(self, found: list[FoundModels], key: str) -> None:
-        """Offer what was found."""
         self.set_class(not found, "-hidden")
         if found:
             line = told(found, key, self.app.size.width - MARGIN_CELLS)
             self.update(own(line, ascii_only=self._ascii_only))
 
-    def on_click(self, event: events.Click) -> None:
-        """Accept it."""
+    async def on_click(self, event: events.Click) -> None:
         event.stop()
-        self.post_message(self.Accepted())
+        await self.run_action("screen.accept")

@@ -28,7 +28,7 @@ from tui.forms.quick_room import quick_room
 from tui.found import Finder, FoundModels
 from tui.home.ask import HomeAsk
 from tui.home.first_letter import FirstLetter
-from tui.home.offers import Example, Examples, FoundLine
+from tui.home.offers import Examples, FoundLine
 from tui.home.recent import Conversation, Recent
 from tui.link import ChatLink, RoomLink
 from tui.lists.feed import ConversationsFeed, ListFeed, RoomsFeed
@@ -123,7 +123,6 @@ class HomeScreen(Screen[None]):
         yield self._bottom
 
     def on_mount(self) -> None:
-        """Show what is known."""
         self.set_interval(AGE_SECONDS, self._list.look)
         self._show()
 
@@ -141,7 +140,6 @@ class HomeScreen(Screen[None]):
         self.workers.cancel_group(self, "follow")
 
     def on_resize(self) -> None:
-        """Give the rows what room there is."""
         self._show()
 
     # --- what comes in ---------------------------------------------------------------------------------
@@ -227,22 +225,18 @@ class HomeScreen(Screen[None]):
             event.prevent_default()
 
     async def on_paste(self, event: events.Paste) -> None:
-        """Write what is pasted into the line."""
         if not self._ask.line.has_focus:
             event.stop()
             await self._letter.act()
             self._ask.write(event.text)
 
     def on_descendant_focus(self) -> None:
-        """Say what the keys do here."""
         self._show_hints()
 
     def on_descendant_blur(self) -> None:
-        """Say what the keys do here."""
         self.call_after_refresh(self._show_hints)
 
     def action_write(self, becomes: str) -> None:
-        """Go to the line."""
         self._ask.become("chat" if becomes == "chat" else "room")
         self._ask.write()
 
@@ -259,7 +253,6 @@ class HomeScreen(Screen[None]):
             self._ask.write()
 
     def action_leave_line(self) -> None:
-        """Go to the rows."""
         self.set_focus(self._list if len(self._recent.listing) else None)
 
     async def on_home_ask_asked(self, event: HomeAsk.Asked) -> None:
@@ -295,17 +288,11 @@ class HomeScreen(Screen[None]):
             self._ask.become(self._ask.becomes)
 
     def action_try(self, number: int) -> None:
-        """Start an example."""
         self._start(say(f"home.example.{number}"))
-
-    def on_example_wanted(self, event: Example.Wanted) -> None:
-        """Start the example that was clicked."""
-        self.action_try(event.number)
 
     # --- going on ----------------------------------------------------------------------------------------
 
     def action_move(self, rows: int) -> None:
-        """Move through the rows."""
         if len(self._recent.listing):
             self._has_moved = True
             if self._list.has_focus:
@@ -313,12 +300,10 @@ class HomeScreen(Screen[None]):
             self.set_focus(self._list)
 
     def action_open(self) -> None:
-        """Open the row under the cursor."""
         if (item := self._list.cursor) is not None:
             self._ways.open(item, False)
 
     def on_row_list_chosen(self) -> None:
-        """Open the row that was clicked."""
         self.action_open()
 
     # --- models ------------------------------------------------------------------------------------------
@@ -348,10 +333,6 @@ class HomeScreen(Screen[None]):
 
         title = say("home.found.title")
         self.app.push_screen(ChooseScreen(title, load, "", ascii_only=self._ascii_only), chosen)
-
-    def on_found_line_accepted(self) -> None:
-        """Set up what was clicked."""
-        self.action_accept()
 
     @property
     def is_unreachable(self) -> bool:
