@@ -46,7 +46,6 @@ class AgentChoice(Part):
             yield from self._lines
 
     def on_mount(self) -> None:
-        """List what is offered already."""
         self._list()
 
     def offer(self, known: list[Template]) -> None:
@@ -64,7 +63,6 @@ class AgentChoice(Part):
 
     @property
     def chosen(self) -> list[Template]:
-        """The templates that have a mark."""
         return [template for template in self._templates if template.id in self._chosen]
 
     @property
@@ -74,7 +72,6 @@ class AgentChoice(Part):
         return is_chosen or any(line.value for line in self._lines)
 
     def speak(self, language: str) -> None:
-        """Offer the agents in another language."""
         if language != self.language:
             self.language = language
             self._list()
@@ -108,7 +105,6 @@ class AgentChoice(Part):
         self._list()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Add the agent that was written."""
         event.stop()
         self.add_own()
         self._lines[0].focus()

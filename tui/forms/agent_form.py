@@ -82,7 +82,6 @@ class AgentFormScreen(Dialog[AgentDraft | None]):
         )
 
     def on_picking_asked(self, event: Picking.Asked) -> None:
-        """Show the colours there are to choose from."""
         event.stop()
         title, now = say("agent_form.colors"), event.line.value
         pick_for(event.line, ChooseScreen(title, self._colors, now, ascii_only=self._ascii_only))
@@ -93,12 +92,10 @@ class AgentFormScreen(Dialog[AgentDraft | None]):
         return [Candidate("", say("agent_form.color.default")), *colors]
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show a colour in itself."""
         if event.input.id == "color":
             event.input.styles.color = shown_color(self, event.value.strip()) or None
 
     def action_save(self) -> None:
-        """Close with what was written."""
         agent = {name: self._kept(field, name) for field, name in _FIELDS.items()}
         if not agent["name"]:
             self._form.complain({"name": say("agent_form.no_name")})

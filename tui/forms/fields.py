@@ -101,7 +101,6 @@ class Picking(Line):
             self.line = line
 
     def action_pick(self) -> None:
-        """Ask for the list."""
         self.post_message(self.Asked(self))
 
 
@@ -144,7 +143,6 @@ class Choice(Static, can_focus=True):
         self._tell()
 
     def action_turn(self, step: int) -> None:
-        """Choose another one."""
         at = [value for value, _ in self._options].index(self.value)
         self.value = self._options[(at + step) % len(self._options)][0]
         self._tell()
@@ -229,11 +227,9 @@ class Picks(Marking):
 
     @property
     def value(self) -> str:
-        """What is marked, in the order of the list."""
         return json.dumps([value for value, _ in self._picks if value in self._marked])
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Mark it, or take its mark away."""
         event.stop()
         self._marked ^= {self._picks[event.option_index][0]}
         self._show_marks()
@@ -308,7 +304,6 @@ class Field(Part):
 
     @property
     def value(self) -> str:
-        """What was typed or chosen."""
         return self.inner.text if isinstance(self.inner, Composer) else self.inner.value
 
     def complain(self, text: str) -> None:

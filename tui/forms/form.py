@@ -29,7 +29,6 @@ class Form(VerticalScroll, can_focus=False):
         self.problem = Static("", classes="error", id="problem", markup=False)
 
     def field(self, name: str) -> Field:
-        """Return a field of this form."""
         return self.query_one(f"#field-{name}", Field)
 
     def values(self) -> dict[str, str]:

@@ -58,7 +58,6 @@ class ModelFields(Widget):
         yield self._model
 
     def on_mount(self) -> None:
-        """Ask which providers there are."""
         self.look_for_providers()
 
     @work(group="providers", exclusive=True)
@@ -85,7 +84,6 @@ class ModelFields(Widget):
         return say("agent_form.provider.default.name", name=inert_line(first, 40))
 
     def on_picking_asked(self, event: Picking.Asked) -> None:
-        """Show which models there are to choose from."""
         event.stop()
         value = self._choice.value
         named = (one.name or one.id for one in self._providers if one.id == value)

@@ -114,7 +114,6 @@ class NewRoomScreen(Dialog[Made | None]):
         self.query_one("#hints", StatusLine).show(part for part in hints if part.key)
 
     async def action_unfold(self) -> None:
-        """Ask for everything else, too."""
         if not self._is_short:
             return
         await self._about.remove()
@@ -133,7 +132,6 @@ class NewRoomScreen(Dialog[Made | None]):
 
     @on(TextArea.Changed, "#task")
     def speak_its_language(self, event: TextArea.Changed) -> None:
-        """Offer the agents in the language of the task."""
         event.stop()
         text = event.text_area.text
         self._agents.speak(language_of(text) if text.strip() else short_language())

@@ -83,11 +83,9 @@ class ProviderFields(Widget):
         self._which.offer([("", word("which.new")), *named])
 
     def value(self, name: str) -> str:
-        """Return what a field says."""
         return self._fields[name].value.strip()
 
     def focus_address(self) -> None:
-        """Go to the address."""
         self._lines["address"].focus()
 
     # --- what is shown ---------------------------------------------------------------------------------
@@ -174,7 +172,6 @@ class ProviderFields(Widget):
     # --- what is read ----------------------------------------------------------------------------------
 
     def problems(self) -> dict[str, str]:
-        """Return what is wrong, by field."""
         return dict(self._problems())
 
     def _problems(self) -> Iterator[tuple[str, str]]:

@@ -23,7 +23,6 @@ def quick_room(task: str) -> dict[str, Any]:
 
 
 def quick_names(known: Sequence[Template], language: str) -> list[str]:
-    """Return what the agents of such a room are called."""
     return [inert_line(one.in_language(language)[0], AGENT_NAME) for one in _chosen(known)]
 
 

@@ -92,7 +92,6 @@ class SetupScreen(Dialog[str]):
             yield Hints(word("hint"), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
-        """Begin with the form."""
         self._choosing.display = False
         self._look_for_keyring()
 
@@ -122,7 +121,6 @@ class SetupScreen(Dialog[str]):
         self.query_one(Hints).tell(word("models.hint" if self._choosing.display else hint))
 
     def action_save(self) -> None:
-        """Test what the form says."""
         if self._is_sound():
             self._test()
 
@@ -221,14 +219,12 @@ class SetupScreen(Dialog[str]):
         self._models.show(rows, marked if rows else None)
 
     def on_line_and_list_taken(self, event: LineAndList.Taken) -> None:
-        """Test the model that was chosen, or one that is not listed."""
         if event.at is not None:
             self._try_model(self._fitting[event.at])
         elif typed := self._models.typed:
             self._try_model(typed)
 
     def action_move(self, rows: int) -> None:
-        """Move through the models."""
         self._models.move(rows)
 
     def _show_form(self) -> None:

@@ -69,7 +69,6 @@ def word(key: str, **fields: object) -> str:
 
 
 def models_found(number: int) -> str:
-    """Return how many models a provider has."""
     text = translated_count("setup.models", WORDS["models.one"], WORDS["models"], number)
     return text.format(count=grouped(number))
 

@@ -57,7 +57,6 @@ class SuspendedRules(Widget):
         yield Hints(say("rules.hint"), ascii_only=self._ascii_only, classes="note")
 
     def on_mount(self) -> None:
-        """Ask which rules there are."""
         self._look()
 
     @work(exclusive=True)

@@ -61,12 +61,10 @@ class ToolList(Marking):
         self.show()
 
     def mark(self, names: Collection[str]) -> None:
-        """Mark these and no others."""
         self.marked = set(names)
         self.show()
 
     def show(self) -> None:
-        """Show every tool as it is marked."""
         at = self.highlighted
         self.clear_options()
         self.add_options(Option(self._content(tool)) for tool in self._tools)
@@ -97,7 +95,6 @@ class ToolList(Marking):
         return Content.assemble(sign, inert_line(name, MAX_NAME_CHARACTERS), (rest, MUTED))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Mark it, or take its mark away."""
         event.stop()
         self.marked ^= {self.names[event.option_index]}
         self.show()

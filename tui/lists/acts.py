@@ -64,7 +64,6 @@ class ListActs(Generic[C, T]):
     # --- changing and deleting ---
 
     async def change(self, item: T, **fields: Any) -> None:
-        """Change fields of one."""
         await self._ask(item.id, "", lambda client: client.change(item.id, **fields))
 
     async def rest(self, item: T) -> None:

@@ -66,16 +66,13 @@ class ListBody(Horizontal):
         return Content.assemble((own(told.label, ascii_only=self._ascii_only), LABEL), "\n", text)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show the preview where there is room beside the rows."""
         self.set_class(event.size.width >= WIDE_CELLS, "-wide")
         self.look()
 
     def on_row_list_shaped(self) -> None:
-        """Name the columns as they are now."""
         self._heads.update(heads_of(self._rows.shape, self._kind))
 
     def on_row_list_moved(self) -> None:
-        """Show more of another one."""
         self.look()
 
 

@@ -68,7 +68,6 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
         super().__init__(link, listing, acts, ConversationsFeed(link), deletions, ascii_only=ascii_only)
 
     def action_open(self) -> None:
-        """Open the chat under the cursor."""
         chat = self.one_for("open")
         if chat is not None:
             self.do(self._open(chat.id))
@@ -92,7 +91,6 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
             self._list.go_to(chat.id)
 
     def action_settings(self) -> None:
-        """Change what holds for the chat under the cursor."""
         chat = self.one_for("settings")
         if chat is not None:
             change = partial(self.acts.change_now, chat.id)
@@ -114,6 +112,5 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
             super().look_for(words)
 
     def open_found(self, hit: Hit) -> None:
-        """Open a chat where a search found something."""
         self._list.go_to(hit.conversation_id)
         self.do(self._open(hit.conversation_id, hit.message_id))

@@ -24,15 +24,12 @@ class Deletions:
         self._marked: dict[str, None] = {}  # newest last
 
     def __len__(self) -> int:
-        """How many can be undone."""
         return len(self._marked)
 
     def __contains__(self, item_id: str) -> bool:
-        """Whether one is to be deleted."""
         return item_id in self._marked
 
     def __iter__(self) -> Iterator[str]:
-        """The ids of what is to be deleted."""
         return iter(self._marked)
 
     def add(self, item_id: str) -> None:

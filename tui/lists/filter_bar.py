@@ -35,12 +35,10 @@ class FilterBar(Horizontal):
         yield self._line
 
     def open(self) -> None:
-        """Let it be written in."""
         self.set_class(False, "-hidden")
         self._line.focus()
 
     def clear(self) -> None:
-        """Want all rows again."""
         self._line.value = ""
         self._close()
 
@@ -49,11 +47,9 @@ class FilterBar(Horizontal):
         self._rows.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Look for it while it is typed."""
         event.stop()
         self._look_for(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go back to those that were found."""
         event.stop()
         self._close()

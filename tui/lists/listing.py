@@ -71,16 +71,16 @@ class Listing(Generic[T]):
 
     def __init__(self, kind: Kind[T], items: Iterable[T] = ()) -> None:
         self.kind = kind
-        self._entries: dict[str, Entry[T]] = {}
         self._order: list[Place] = []
-        self._sort: SortKey = "activity"
-        self._needle = ""
-        self._shows_archived = False
-        self._running = 0
-        self._total = 0
+        self.sort: SortKey = "activity"
+        self.needle = ""  # what is searched for; "" lists all
+        self.shows_archived = False
+        self.running = 0  # archived ones count only if they are shown
+        self.total = 0  # whatever is searched for; archived ones count only if they are shown
         self._named: Counter[str] = Counter()  # how many are shown or looked for under each name
         self.sorted_places = 0  # places that were found so far: what changes cost
-        self.replace(items)
+        self._entries: dict[str, Entry[T]] = {item.id: self._entry(item) for item in items}
+        self._list()
 
     # --- what is known ---
 
@@ -89,16 +89,13 @@ class Listing(Generic[T]):
         return len(self._order)
 
     def __getitem__(self, index: int) -> Entry[T]:
-        """The one in one place of the list."""
         return self._entries[self._order[index][-1]]
 
     def get(self, item_id: str) -> T | None:
-        """Return one, listed or not."""
         entry = self._entries.get(item_id)
         return entry.item if entry is not None else None
 
     def is_namesake(self, item: T) -> bool:
-        """Whether another one has the same name."""
         return self._named[self.kind.name_of(item)] > 1
 
     def index_of(self, item_id: str) -> int | None:
@@ -107,43 +104,11 @@ class Listing(Generic[T]):
         return bisect_left(self._order, entry.place) if entry is not None and entry.is_listed else None
 
     @property
-    def running(self) -> int:
-        """How many run, archived ones not counted unless they are shown."""
-        return self._running
-
-    @property
-    def total(self) -> int:
-        """How many there are, whatever is looked for; archived ones only if they are shown."""
-        return self._total
-
-    @property
     def items(self) -> list[T]:
         """All that are known, in no order."""
         return [entry.item for entry in self._entries.values()]
 
-    @property
-    def sort(self) -> SortKey:
-        """What they are sorted by."""
-        return self._sort
-
-    @property
-    def needle(self) -> str:
-        """What is looked for; "" lists all."""
-        return self._needle
-
-    @property
-    def shows_archived(self) -> bool:
-        """Whether archived ones are listed too."""
-        return self._shows_archived
-
     # --- what happens ---
-
-    def replace(self, items: Iterable[T]) -> None:
-        """Take ``items`` for all there are."""
-        self._entries = {}
-        for item in items:
-            self._entries[item.id] = self._entry(item)
-        self._list()
 
     def put(self, item: T) -> None:
         """Take one as it is now, a new one too."""
@@ -155,7 +120,6 @@ class Listing(Generic[T]):
             self.sorted_places += 1
 
     def remove(self, item_id: str) -> None:
-        """It is gone."""
         index = self.index_of(item_id)
         if index is not None:
             del self._order[index]
@@ -168,20 +132,20 @@ class Listing(Generic[T]):
         self, *, sort: SortKey | None = None, needle: str | None = None, archived: bool | None = None
     ) -> None:
         """Sort or choose by something else; what is not given stays."""
-        self._sort = self._sort if sort is None else sort
-        self._needle = self._needle if needle is None else needle.strip().casefold()
-        self._shows_archived = self._shows_archived if archived is None else archived
+        self.sort = self.sort if sort is None else sort
+        self.needle = self.needle if needle is None else needle.strip().casefold()
+        self.shows_archived = self.shows_archived if archived is None else archived
         self._entries = {item_id: self._entry(entry.item) for item_id, entry in self._entries.items()}
         self._list()
 
     def _count(self, entry: Entry[T], step: int) -> None:
-        if self._shows_archived or not entry.item.archived:
-            self._total += step
-            self._running += step * (entry.item.status == "running")
+        if self.shows_archived or not entry.item.archived:
+            self.total += step
+            self.running += step * (entry.item.status == "running")
             self._named[self.kind.name_of(entry.item)] += step
 
     def _list(self) -> None:
-        self._running = self._total = 0
+        self.running = self.total = 0
         self._named.clear()
         for entry in self._entries.values():
             self._count(entry, 1)
@@ -190,18 +154,18 @@ class Listing(Generic[T]):
 
     def _entry(self, item: T) -> Entry[T]:
         moment = moment_of(item.updated_at)
-        is_listed = (self._shows_archived or not item.archived) and self._fits(item)
+        is_listed = (self.shows_archived or not item.archived) and self._fits(item)
         return Entry(item, self._place(item, moment), moment, is_listed)
 
     def _fits(self, item: T) -> bool:
-        return not self._needle or any(self._needle in word.casefold() for word in self.kind.words_of(item))
+        return not self.needle or any(self.needle in word.casefold() for word in self.kind.words_of(item))
 
     def _place(self, item: T, moment: float) -> Place:
         """Return where one belongs. Those that run are all active now: they keep their order, so that they
         do not change places with every word.
         """
         recent = -moment_of(item.created_at) if item.status == "running" else -moment
-        match self._sort:
+        match self.sort:
             case "activity":
                 return (0.0 if item.status == "running" else 1.0, recent, "", item.id)
             case "name":

@@ -70,18 +70,15 @@ class RoomsScreen(ListScreen[RoomInfo]):
     # --- what can be done ------------------------------------------------------------------------------
 
     def action_open(self) -> None:
-        """Open the room under the cursor."""
         room = self.one_for("open")
         if room is not None:
             self.post_message(self.Opened(room.id))
 
     def open_found(self, hit: Hit) -> None:
-        """Open a room where a search found something."""
         self._list.go_to(hit.conversation_id)
         self.post_message(self.Opened(hit.conversation_id, hit.message_id))
 
     def action_new(self) -> None:
-        """Make a room."""
         if self.can("new"):
             self.app.push_screen(NewRoomScreen(self._link, ascii_only=self._ascii_only), self._made)
 
@@ -95,18 +92,15 @@ class RoomsScreen(ListScreen[RoomInfo]):
             self.post_message(self.Opened(made.room.id, start=True))
 
     def action_pause(self) -> None:
-        """Pause or resume the room under the cursor."""
         room = self.one_for("pause")
         if room is not None:
             self.do(self.acts.pause_or_resume(room))
 
     def action_pause_all(self) -> None:
-        """Pause all rooms, or resume them."""
         if self.can("pause_all"):
             self.do(self.acts.pause_or_resume_all())
 
     def action_duplicate(self) -> None:
-        """Make a room like the one under the cursor."""
 
         async def duplicate(room: RoomInfo) -> None:
             if (copy := await self.acts.duplicate(room)) is not None:

@@ -124,7 +124,6 @@ class RowList(Widget, Generic[T], can_focus=True):
 
     @property
     def texts(self) -> list[str]:
-        """The text of the rows now."""
         width, height = self.outer_size
         return [strip.text for strip in self.render_lines(Region(0, 0, width, height))]
 
@@ -171,7 +170,6 @@ class RowList(Widget, Generic[T], can_focus=True):
     # --- drawing ---
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the rows that are in sight."""
         if not self.is_attached:
             return [Strip.blank(crop.width)] * crop.height
         if self._painted_for != self.outer_size or self._painters is None:
@@ -182,7 +180,6 @@ class RowList(Widget, Generic[T], can_focus=True):
         return strips_in(crop, self.outer_size.width, self._lines, self.rich_style)
 
     def render_line(self, y: int) -> Strip:
-        """Return one row."""
         return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
 
     def notify_style_update(self) -> None:
@@ -271,7 +268,6 @@ class RowList(Widget, Generic[T], can_focus=True):
     # --- the mouse ---
 
     def on_click(self, event: events.Click) -> None:
-        """Open the one that was clicked."""
         place = self._top + event.y
         if place < len(self._listing):
             item_id = self._listing[place].item.id
@@ -279,11 +275,9 @@ class RowList(Widget, Generic[T], can_focus=True):
             self.post_message(self.Chosen(item_id))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Move towards the end."""
         event.stop()
         self.move(WHEEL_ROWS)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Move towards the beginning."""
         event.stop()
         self.move(-WHEEL_ROWS)

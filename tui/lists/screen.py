@@ -120,7 +120,6 @@ class ListScreen(Screen[None], Generic[T]):
         yield self._board.bottom
 
     def on_mount(self) -> None:
-        """Show what is known, and follow."""
         for item_id in self.deletions:
             self._mark_deleted(item_id)
         self.set_interval(AGE_SECONDS, self._list.look)
@@ -137,7 +136,6 @@ class ListScreen(Screen[None], Generic[T]):
         self.workers.cancel_group(self, "follow")
 
     def words(self, key: str, **fields: object) -> str:
-        """Return a sentence of this kind of list."""
         return say(f"{self.KIND}.{key}", **fields)
 
     def _follow(self) -> None:
@@ -146,7 +144,6 @@ class ListScreen(Screen[None], Generic[T]):
     # --- what is shown ---------------------------------------------------------------------------------
 
     def show_all(self) -> None:
-        """Show everything that changed."""
         if not self.is_attached:
             return
         self._list.look()
@@ -165,7 +162,6 @@ class ListScreen(Screen[None], Generic[T]):
         self._body.look()
 
     def tell(self, line: str, is_bad: bool) -> None:
-        """Say one line in passing."""
         self.app.notify(line, severity="error" if is_bad else "information", markup=False)
 
     # --- what can be done ------------------------------------------------------------------------------
@@ -208,19 +204,15 @@ class ListScreen(Screen[None], Generic[T]):
         await act
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor."""
         self._list.move(rows)
 
     def action_move_pages(self, pages: float) -> None:
-        """Move it by screens."""
         self._list.move_pages(pages)
 
     def on_row_list_chosen(self) -> None:
-        """Open the one that was clicked."""
         self.call_later(self.run_action, "open")
 
     def action_rename(self) -> None:
-        """Ask for another name."""
         item = self.one_for("rename")
         if item is not None:
             name, title = self.listing.kind.name_of(item), self.words("rename")
@@ -232,19 +224,16 @@ class ListScreen(Screen[None], Generic[T]):
             self.do(self.acts.change(item, **{self.RENAMES: name}))
 
     def action_archive(self) -> None:
-        """Archive it, or take it back."""
         item = self.one_for("archive")
         if item is not None:
             self.do(self.acts.change(item, archived=not item.archived))
 
     def action_show_archived(self) -> None:
-        """Show archived ones, or hide them."""
         self.listing.arrange(archived=not self.listing.shows_archived)
         self._follow()  # asks at once for what it did not want before
         self.show_all()
 
     def action_sort(self) -> None:
-        """Sort by the next column."""
         following = (SORT_KEYS.index(self.listing.sort) + 1) % len(SORT_KEYS)
         self.listing.arrange(sort=SORT_KEYS[following])
         self.show_all()
@@ -264,7 +253,6 @@ class ListScreen(Screen[None], Generic[T]):
         self.acts.marks[item_id] = Mark(is_deleted=True, undo=self.key_of(f"{self.KIND}.undo"))
 
     def action_undo(self) -> None:
-        """Undo the newest deletion."""
         if self.can("undo"):
             item_id = self.deletions.undo()
             self.app.clear_notifications()  # one may say how to undo what is undone now
@@ -275,7 +263,6 @@ class ListScreen(Screen[None], Generic[T]):
     # --- looking for some --------------------------------------------------------------------------------
 
     def action_filter(self) -> None:
-        """Ask for the words that they shall have."""
         self._filter.open()
 
     def look_for(self, words: str) -> None:
@@ -284,7 +271,6 @@ class ListScreen(Screen[None], Generic[T]):
         self.show_all()
 
     def action_search(self) -> None:
-        """Search in all rooms and chats."""
         if self.can("search"):
             self.post_message(self.Searches(self.listing.needle))
 

@@ -107,7 +107,6 @@ class SearchScreen(Dialog["Hit | None"]):
             self.dismiss(self._hits[event.at])
 
     def action_move(self, step: int) -> None:
-        """Mark another one."""
         self._part.move(step)
 
 

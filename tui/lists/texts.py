@@ -234,12 +234,10 @@ def age_text(moment: float, now: float) -> str:
 
 
 def left(text: str, cells: int) -> str:
-    """Return the text at the left of so many cells."""
     return set_cell_size(cropped(text, cells), cells)
 
 
 def right(text: str, cells: int) -> str:
-    """Return the text at the right of so many cells."""
     text = cropped(text, cells)
     return " " * (cells - cell_len(text)) + text
 

@@ -73,7 +73,6 @@ class ChooseScreen(Dialog[str | None]):
         yield framed(title, self._part, hint=say("choose.hint"), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
-        """Ask what there is."""
         self._look_for_candidates()
 
     @work(group="candidates", exclusive=True)
@@ -120,17 +119,14 @@ class ChooseScreen(Dialog[str | None]):
         return Content.assemble(*parts)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what fits."""
         event.stop()
         self._list()
 
     def on_line_and_list_taken(self, event: LineAndList.Taken) -> None:
-        """Close with the value in this row."""
         if event.at is not None:
             self.dismiss(self._shown[event.at].value)
 
     def action_move(self, step: int) -> None:
-        """Mark another one."""
         self._part.move(step)
 
 

@@ -41,7 +41,6 @@ class Row:
     reason: str = ""
 
     def has(self, needle: str) -> bool:
-        """Whether the words or the keys contain ``needle``."""
         needle = needle.casefold()
         return needle in self.description.casefold() or needle in self.keys.casefold()
 
@@ -89,11 +88,9 @@ class HelpScreen(ModalScreen[None]):
             yield Hints(say("help.close"), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
-        """Name the key that closes it, as it is."""
         self.query_one(Hints).tell()
 
     def on_resize(self, event: Resize) -> None:
-        """Lay the rows out for the new width."""
         self.call_after_refresh(self._show)
 
     @on(Input.Changed)
@@ -111,7 +108,6 @@ class HelpScreen(ModalScreen[None]):
             self.query_one("#help-keys").styles.height = min(most, rows.plain.count("\n") + 1)
 
     def action_scroll(self, rows: int) -> None:
-        """Scroll by rows, downwards if positive."""
         self.query_one("#help-keys").scroll_relative(y=rows, animate=False)
 
     def action_scroll_pages(self, pages: int) -> None:

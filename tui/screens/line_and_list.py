@@ -62,7 +62,6 @@ class LineAndList(Widget):
 
     @property
     def typed(self) -> str:
-        """The text of the line."""
         return self.line.value.strip()
 
     def show(self, rows: Sequence[Content | RenderableType], marked: int | None) -> None:
@@ -72,17 +71,14 @@ class LineAndList(Widget):
         self._listed.highlighted = marked
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take what is marked."""
         event.stop()
         self.post_message(self.Taken(self._listed.highlighted, is_clicked=False))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Take what was clicked."""
         event.stop()
         self.post_message(self.Taken(event.option_index, is_clicked=True))
 
     def move(self, step: int) -> None:
-        """Mark another one."""
         if self._listed.option_count:
             at = (self._listed.highlighted or 0) + step
             self._listed.highlighted = max(0, min(at, self._listed.option_count - 1))

@@ -34,5 +34,4 @@ class QuestionScreen(Dialog[bool]):
             yield Hints(say("question.hint"), ascii_only=self._ascii_only)
 
     def action_answer(self, is_yes: bool) -> None:
-        """Close with the answer."""
         self.dismiss(is_yes)

@@ -33,5 +33,4 @@ class QuitScreen(Dialog[Choice]):
                 yield Hints(say(f"quit.{choice}"), classes="")
 
     def action_choose(self, choice: Choice) -> None:
-        """Close with the choice."""
         self.dismiss(choice)

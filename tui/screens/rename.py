@@ -47,5 +47,4 @@ class RenameScreen(Dialog[str]):
         self.dismiss("" if name == self._before else name)
 
     def action_back(self) -> None:
-        """Close without a change."""
         self.dismiss("")

@@ -34,7 +34,6 @@ class ThemeChoice:
             app.notify(localised(inert_line(str(error))), severity="warning", markup=False)
 
     def choose(self) -> None:
-        """Let a theme be chosen."""
         app = self._app
         app.push_screen(
             ThemeScreen(self._path, self._name, app.backdrop, ascii_only=app.ascii_only), self._kept

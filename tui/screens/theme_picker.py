@@ -115,21 +115,18 @@ class ThemeScreen(Dialog[str]):
             yield Hints(say(hint), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
-        """Begin at the theme that is worn."""
         self._before = self.app.current_theme
         self._list("", self._current)
         self.query_one(Input).focus()
 
     @on(Input.Changed)
     def filter(self, event: Input.Changed) -> None:
-        """Leave only the themes whose name has what was typed."""
         event.stop()
         chosen = self._chosen
         self._list(event.value, chosen.name if chosen else self._current)
 
     @on(OptionList.OptionHighlighted)
     def look(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the theme that the reader moved to."""
         event.stop()
         chosen = self._chosen
         theme = chosen.theme if chosen else None
@@ -139,18 +136,15 @@ class ThemeScreen(Dialog[str]):
 
     @on(OptionList.OptionSelected)
     async def keep_clicked(self, event: OptionList.OptionSelected) -> None:
-        """Keep the theme that was clicked."""
         event.stop()
         await self.action_keep()
 
     @on(Input.Submitted)
     async def keep_submitted(self, event: Input.Submitted) -> None:
-        """Keep the theme that is shown."""
         event.stop()
         await self.action_keep()
 
     def action_move(self, rows: int) -> None:
-        """Move through the themes."""
         choosing = self.query_one(OptionList)
         if self._shown:
             place = (choosing.highlighted or 0) + rows
