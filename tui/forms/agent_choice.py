@@ -8,12 +8,10 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
 from agent_tui.config.agent_templates import Template
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import Line, Marking, Part, own
-from tui.forms.new_room_fields import OwnAgent
 from tui.forms.quick_room import AGENTS, quick_names
 from tui.forms.tool_list import MUTED
 from tui.screens.words import say
@@ -28,9 +26,9 @@ class AgentChoice(Part):
     def __init__(self, language: str, *, ascii_only: bool) -> None:
         super().__init__()
         self.language = language
-        self.own: list[OwnAgent] = []
         self._ascii_only = ascii_only
         self._templates: list[Template] = []
+        self._own: list[Template] = []  # those that were written here
         self._chosen: set[str] = set()  # ids of templates
         self._chosen_at_first: set[str] = set()
         self._checklist = Marking(id="agents", compact=True, markup=False)
@@ -63,12 +61,12 @@ class AgentChoice(Part):
 
     @property
     def chosen(self) -> list[Template]:
-        return [template for template in self._templates if template.id in self._chosen]
+        return [*(one for one in self._templates if one.id in self._chosen), *self._own]
 
     @property
     def is_changed(self) -> bool:
         """Whether other agents were chosen, or one was written."""
-        is_chosen = self._chosen != self._chosen_at_first or bool(self.own)
+        is_chosen = self._chosen != self._chosen_at_first or bool(self._own)
         return is_chosen or any(line.value for line in self._lines)
 
     def speak(self, language: str) -> None:
@@ -77,17 +75,11 @@ class AgentChoice(Part):
             self._list()
 
     def _list(self) -> None:
-        at = self._checklist.highlighted
-        rows = []
-        for template in self._templates:
-            name, _, summary = template.in_language(self.language)
-            rows.append(self._row(name, summary, is_chosen=template.id in self._chosen))
-        rows += [self._row(agent.name, agent.prompt, is_chosen=True) for agent in self.own]
-        self._checklist.set_options(map(Option, rows))
-        if rows:
-            self._checklist.highlighted = min(at or 0, len(rows) - 1)
+        chosen = self.chosen
+        self._checklist.show([self._row(one, one in chosen) for one in (*self._templates, *self._own)])
 
-    def _row(self, name: str, summary: str, *, is_chosen: bool) -> Content:
+    def _row(self, template: Template, is_chosen: bool) -> Content:
+        name, _, summary = template.in_language(self.language)
         marked = self._sign(f"{DONE if is_chosen else TASK} {inert_line(name, 40)}")
         return Content.assemble(marked, (self._sign(f"  {inert_line(summary, 120)}"), MUTED))
 
@@ -101,7 +93,7 @@ class AgentChoice(Part):
         if at < len(self._templates):
             self._chosen ^= {self._templates[at].id}
         else:
-            del self.own[at - len(self._templates)]
+            del self._own[at - len(self._templates)]
         self._list()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -114,7 +106,7 @@ class AgentChoice(Part):
         name, prompt, model = (line.value.strip() for line in self._lines)
         if not name:
             return
-        self.own.append(OwnAgent(name, prompt, model))
+        self._own.append(Template("", {"en": name}, {"en": prompt}, {"en": prompt}, model=model))
         for line in self._lines:
             line.value = ""
         self._list()

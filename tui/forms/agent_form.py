@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from dataclasses import replace
+from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -21,35 +21,12 @@ from tui.screens.words import say
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, is_color
 from widgets.composer import Composer
 
-
-@dataclass(frozen=True, slots=True)
-class AgentDraft:
-    """An agent as it is to be; without an id it is a new one."""
-
-    id: str = ""
-    name: str = ""
-    color: str = ""
-    system_prompt: str = ""
-    model: str = ""
-    provider_id: str = ""
-
-    def fields(self, before: AgentDraft | None) -> dict[str, str]:
-        """Return what the wire needs to be told: of one that is known only what is different."""
-        names = settings_of(AgentInfo)
-        if before is None:
-            return {name: str(getattr(self, name)) for name in names if getattr(self, name)}
-        changed = {name: str(getattr(self, name)) for name in names}
-        return {"id": self.id} | {
-            name: value for name, value in changed.items() if value != getattr(before, name)
-        }
-
-
 # The fields of the form, and what they are of an agent.
 _FIELDS: Final = {setting.called: setting.name for setting in settings_of(AgentInfo).values()}
 
 
-class AgentFormScreen(Dialog[AgentDraft | None]):
-    """Closes with the agent as it is to be, or with nothing."""
+class AgentFormScreen(Dialog[AgentInfo | None]):
+    """Closes with the agent as it is to be, or with nothing; one without an id is new."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     AUTO_FOCUS = "Line"
@@ -58,7 +35,7 @@ class AgentFormScreen(Dialog[AgentDraft | None]):
         Binding("escape", "back", "Back without saving", id="agent_form.back", priority=True),
     ]
 
-    def __init__(self, agent: AgentDraft, link: RoomLink, *, ascii_only: bool = False) -> None:
+    def __init__(self, agent: AgentInfo, link: RoomLink, *, ascii_only: bool = False) -> None:
         super().__init__()
         self._agent = agent
         self._ascii_only = ascii_only
@@ -96,13 +73,13 @@ class AgentFormScreen(Dialog[AgentDraft | None]):
             event.input.styles.color = shown_color(self, event.value.strip()) or None
 
     def action_save(self) -> None:
-        agent = {name: self._kept(field, name) for field, name in _FIELDS.items()}
+        agent: dict[str, Any] = {name: self._kept(field, name) for field, name in _FIELDS.items()}
         if not agent["name"]:
             self._form.complain({"name": say("agent_form.no_name")})
         elif agent["color"] not in ("", self._agent.color) and not is_color(agent["color"]):
             self._form.complain({"color": say("agent_form.no_color")})
         else:
-            self.dismiss(AgentDraft(self._agent.id, **agent))
+            self.dismiss(replace(self._agent, **agent))
 
     def _kept(self, field: str, name: str) -> str:
         """Return what a field says now; what was not touched stays as it came, harmless or not."""

@@ -10,7 +10,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.color import Color
-from textual.containers import Horizontal
+from textual.containers import Horizontal, VerticalGroup
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
@@ -203,6 +203,13 @@ class Marking(OptionList):
         Binding("space", "select", "Mark or unmark", id="form.mark", show=False),
     ]
 
+    def show(self, rows: Iterable[Content | str], disabled: Iterable[Content] = ()) -> None:
+        """List these rows, below them those that cannot be marked; the cursor stays where it was."""
+        at, shown = self.highlighted or 0, [Option(row) for row in rows]
+        self.set_options([*shown, *(Option(row, disabled=True) for row in disabled)])
+        if shown:
+            self.highlighted = min(at, len(shown) - 1)
+
 
 class Picks(Marking):
     """Several of a few; its ``value`` is the JSON list of those that are marked."""
@@ -236,18 +243,15 @@ class Picks(Marking):
         self.post_message(self.Changed())
 
     def _show_marks(self) -> None:
-        at = self.highlighted
-        self.clear_options()
-        for value, text in self._picks:
-            mark = own(DONE if value in self._marked else TASK, ascii_only=self._ascii_only)
-            self.add_option(Option(f"{mark} {inert_line(text, MAX_LINE_CHARACTERS)}"))
-        self.highlighted = at or 0
+        done, task = own(DONE, ascii_only=self._ascii_only), own(TASK, ascii_only=self._ascii_only)
+        self.show(
+            f"{done if value in self._marked else task} {inert_line(text, MAX_LINE_CHARACTERS)}"
+            for value, text in self._picks
+        )
 
 
-class Part(Widget):
+class Part(VerticalGroup):
     """What a form is made of, but for plain text: it knows whether a person changed it."""
-
-    DEFAULT_CSS = "Part { height: auto; width: 1fr; layout: vertical; }"
 
     @property
     def is_changed(self) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from textual import work
 from textual.app import ComposeResult
-from textual.widget import Widget
+from textual.containers import VerticalGroup
 
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import AgentInfo
@@ -34,10 +34,8 @@ def pick_for(line: Picking, offered: ChooseScreen) -> None:
     line.app.push_screen(offered, chosen)
 
 
-class ModelFields(Widget):
+class ModelFields(VerticalGroup):
     """A field for the provider and one for the model."""
-
-    DEFAULT_CSS = "ModelFields { height: auto; width: 1fr; layout: vertical; }"
 
     def __init__(
         self, link: Link[Any], provider_id: str = "", model: str = "", *, ascii_only: bool = False

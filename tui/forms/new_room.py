@@ -21,7 +21,7 @@ from tui.forms.agent_choice import AgentChoice
 from tui.forms.fields import Field
 from tui.forms.form import Form
 from tui.forms.model_fields import ModelFields
-from tui.forms.new_room_fields import SECTIONS, SETTINGS, Written, first_value
+from tui.forms.new_room_fields import SECTIONS, SETTINGS, first_value, read_room
 from tui.forms.quick_room import quick_room
 from tui.forms.tool_list import RoomTools
 from tui.forms.values import setting_field
@@ -159,7 +159,7 @@ class NewRoomScreen(Dialog[Made | None]):
         agents = self._agents
         agents.add_own()  # what was written and not added is meant
         values, tools = self._form.values(), self._tools.marked
-        fields, problems = Written(values, agents.chosen, agents.own, agents.language, tools).read()
+        fields, problems = read_room(values, agents.chosen, agents.language, tools)
         self._form.complain(problems)
         if not problems:
             self._create(fields, start)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from agent_tui.config.agent_templates import Template
@@ -27,63 +26,31 @@ def first_value(setting: Setting) -> Any:
     return setting.default if setting.default_in_form is None else setting.default_in_form
 
 
-@dataclass(frozen=True, slots=True)
-class OwnAgent:
-    """An agent that was written in place."""
-
-    name: str
-    prompt: str = ""
-    model: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The form now: what is in its fields, by their names, and what was chosen beside them."""
-
-    values: Mapping[str, str]
-    templates: Sequence[Template] = ()
-    own: Sequence[OwnAgent] = ()
-    language: str = "en"
-    tools: Collection[str] = ()
-
-    def read(self) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return what ``RoomsClient.create`` needs, and what is wrong, by field."""
-        fields: dict[str, Any] = {}
-        problems: dict[str, str] = {}
-        for name, setting in SETTINGS.items():
-            if name not in self.values:
-                continue  # it was not asked for
-            try:
-                value = read_value(setting, self.values[name].strip())
-            except ValueError as error:
-                problems[name] = str(error)
-                continue
-            # A value that is the default is not sent, but for the first ones: a server may have its own.
-            if value != setting.default or (name in FIRST and value):
-                fields[name] = value
-        agents = [agent_of(one, self.language, self._provider, self._model) for one in self.templates]
-        agents += [self._of_own(agent) for agent in self.own]
-        if agents:  # else the server chooses
-            fields["agents"] = agents
-        if self.tools:
-            fields["enabled_tools"] = sorted(self.tools)
-        return fields, problems
-
-    @property
-    def _provider(self) -> str:
-        return self.values.get("provider", "")
-
-    @property
-    def _model(self) -> str:
-        return self.values.get("model", "").strip()
-
-    def _of_own(self, agent: OwnAgent) -> dict[str, str]:
-        return _without_empty(
-            name=agent.name,
-            system_prompt=agent.prompt,
-            model=agent.model or self._model,
-            provider_id=self._provider,
-        )
+def read_room(
+    values: Mapping[str, str], agents: Sequence[Template], language: str, tools: Collection[str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what ``RoomsClient.create`` needs, and what is wrong, by field; ``values`` are those of the
+    fields, by their names.
+    """
+    fields: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    for name, setting in SETTINGS.items():
+        if name not in values:
+            continue  # it was not asked for
+        try:
+            value = read_value(setting, values[name].strip())
+        except ValueError as error:
+            problems[name] = str(error)
+            continue
+        # A value that is the default is not sent, but for the first ones: a server may have its own.
+        if value != setting.default or (name in FIRST and value):
+            fields[name] = value
+    if agents:  # else the server chooses
+        provider, model = values.get("provider", ""), values.get("model", "").strip()
+        fields["agents"] = [agent_of(one, language, provider, model) for one in agents]
+    if tools:
+        fields["enabled_tools"] = sorted(tools)
+    return fields, problems
 
 
 def agent_of(template: Template, language: str, provider: str = "", model: str = "") -> dict[str, str]:
@@ -94,10 +61,11 @@ def agent_of(template: Template, language: str, provider: str = "", model: str =
     chosen = template.provider or provider
     # A model belongs to a provider: one without the other would be another's.
     model = template.model or (model if chosen == provider else "")
-    return _without_empty(
-        name=name, system_prompt=prompt, color=template.color, model=model, provider_id=chosen
-    )
-
-
-def _without_empty(**fields: str) -> dict[str, str]:
+    fields = {
+        "name": name,
+        "system_prompt": prompt,
+        "color": template.color,
+        "model": model,
+        "provider_id": chosen,
+    }
     return {name: value for name, value in fields.items() if value}

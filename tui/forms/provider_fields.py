@@ -10,8 +10,8 @@ from typing import Final
 
 from textual import on
 from textual.app import ComposeResult
+from textual.containers import VerticalGroup
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Input
 
 from agent_tui.config.file import DEMO_PROVIDER
@@ -28,10 +28,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
-class ProviderFields(Widget):
+class ProviderFields(VerticalGroup):
     """A new provider, or one of the config file: its key is never shown."""
-
-    DEFAULT_CSS = "ProviderFields { height: auto; width: 1fr; layout: vertical; }"
 
     class Chosen(Message):
         """A person chose another provider."""

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationInfo
@@ -58,22 +57,16 @@ class ToolList(Marking):
         self._broken = [server for server in servers if server.problem]
         known = {tool.name for tool in tools}
         self._strange = sorted(self.marked - known)
-        self.show()
+        self.show_all()
 
     def mark(self, names: Collection[str]) -> None:
         self.marked = set(names)
-        self.show()
+        self.show_all()
 
-    def show(self) -> None:
-        at = self.highlighted
-        self.clear_options()
-        self.add_options(Option(self._content(tool)) for tool in self._tools)
-        self.add_options(
-            Option(self._row(name, "", say("chat_form.tools.unknown"))) for name in self._strange
-        )
-        self.add_options(Option(self._server(server), disabled=True) for server in self._broken)
-        if self.names:
-            self.highlighted = min(at or 0, len(self.names) - 1)
+    def show_all(self) -> None:
+        unknown = say("chat_form.tools.unknown")
+        rows = [*map(self._content, self._tools), *(self._row(name, "", unknown) for name in self._strange)]
+        self.show(rows, map(self._server, self._broken))
 
     def _content(self, tool: ToolInfo) -> Content:
         key = _PERMISSIONS.get(tool.permission)
@@ -97,7 +90,7 @@ class ToolList(Marking):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.marked ^= {self.names[event.option_index]}
-        self.show()
+        self.show_all()
         self.post_message(self.Marked())
 
 
@@ -127,7 +120,7 @@ class RoomTools(Part):
 
     def on_mount(self) -> None:
         """Show what is marked, until it is known what there is."""
-        self._listed.show()
+        self._listed.show_all()
         self._look()
 
     @work(exclusive=True)
@@ -161,7 +154,7 @@ class ChatTools(Part):
 
     def on_mount(self) -> None:
         """Show what is marked, until it is known what there is."""
-        self._listed.show()
+        self._listed.show_all()
         self._before = self._marked
         self._look()
 

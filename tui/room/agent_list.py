@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, Final
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -11,13 +12,16 @@ from textual.widgets.option_list import Option
 
 from agent_tui.model.events import AgentInfo
 from agent_tui.model.inert import inert_line
+from agent_tui.model.settings import settings_of
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
-from tui.forms.agent_form import AgentDraft, AgentFormScreen
+from tui.forms.agent_form import AgentFormScreen
 from tui.forms.fields import Listed, Part, own, swatch
 from tui.link import RoomLink
 from tui.live.texts import model_name
 from tui.screens.words import say
+
+_SETTINGS: Final = settings_of(AgentInfo)
 
 
 class AgentList(Part):
@@ -46,7 +50,7 @@ class AgentList(Part):
 
     def fields(self) -> list[dict[str, str]]:
         """Return the agents as the wire wants them."""
-        return [agent.fields(self._before.get(agent.id)) for agent in self._agents]
+        return [_changed(agent, self._before.get(agent.id)) for agent in self._agents]
 
     def differs(self, agents: Iterable[AgentInfo]) -> bool:
         """Whether these are other agents than those that are changed here; an empty list says nothing."""
@@ -76,7 +80,7 @@ class AgentList(Part):
         event.stop()
         at = event.option_index
 
-        def changed(agent: AgentDraft | None) -> None:
+        def changed(agent: AgentInfo | None) -> None:
             if agent is not None:
                 self._agents[at] = agent
                 self._list(at)
@@ -86,14 +90,14 @@ class AgentList(Part):
     def add(self) -> None:
         """Ask for an agent who speaks last."""
 
-        def added(agent: AgentDraft | None) -> None:
+        def added(agent: AgentInfo | None) -> None:
             if agent is not None:
                 self._agents.append(agent)
                 self._list(len(self._agents) - 1)
 
-        self.app.push_screen(self._form(AgentDraft()), added)
+        self.app.push_screen(self._form(AgentInfo("", "")), added)
 
-    def _form(self, agent: AgentDraft) -> AgentFormScreen:
+    def _form(self, agent: AgentInfo) -> AgentFormScreen:
         return AgentFormScreen(agent, self._link, ascii_only=self._ascii_only)
 
     def drop(self) -> bool:
@@ -113,11 +117,21 @@ class AgentList(Part):
             self._list(at + step)
 
 
-def drafts(agents: Iterable[Agent | AgentInfo]) -> dict[str, AgentDraft]:
+def drafts(agents: Iterable[Agent | AgentInfo]) -> dict[str, AgentInfo]:
     """Return agents of a room by their ids, in their order."""
+    found = {}
+    for agent in agents:
+        fields: dict[str, Any] = {name: str(getattr(agent, name)) for name in _SETTINGS}
+        found[agent.id] = AgentInfo(agent.id, **fields)
+    return found
+
+
+def _changed(agent: AgentInfo, before: AgentInfo | None) -> dict[str, str]:
+    """Return what the wire needs to be told: of an agent that is known only what is different."""
+    named = {name: str(getattr(agent, name)) for name in _SETTINGS}
+    if before is None:
+        return {name: value for name, value in named.items() if value}
     return {
-        agent.id: AgentDraft(
-            agent.id, agent.name, agent.color, agent.system_prompt, agent.model, agent.provider_id
-        )
-        for agent in agents
+        "id": agent.id,
+        **{name: value for name, value in named.items() if value != getattr(before, name)},
     }

@@ -8,9 +8,9 @@ from typing import Final
 from rich.console import RenderableType
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalGroup
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -30,13 +30,11 @@ def keys_of(scope: str, back: str) -> list[BindingType]:
     ]
 
 
-class LineAndList(Widget):
+class LineAndList(VerticalGroup):
     """All keys go to the line, those that move the mark too; ``enter`` or a click takes what is marked.
 
     The widgets are held, not looked for: answers may come in while the screen is being taken down.
     """
-
-    DEFAULT_CSS = "LineAndList { height: auto; width: 1fr; layout: vertical; }"
 
     class Taken(Message):
         """The row ``at`` was taken; None: ``enter`` was pressed while nothing is marked."""
