@@ -87,7 +87,7 @@ def server_fix(around: Surroundings) -> str:
     """Return what is likely to be wrong when no PulseAudio or PipeWire server answers."""
     named = around.environment.get("PULSE_SERVER", "")
     if named:
-        return f"nothing answers at PULSE_SERVER={named}: correct or unset it"
+        return f"correct or unset PULSE_SERVER (nothing answers at {named})"
     if around.pulse_sockets:
         return f"set PULSE_SERVER=unix:{around.pulse_sockets[0]}"
     if around.is_wsl:

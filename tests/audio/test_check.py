@@ -31,7 +31,7 @@ from agent_tui.audio.devices import NO_LIBRARY
         ),
         (
             Surroundings("linux", environment={"PULSE_SERVER": "tcp:host"}),
-            "nothing answers at PULSE_SERVER=tcp:host",
+            "correct or unset PULSE_SERVER (nothing answers at tcp:host)",
         ),
         (
             Surroundings("linux", environment={"XDG_RUNTIME_DIR": "/run/user/1"}),

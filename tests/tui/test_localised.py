@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.audio.check import Surroundings, no_device
 from agent_tui.config.presets import PRESETS
 from agent_tui.model.errors import ConnectFailed
 from agent_tui.model.events import LinkChanged, ToolAsk
+from agent_tui.model.voice import SoundChanged
+from agent_tui.state.voice import VoiceState
 from tests.tui.messages import patterns
 from tests.tui.one_room import loaded, opened
 from tests.tui.programs import Home, home_at
@@ -21,6 +24,8 @@ from tui.language import LANGUAGES, speak
 from tui.live.steps.texts import asking_body
 from tui.live.texts import about_tool
 from tui.screens.localised import PATTERNS, localised
+from tui.voice import texts as voice_texts
+from tui.voice.texts import Shown as VoiceShown
 from widgets.units import duration, size
 
 OTHERS = [language for language, folder in LANGUAGES.items() if folder]
@@ -89,6 +94,22 @@ def test_what_was_found_here_is_told_in_the_language_and_stays_english_for_scrip
     assert "(3 модели)" in lines(check)[0]
     assert "key in" not in lines(check)[0]
     assert "(3 models), OpenAI (key in OPENAI_API_KEY): not used" in str(check.fields()["detail"])
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("zh-CN", "没有麦克风：请接入一个，或请设置 PULSE_SERVER=unix:/p。"),
+        ("ru", "Не найден микрофон: подключите его или задайте PULSE_SERVER=unix:/p."),
+    ],
+)
+def test_why_a_voice_room_has_no_microphone_is_said_in_the_language(language: str, said: str) -> None:
+    speak(language)
+    problem = no_device("input", "", Surroundings("linux", pulse_sockets=["/p"]))
+    state = VoiceState("listening", sound=SoundChanged(problem, problem))
+    card = voice_texts.card(state, VoiceShown())
+    assert card is not None
+    assert card.text.splitlines()[0] == said
 
 
 def test_where_a_command_would_run_and_how_long_is_asked_in_the_language() -> None:

@@ -93,6 +93,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.card.not_linked.typed": "The agent listens only to {name}. You can hear it, and type.",
     "voice.card.not_linked.only": "The agent listens only to {name}. You can hear it.",
     "voice.card.no_input": "You can type; the agent answers aloud.",
+    "voice.card.problem": "{problem}.",
     "voice.card.no_audio": "There is no speaker either: you can only type and read.",
     "voice.card.no_signal": "The microphone delivers only silence.",
     "voice.card.not_set_up": "{title}",
