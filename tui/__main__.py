@@ -1,7 +1,7 @@
-"""The command line's front door and its last line of defence.
+"""Runs the command line, and handles what nothing else caught.
 
-What asks for a screen, a help page or the version is answered without loading the command line's own
-machinery (architecture.md §3): heavy imports are inside the functions that need them.
+A command line that asks for a screen, a help page or the version is answered without loading the other
+commands (architecture.md §3): heavy imports are inside the functions that need them.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from tui.language import speak, wanted_language, written_language
 def program() -> NoReturn:
     """Run the program with ``sys.argv`` and end the process with its exit code.
 
-    The process ends at once: all that is ours is closed by then, and to take down module by module what was
-    imported took longer than many commands.
+    The process ends at once. Everything of ours is closed by then, and unloading every imported module would
+    take longer than many commands do.
     """
-    gc.disable()  # what is imported stays: to look for cycles in it again and again is a sixth of a start
+    gc.disable()  # what is imported stays: looking for cycles in it would take a sixth of the start
     code = main()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -47,7 +47,7 @@ def main() -> int:
         return exits.exit_code(error)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a key held down does not change the exit code
-        output.drop()  # perhaps out of a write that nobody reads: the last flush must not wait there again
+        output.drop()  # nobody reads it, perhaps: the last flush must not wait
         output.complain("interrupted")
         return exits.PAUSED
     except BrokenPipeError:
@@ -78,7 +78,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _shortcut(connection: Connection, rest: Sequence[str]) -> int | None:
-    """Do what needs no more than this; ``None`` for every other command line."""
+    """Run a command line that needs no other code; return ``None`` for every other one."""
     page = help_page(rest)
     if page is not None:
         from tui.cli.pages import help_page as page_of

@@ -1,6 +1,6 @@
-"""The program on a terminal: its first frame, and what holds from then to the end.
+"""The program on a terminal, from its first frame to its end.
 
-Before the first frame only what it needs is loaded (architecture.md §3): the screens, and what is known of
+Only what the first frame needs is loaded before it (architecture.md §3). The screens, and everything about
 rooms and chats, come with ``tui.places``.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
-# Read by Textual at import: its own painting must not wait for more than our 30 Hz clock already does
+# Read by Textual at import: Textual must not delay painting by more than our 30 Hz clock already does
 # (guides: 4 ms instead of 16 ms from key to screen, at the same CPU).
 os.environ.setdefault("TEXTUAL_FPS", "240")
 
@@ -63,7 +63,8 @@ PRESSED: Final = (events.Key, events.Paste, events.MouseDown, events.MouseScroll
 class AgentTuiApp(KeysInOrder[int]):
     """The list of rooms and a room above it, or a chat. Returns the exit code of cli.md.
 
-    What it does with a screen, ``places`` does; actions and messages come here because Textual brings them.
+    ``places`` opens and closes screens. Actions and messages arrive here because Textual sends them to the
+    app.
     """
 
     TITLE = "agent-tui"
@@ -110,13 +111,13 @@ class AgentTuiApp(KeysInOrder[int]):
         self.toasts = Toasts(self, self.clock)
         self.garbage = Garbage(lambda: self.places.is_quiet)
         self.opening = Opening(self, request)
-        self.holds_keys = True  # until what was asked for is there to take them
-        self.parting = ""  # to be said once the screen is gone
+        self.holds_keys = True  # until a screen is there to take them
+        self.parting = ""  # printed when the screen is gone
         self._has_places = False  # they are loaded while the first frame is shown
         self.early_input = request.background  # read by our driver
         self.backdrop = request.background.backdrop() if request.background else Backdrop()
         self.themes_folder = config.path.parent / themes.FOLDER
-        # Without a terminal there is nothing that could show too few colours.
+        # Without a terminal, the number of colours does not matter.
         self.has_colors = has_color and (not request.background or self.console.color_system != SIXTEEN)
         theme, self._theme_problem = themes.first(
             config.theme, self.themes_folder, self.backdrop, has_colors=self.has_colors
@@ -133,7 +134,7 @@ class AgentTuiApp(KeysInOrder[int]):
         return twin(text) if self.ascii_only else text
 
     def notify(self, message: str, **options: Any) -> None:
-        """Tell something in passing, in signs that the terminal has. Told again, it is shown once."""
+        """Show a notification in signs that the terminal has. The same notification is shown once."""
         text = self.own(message)
         forget_notifications(self, text)
         super().notify(text, **options)
@@ -155,11 +156,11 @@ class AgentTuiApp(KeysInOrder[int]):
         if self._has_places:
             self.parting = await self.places.settle()
             await self.places.presence.stop()
-            if self.places.chat_link.is_agent:  # what it still answers ends there, too
+            if self.places.chat_link.is_agent:  # what it is still answering ends, too
                 await self.places.chat_link.close()
 
     async def on_event(self, event: events.Event) -> None:
-        """Note that a person is there."""
+        """Note that a person is present."""
         if self._has_places and isinstance(event, PRESSED):
             self.places.presence.press()
         await super().on_event(event)
@@ -168,8 +169,8 @@ class AgentTuiApp(KeysInOrder[int]):
 
     @cached_property
     def places(self) -> Places:
-        """Every screen, and the ways between them."""
-        from tui.places import Places  # lazy: as much again as all that the first frame needs
+        """Every screen, and how to get from one to another."""
+        from tui.places import Places  # lazy: as much again as everything that the first frame needs
 
         return Places(self, self._request, *self._links)
 
@@ -240,11 +241,11 @@ class AgentTuiApp(KeysInOrder[int]):
         await self.places.leave_voice()
 
     def action_leave_list(self) -> None:
-        """Go back to the first screen, where one came from there."""
+        """Go back to the home screen, if the list was opened from there."""
         self.places.home.leave_list()
 
     def action_lists(self, kind: Literal["rooms", "chats", ""] = "") -> None:
-        """Go to one of the lists; without one to that of chats, or from chats to that of rooms."""
+        """Go to one of the lists. Without ``kind``: to the chats, or from the chats to the rooms."""
         self.places.switch_lists(kind)
 
     def action_help(self) -> None:
@@ -252,7 +253,7 @@ class AgentTuiApp(KeysInOrder[int]):
         self.places.show_help()
 
     def on_status_line_key_clicked(self, event: StatusLine.KeyClicked) -> None:
-        """Do what a key does whose words were clicked."""
+        """Do what a key does when its hint was clicked."""
         from tui.keys.names import pressed  # lazy: nothing of the first frame can be clicked
 
         event.stop()
@@ -260,7 +261,7 @@ class AgentTuiApp(KeysInOrder[int]):
             self.post_message(key)
 
     def action_interrupt(self) -> None:
-        """Copy what is selected, clear the line, or quit at the second press."""
+        """Copy the selection or clear the line; the second press quits."""
         self.places.interrupt.press()
 
     def action_command_palette(self) -> None:
@@ -276,37 +277,37 @@ class AgentTuiApp(KeysInOrder[int]):
         self.places.set_up()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the key of the palette to the list of what may be written, while that is open."""
+        """Leave ctrl+p to the completion popup while that is open."""
         is_choosing = action == "command_palette" and getattr(self.focused, "is_choosing", False)
         return not is_choosing and super().check_action(action, parameters)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Return the palette: everything that the screen can do, with its keys, and the themes."""
+        """Return the palette's commands: everything that the screen can do, with its keys, and the themes."""
         return self.places.palette.commands(screen)
 
     # --- lines of text ---------------------------------------------------------------------------------
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Keep cursors from blinking, those of Textual's own screens too: nothing moves without a reason."""
+        """Keep cursors from blinking, on Textual's own screens, too: nothing moves without a reason."""
         self.places.keep_still(event.widget)
 
     # --- copying ---------------------------------------------------------------------------------------
 
     def on_transcript_copy_requested(self, event: Transcript.CopyRequested) -> None:
-        """Copy what a reader asked for, and say what became of it."""
+        """Copy what a reader asked for, and show the result."""
         event.stop()
         self.copy(event.text, event.what)
 
     @work(group="copy", exclusive=True)
     async def copy(self, text: str, what: str) -> None:
-        """Copy a text, and say what became of it."""
+        """Copy a text, and show the result."""
         copied = await clipboard.copy(self, text)
         severity: Literal["warning", "information"] = "warning" if copied.problem else "information"
         self.notify(clipboard.notice(copied, what), severity=severity, markup=False)
 
 
 def end_by_signal(app: AgentTuiApp) -> bool:
-    """Leave the screen as soon as the loop comes to it; return whether there is a loop.
+    """Leave the screen as soon as the event loop gets to it; return whether there is a loop.
 
     To be called from a signal handler.
     """
@@ -325,7 +326,7 @@ def crash_of(app: AgentTuiApp) -> Exception | None:
 
 
 def config_wants_ascii(config: Config) -> bool:
-    """Whether signs are ASCII: the environment decides, then the config file, then what the terminal can."""
+    """Whether signs are ASCII. The environment decides, then the config file, then the terminal."""
     named = config.screen.ascii
     return wants_ascii() if named is None or os.environ.get("AGENT_TUI_ASCII") else named
 
@@ -333,7 +334,7 @@ def config_wants_ascii(config: Config) -> bool:
 def run_rooms(request: ScreenRequest) -> int:
     """Show the rooms until the user leaves; return the exit code of cli.md.
 
-    Raises whatever ended the screen by surprise: the command line's last line of defence logs that.
+    Raises whatever ended the screen unexpectedly; ``tui.__main__`` logs it.
     """
     if not os.isatty(2):  # Textual draws on stderr; ``2>file`` must not take the screen with it
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]

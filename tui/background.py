@@ -1,8 +1,9 @@
-"""What the terminal's background is: asked before Textual is imported, read after, so that asking is free.
+"""Asks the terminal for its background before Textual is imported, and reads the answer after it: this costs
+no time.
 
-``OSC 11 ; ?`` asks for the colour (xterm's control sequences, "Operating System Commands"). Behind it goes
-``CSI c``, which every terminal answers and all answer in order: once that answer is here, a terminal that
-does not know its colour is not waited for.
+``OSC 11 ; ?`` asks for the color (xterm's control sequences, "Operating System Commands"). ``CSI c`` follows
+it, which every terminal answers, and answers come in order. So when the second answer arrives first, the
+terminal does not know its colour, and there is no need to wait.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tui.terminal import is_terminal
 from widgets.palettes import LINUX_CONSOLE, Backdrop, linear
 
 ASKS: Final = b"\x1b]11;?\x1b\\\x1b[c"
-PATIENCE_SECONDS: Final = 0.1  # after the import: a line slower than this gets the dark theme
+PATIENCE_SECONDS: Final = 0.1  # after the import: on a slower line the theme is dark
 READ_BYTES: Final = 1024
 _NUMBER: Final = re.compile(r"[0-9]|1[0-5]")  # of the sixteen colours
 
@@ -32,11 +33,11 @@ _BEGUN = re.compile(rb"\x1b(?:\](?:1(?:1(?:;[^\x07\x1b]{0,40}\x1b?)?)?)?|\[(?:\?
 
 
 class Sieve:
-    """Parts the terminal's answers from what a person types."""
+    """Separates the terminal's answers from what a person types."""
 
     def __init__(self) -> None:
         self.luminance: float | None = None
-        self.is_identified = False  # the second answer came: the first will not come any more
+        self.is_identified = False  # the second answer came: the first will not come anymore
         self._begun = b""
 
     @property
@@ -45,7 +46,7 @@ class Sieve:
         return self.is_identified and self.luminance is not None
 
     def sift(self, data: bytes) -> bytes:
-        """Return ``data`` without answers; what may be the beginning of one is kept until more comes."""
+        """Return ``data`` without answers. What may begin an answer is kept until more arrives."""
         data = self._begun + data
         if color := _COLOR.search(data):
             if color[1] is not None:
@@ -60,18 +61,18 @@ class Sieve:
         return data[: len(data) - len(self._begun)]
 
     def release(self) -> bytes:
-        """Return what was kept: nothing came behind it, so it was a key."""
+        """Return what was kept: nothing followed it, so it was a key."""
         begun, self._begun = self._begun, b""
         return begun
 
 
 class Query:
-    """A question that may be open. Between asking and ``backdrop`` the terminal neither echoes nor waits for
-    whole lines; ctrl+c works as always.
+    """A question to the terminal. Until ``backdrop`` is called, the terminal does not echo and does not wait
+    for whole lines; ctrl+c works as always.
     """
 
     def __init__(self, environ: Mapping[str, str], modes: list[Any] | None) -> None:
-        """``modes`` are the terminal's from before the question; ``None`` if nothing was asked."""
+        """``modes`` are the terminal's modes before the question; ``None`` if nothing was asked."""
         self._environ = environ
         self._modes = modes
         self._sieve = Sieve()
@@ -79,9 +80,9 @@ class Query:
         self._was_asked = modes is not None
 
     def backdrop(self) -> Backdrop:
-        """Return what is known of the background. Waits 0.1 s at most, once.
+        """Return what is known about the background. Waits for 0.1 s at most, and only once.
 
-        Puts the terminal's modes back.
+        Restores the terminal's modes.
         """
         if self._modes is not None:
             try:
@@ -93,7 +94,7 @@ class Query:
         return named_backdrop(self._environ)
 
     def close(self) -> None:
-        """Put the terminal's modes back, whether the question was answered or not."""
+        """Restore the terminal's modes, whether the terminal answered or not."""
         modes, self._modes = self._modes, None
         if modes is not None:
             termios.tcsetattr(0, termios.TCSANOW, modes)
@@ -102,21 +103,21 @@ class Query:
 
     @property
     def is_settled(self) -> bool:
-        """Whether no answer is to come any more."""
+        """Whether no more answers will come."""
         return not self._was_asked or self._sieve.is_done
 
     @property
     def is_answered(self) -> bool:
-        """Whether the last answer came, or none was asked for."""
+        """Whether the last answer arrived, or nothing was asked."""
         return not self._was_asked or self._sieve.is_identified
 
     def sift(self, data: bytes) -> bytes:
-        """Return what a person typed of ``data``, after what was typed during the question."""
+        """Return what a person typed in ``data``, after what was typed while the question was open."""
         typed, self._typed = self._typed + self._sieve.sift(data), b""
         return typed
 
     def release(self) -> bytes:
-        """Return what looked like the beginning of an answer and was none."""
+        """Return what looked like the beginning of an answer but was not."""
         return self._sieve.release()
 
     def _read(self, deadline: float) -> None:
@@ -129,11 +130,11 @@ class Query:
 
 
 def begin(environ: Mapping[str, str]) -> Query:
-    """Ask the terminal for its background and return at once; asks nothing where no terminal would answer."""
+    """Ask the terminal for its background and return at once. Asks nothing where no terminal would answer."""
     if not is_terminal() or environ.get("TERM", "dumb") == "dumb":
         return Query(environ, None)
     try:
-        if os.tcgetpgrp(0) != os.getpgrp():  # in the background, the question would stop the program
+        if os.tcgetpgrp(0) != os.getpgrp():  # in the background, asking would stop the program
             return Query(environ, None)
         modes = termios.tcgetattr(0)
         quiet = termios.tcgetattr(0)
@@ -158,8 +159,8 @@ def channels_luminance(*channels: bytes) -> float:
 
 
 def named_backdrop(environ: Mapping[str, str]) -> Backdrop:
-    """Return what the environment says: ``COLORFGBG`` ("15;0", "0;default;15") ends with the number of one
-    of the sixteen colours, and the console of Linux is black.
+    """Return what the environment says. ``COLORFGBG`` ("15;0", "0;default;15") ends with the number of one of
+    the sixteen colours, and the console of Linux is black.
     """
     number = environ.get("COLORFGBG", "").rpartition(";")[2]
     if _NUMBER.fullmatch(number):

@@ -1,7 +1,7 @@
-"""Copying: through the terminal (OSC 52), the terminal multiplexer, the clipboard tool of this machine.
+"""Copying, through the terminal (OSC 52), the terminal multiplexer and the clipboard tools of this machine.
 
-The terminal never says whether it took the text, so every way that may work is taken. None of them goes
-through a shell, none can hold the screen up, and what no way can carry is kept in a file.
+The terminal never says whether it took the text, so every way that may work is used. None of them goes
+through a shell or can block the screen. A text that cannot be copied is kept in a file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agent_tui.config.file import data_path
 from tui.screens.words import say, say_count
 from widgets.terminal.private import driver_of
 
-MAX_OSC52_BYTES: Final = 100_000  # of base64: terminals cut or drop longer ones
+MAX_OSC52_BYTES: Final = 100_000  # of base64; terminals cut or drop longer texts
 SCREEN_PIECE_BYTES: Final = 76  # GNU screen drops longer strings
 TOOL_SECONDS: Final = 2.0
 FILE_NAME: Final = "copied.md"
@@ -32,9 +32,9 @@ Way = Literal["terminal", "tmux", "tool", "file"]
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What became of a text: how many lines it has, the ways it went, and the file it is kept in, if any.
+    """What happened to a text: its lines, the ways it was copied, and the file it is kept in, if any.
 
-    Without any way it is lost, and ``problem`` says why.
+    If no way worked the text is lost, and ``problem`` says why.
     """
 
     lines: int
@@ -44,9 +44,9 @@ class Copied:
 
 
 async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ) -> Copied:
-    """Copy ``text`` to wherever the person can paste it from; says what was done, never raises for a tool.
+    """Copy ``text`` to wherever the person can paste it from. Never raises because of a tool.
 
-    ``environ`` tells which terminal and which tools there are.
+    ``environ`` says which terminal and which tools there are.
     """
     lines = len(text.splitlines())
     if not text:
@@ -72,7 +72,9 @@ async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ
 
 
 def notice(copied: Copied, what: str) -> str:
-    """Return the sentence that says what was done; ``what`` was asked for: message, code or selection."""
+    """Return the sentence that says what was done; ``what`` is the message, code or selection that was
+    copied.
+    """
     if copied.problem:
         return say("copy.failed", problem=copied.problem)
     if copied.file is not None:
@@ -83,8 +85,8 @@ def notice(copied: Copied, what: str) -> str:
 
 
 def osc52(text: str, environ: Mapping[str, str]) -> str:
-    """Return what asks the terminal to take ``text``, through tmux or GNU screen where one is in between;
-    "" when it is too long for that.
+    """Return the sequence that asks the terminal to take ``text``, wrapped for tmux or GNU screen if one
+    runs; "" if it is too long for that.
     """
     data = b64encode(text.encode()).decode("ascii")
     if len(data) > MAX_OSC52_BYTES:
@@ -102,7 +104,7 @@ def osc52(text: str, environ: Mapping[str, str]) -> str:
 def tools(environ: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield the clipboard tools that can work here, best first.
 
-    Over SSH the clipboard of this machine is not that of the person, unless their display came along.
+    Over SSH, the clipboard of this machine is not the person's, unless their display is forwarded.
     """
     if environ.get("WAYLAND_DISPLAY"):
         yield ("wl-copy",)
@@ -116,7 +118,7 @@ def tools(environ: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 
 
 def _write(app: App[Any], sequence: str) -> bool:
-    """Write to the terminal itself: Textual's own way to copy knows no multiplexer."""
+    """Write to the terminal itself: Textual's own way to copy does not know multiplexers."""
     driver = driver_of(app)
     if driver is None:
         return False
@@ -125,7 +127,7 @@ def _write(app: App[Any], sequence: str) -> bool:
 
 
 async def _run(command: tuple[str, ...], data: bytes, environ: Mapping[str, str]) -> bool:
-    """Give ``data`` to a tool on its standard input; return whether it took it in time."""
+    """Pass ``data`` to a tool on its standard input; return whether it took it in time."""
     path = shutil.which(command[0], path=environ.get("PATH", os.defpath))
     if path is None:
         return False

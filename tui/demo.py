@@ -110,5 +110,5 @@ _BY_LANGUAGE = {"zh": _CHINESE, "ru": _RUSSIAN}
 
 
 def demo_room() -> DemoRoom:
-    """Return the demo room in the language that the screens speak."""
+    """Return the demo room in the language of the screens."""
     return _BY_LANGUAGE.get(short_language(), _ENGLISH)

@@ -1,6 +1,6 @@
-"""Models that a person has already: keys in the environment, and servers on this machine.
+"""Models that a person already has: keys in the environment, and servers on this machine.
 
-They are offered, and never used before a person accepts that. A key stays in its variable.
+They are offered, and not used until the person accepts. A key stays in its variable.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tui.screens.words import count, say, say_count
 
 @dataclass(frozen=True, slots=True)
 class FoundModels:
-    """A provider that could be set up: a server at ``address`` with so many models, or where the key in
-    ``variable`` leads.
+    """A provider that could be set up: a server at ``address`` with ``models`` models, or a provider whose
+    key is in ``variable``.
     """
 
     preset: Preset
@@ -34,7 +34,7 @@ class FoundModels:
 
     @property
     def text(self) -> str:
-        """What it is, for a person: "Ollama (3 models)"."""
+        """The text for a person: "Ollama (3 models)"."""
         if self.variable:
             return say("home.found.key", name=self.preset.label, variable=self.variable)
         return say_count("home.found.server", self.models, name=self.preset.label, models=count(self.models))
@@ -44,7 +44,7 @@ Finder = Callable[[], Awaitable[list[FoundModels]]]
 
 
 def keys_in(environ: Mapping[str, str]) -> list[FoundModels]:
-    """Return the providers for which the environment holds a key."""
+    """Return the providers whose keys are in the environment."""
     found = []
     for preset in PRESETS.values():
         variable = next((name for name in preset.variables if environ.get(name, "").strip()), "")
@@ -54,7 +54,7 @@ def keys_in(environ: Mapping[str, str]) -> list[FoundModels]:
 
 
 async def find(config: Path, presets: Iterable[Preset] = tuple(PRESETS.values())) -> list[FoundModels]:
-    """Return what is found here and is not in the config file yet, servers first."""
+    """Return what is found here and is not yet in the config file, servers first."""
     nearby = await asyncio.to_thread(importlib.import_module, "agent_tui.clients.nearby")
     answered = await nearby.servers_at(presets)
     servers = [FoundModels(preset, address, models=models) for preset, address, models in answered]
@@ -73,7 +73,7 @@ def _new(found: list[FoundModels], config: Path) -> list[FoundModels]:
 
 
 def _place(url: str) -> tuple[str, int | None]:
-    """Return where a server is: all names of this machine are one."""
+    """Return where a server is. All names of this machine count as one."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -86,8 +86,8 @@ MAX_SHOWN: Final = 3
 
 
 def told(found: list[FoundModels], press: str, cells: int) -> str:
-    """Return the line that offers what was found, with as many names as fit into so many cells, but one at
-    least; ``press`` is the key that accepts.
+    """Return the line that offers what was found, with as many names as fit into ``cells``, but at least one;
+    ``press`` is the key that accepts.
     """
     key = "home.found" if len(found) == 1 else "home.found.some"
     line = ""

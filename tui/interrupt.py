@@ -1,4 +1,4 @@
-"""What ctrl+c does, wherever one is: it copies, clears the line, or quits when it is pressed again."""
+"""What ctrl+c does everywhere: it copies, clears the line, or quits when it is pressed again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AGAIN_SECONDS: Final = 2.0  # a second press within this quits
 
 
 class Interrupt:
-    """The key under which every program is left, as lines that are written in have it, too."""
+    """Ctrl+c, as in other programs that have a line to write in."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Interrupt:
         ask: Callable[[float], None],
         leave: Callable[[], None],
     ) -> None:
-        """``copy`` takes what is selected, ``ask`` says for so many seconds that another press quits."""
+        """``copy`` gets the selected text. ``ask`` says, for the given seconds, that another press quits."""
         self._app = app
         self._copy = copy
         self._ask = ask
@@ -35,7 +35,7 @@ class Interrupt:
         self._waiting: Timer | None = None  # while another press quits
 
     def press(self) -> None:
-        """Copy what is selected; else clear the line that is written in; else ask for another press."""
+        """Copy the selection; else clear the line with the focus; else ask for another press."""
         here = self._app.focused
         if isinstance(here, Transcript) and here.reader.has_selection:
             here.action_copy("selection")
@@ -43,7 +43,7 @@ class Interrupt:
             self._copy(here.selected_text)
         elif isinstance(here, Input | TextArea) and _cleared(here):
             self._forget()
-        elif isinstance(self._app.screen, CommandPalette):  # it would cover what is said of another press
+        elif isinstance(self._app.screen, CommandPalette):  # it would cover the notification
             self._app.simulate_key("escape")
         else:
             self._go_on()
@@ -64,7 +64,7 @@ class Interrupt:
 
 
 def _can_be_copied(line: Input | TextArea) -> bool:
-    """Whether something is selected that may be seen."""
+    """Whether some visible text is selected."""
     return bool(line.selected_text) and not (isinstance(line, Input) and line.password)
 
 

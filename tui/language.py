@@ -1,6 +1,6 @@
-"""The language that the screens, the help and the commands speak: English, or that of a gettext catalogue.
+"""The language of the screens, the help and the commands: English, or that of a gettext catalogue.
 
-The code has the English texts; a catalogue (``locale``) has each under its context, which is the key of a
+The code has the English texts. A catalogue (``locale``) has each of them under its context: the key of a
 table, ``KEY`` for what a key does, or ``CLI`` for the command line. What scripts read is never translated.
 """
 
@@ -25,36 +25,36 @@ DOMAIN: Final = "agent_tui"
 KEY: Final = "key"
 CLI: Final = "cli"
 WIDGET: Final = "widget"
-_THOUSANDS: Final = {"ru": "\u00a0"}  # between the digits of large numbers, where it is no comma
+_THOUSANDS: Final = {"ru": "\u00a0"}  # between the digits of large numbers, where it is not a comma
 _POINTS: Final = {"ru": ","}  # between a whole number and its fraction
 
 
 class Spoken:
-    """The language that is spoken now, with its texts; English has none of its own."""
+    """The current language with its texts; English has none of its own."""
 
     language: str = ENGLISH
     texts: NullTranslations | None = None
 
 
 def language_of_locale(environ: Mapping[str, str]) -> str:
-    """Return "en", "zh" or "ru", as the locale variables of ``environ`` say."""
+    """Return "en", "zh" or "ru", from the locale variables in ``environ``."""
     locale = next((environ[key] for key in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(key)), "")
     language = locale[:2].lower()
     return language if language in ("zh", "ru") else "en"
 
 
 def written_language(environ: Mapping[str, str]) -> str:
-    """Return what ``[screen] language`` of the config file is; "" without one, or where it cannot be read.
+    """Return ``[screen] language`` of the config file; "" if it is not there or cannot be read.
 
-    What is wrong with the file is said by those who need more of it. No TOML is parsed for files that
-    cannot have it.
+    Errors in the file are reported by the code that reads all of it. TOML is parsed only if the file may name
+    a language.
     """
     folder = environ.get("XDG_CONFIG_HOME") or f"{environ.get('HOME', '')}/.config"
     path = environ.get("AGENT_TUI_CONFIG") or f"{folder}/agent-tui/config.toml"
     try:
         if b"language" not in Path(path).expanduser().read_bytes():
             return ""
-        from agent_tui.config.file import load  # lazy: few have a reason to load it before the rest
+        from agent_tui.config.file import load  # lazy: most commands do not load it this early
 
         return load(Path(path).expanduser()).screen.language
     except (OSError, ValueError, AgentTuiError):
@@ -62,17 +62,17 @@ def written_language(environ: Mapping[str, str]) -> str:
 
 
 def wanted_language(written: str, environ: Mapping[str, str]) -> str:
-    """Return the language that the config file names; "auto" is the locale's."""
+    """Return the language that the config file names; "auto" is the language of the locale."""
     language = written if written in LANGUAGES else language_of_locale(environ)
     return "zh-CN" if language == "zh" else language
 
 
 def speak(language: str) -> None:
-    """Speak one of ``LANGUAGES`` from now on."""
+    """Use one of ``LANGUAGES`` from now on."""
     if language == ENGLISH:
         texts = None
     else:
-        from gettext import translation  # lazy: English has no need of it
+        from gettext import translation  # lazy: English does not need it
 
         texts = translation(DOMAIN, FOLDER, [LANGUAGES[language]])
     Spoken.language, Spoken.texts = language, texts
@@ -84,27 +84,27 @@ def speak(language: str) -> None:
 
 
 def spoken() -> str:
-    """Return the language that is spoken now."""
+    """Return the current language."""
     return Spoken.language
 
 
 def short_language() -> str:
-    """Return it as templates and the demo have it: "en", "zh" or "ru"."""
+    """Return the current language as templates and the demo name it: "en", "zh" or "ru"."""
     return Spoken.language.partition("-")[0]
 
 
 def translated(context: str, text: str) -> str:
-    """Return an English text in the language that is spoken; as it is where the catalogue lacks it."""
+    """Return an English text in the current language, or unchanged if the catalogue lacks it."""
     return text if Spoken.texts is None else Spoken.texts.pgettext(context, text)
 
 
 def translated_count(context: str, one: str, many: str, number: int) -> str:
-    """Return the text for so many of something: ``one`` or ``many`` in English."""
+    """Return the text for a count: ``one`` or ``many`` in English."""
     if Spoken.texts is None:
         return one if number == 1 else many
     return Spoken.texts.npgettext(context, one, many, number)
 
 
 def grouped(number: int) -> str:
-    """Return a number with the separators of thousands that the language has."""
+    """Return a number with the current language's thousands separators."""
     return units.decimal(number)

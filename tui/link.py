@@ -1,4 +1,4 @@
-"""The way from a screen to the server of its room or chat, across restarts of the embedded backend."""
+"""The connection of a screen to the server of its room or chat, across restarts of the embedded backend."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ C = TypeVar("C", bound=_Client)
 
 
 class Link(Generic[C]):
-    """One screen's connection: opened on first use, closed at the end.
+    """One screen's connection, opened on first use and closed at the end.
 
-    ``embedded`` backends are looked for, and started, again when they are gone; others are waited for.
+    An ``embedded`` backend that is gone is looked for, and started, again; other servers are waited for.
     """
 
     _MODULE: ClassVar[str]  # of the client, and its class
@@ -56,17 +56,18 @@ class Link(Generic[C]):
 
     @property
     def is_agent(self) -> bool:
-        """Whether an agent on another server answers, which keeps no list, no history and no settings."""
+        """Whether it is an agent on another server, which has no list, no history and no settings."""
         return isinstance(self._source, Server) and self._source.agent is not None
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the server is our own backend, which offers everything."""
+        """Whether the server is our own backend, which has every feature."""
         return self._embedded
 
     async def client(self) -> C:
-        """Return the client, opened once, and again where our own backend has ended: it does so when nobody
-        asks anything for a while, as when a form is filled in. Raises what finding or starting it raises.
+        """Return the client. It is opened once, and again if our own backend has ended (which it does when it
+        gets no requests for a while, such as while a form is filled in). Raises what finding or starting the
+        backend raises.
         """
         async with self._opening:
             is_gone = not isinstance(self._source, Server) and not self._source.is_at(self._url)
@@ -78,8 +79,8 @@ class Link(Generic[C]):
             return self._client
 
     async def _open(self) -> C:
-        # The clients bring httpx and pydantic (200 ms): they load in a thread while the first frame
-        # stands and the backend starts (architecture.md §3.7).
+        # The clients need httpx and pydantic (200 ms): they load in a thread while the first frame
+        # is shown and the backend starts (architecture.md §3.7).
         clients, http, server = await asyncio.gather(
             asyncio.to_thread(importlib.import_module, self._MODULE),
             asyncio.to_thread(importlib.import_module, "agent_tui.clients.http"),
@@ -92,19 +93,19 @@ class Link(Generic[C]):
         return client
 
     async def close(self, failed: C | None = None) -> None:
-        """Close the client; the next use opens another. ``failed``: only if that one is still in use."""
+        """Close the client; the next use opens another. With ``failed``: only if that one is still in use."""
         async with self._opening:
             if self._client is not None and failed in (None, self._client):
                 await self._client.aclose()
                 self._client = None
 
     async def follow(self, id_: str) -> AsyncGenerator[Event, None]:
-        """Return everything that happens in the room or chat, from what it is now.
+        """Yield everything that happens in the room or chat, beginning with its current state.
 
-        Ends only for servers that offer no events. An embedded backend that died is started again.
+        Ends only for servers without events. An embedded backend that died is started again.
         """
         patience = EMBEDDED_PATIENCE_SECONDS if self._embedded else None
-        client = await self.client()  # loads the clients, in a thread: none is loaded before the first frame
+        client = await self.client()  # loads the clients in a thread: none is loaded before the first frame
         from agent_tui.clients.log_stream import follow
 
         is_first = True
@@ -126,7 +127,9 @@ class RoomLink(Link["RoomsClient"]):
     _MODULE, _CLASS = "agent_tui.clients.rooms", "RoomsClient"
 
     async def run(self, room_id: str) -> AsyncGenerator[Event, None]:
-        """Return one run of the room from a server that shows it only while it runs it; one POST, ever."""
+        """Yield the events of one run, from a server that shows a room only while it runs. Sends exactly one
+        POST.
+        """
         return (await self.client()).follow_run(room_id)
 
 
@@ -134,7 +137,7 @@ class ChatLink(Link["ChatClient"]):
     """The connection of a screen of chats."""
 
     _MODULE, _CLASS = "agent_tui.clients.chat", "ChatClient"
-    _own: OwnBackend | None = None  # that runs what an agent on another server wants to have run here
+    _own: OwnBackend | None = None  # runs what an agent on another server wants to run on this machine
 
     async def _open(self) -> ChatClient:
         source = self._source
@@ -151,25 +154,25 @@ class ChatLink(Link["ChatClient"]):
             await self._own.close()
 
     async def follow(self, id_: str) -> AsyncGenerator[Event, None]:
-        """Return everything that happens in the chat; with other agents only what belongs to no answer."""
+        """Yield everything that happens in the chat; for other agents, only what is not part of an answer."""
         if not self.is_agent:
             return await super().follow(id_)
         return (await self.client()).follow(id_)
 
     async def opened(self, wanted: str) -> str:
-        """Connect to the session or chat of an agent that is wanted, "" for a new session or chat 0; return
-        the id that the screen knows it by.
+        """Connect to an agent's session or chat, "" for a new session or chat 0; return the id by which the
+        screen knows it.
         """
         client: Any = await self.client()
         info = await client.opened(wanted)
         return str(info.id)
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
-        """Return the events of an answer, for servers that show it nowhere else. One POST, ever."""
+        """Yield the events of an answer, from servers that show it only there. Sends exactly one POST."""
         return (await self.client()).ask(conversation_id, question)
 
     async def begin(self, conversation_id: str, question: Question) -> None:
-        """Ask, and return once the answer began: it is followed elsewhere. Leaving it never stops it."""
+        """Ask, and return when the answer began; ``follow`` yields it. Leaving never stops the answer."""
         client = await self.client()
         frames: AsyncGenerator[Item, None] = client.ask_frames(conversation_id, question)
         async with aclosing(frames):
@@ -179,14 +182,16 @@ class ChatLink(Link["ChatClient"]):
 
 
 class OwnBackend:
-    """The embedded backend, beside an agent on another server: found or started when that first needs it."""
+    """The embedded backend beside an agent on another server. It is found or started when the agent first
+    needs it.
+    """
 
     def __init__(self) -> None:
         self._link: ChatLink | None = None
         self._starting = asyncio.Lock()
 
     async def reach(self) -> BackendClient:
-        """Return its client; raises what finding or starting it raises."""
+        """Return its client; raises what finding or starting the backend raises."""
         async with self._starting:
             if self._link is None:
                 self._link = ChatLink(await asyncio.to_thread(begin))

@@ -1,6 +1,6 @@
 """The program's own log: a rotating file in the data folder, never the terminal.
 
-It holds no words of a conversation and no secrets: of an exception it says what it is and where it was
+It contains no words of a conversation and no secrets. Of an exception it has the type and where it was
 raised.
 """
 
@@ -21,10 +21,10 @@ KEPT_LOGS = 2
 
 
 def start_logging() -> None:
-    """Send what is logged from now on to the file; our own modules from INFO, libraries from WARNING.
+    """Write log records to the file from now on: our own modules from INFO, libraries from WARNING.
 
-    Without this Python writes the warnings of libraries to stderr: onto a screen, or behind the one line
-    that a command leaves there.
+    Without this, Python would write the warnings of libraries to stderr: onto a screen, or after the one line
+    of a command.
     """
     logging.getLogger().addHandler(_LogFile())
     for ours in ("agent_tui", "tui", "widgets"):
@@ -44,7 +44,9 @@ def log_crash() -> Path | None:
 
 
 class _LogFile(RotatingFileHandler):
-    """Made, for its owner alone, with the first record; a log that cannot be written is left out."""
+    """A log file, created with its first record and readable only by its owner. If it cannot be written,
+    nothing is logged.
+    """
 
     def __init__(self) -> None:
         super().__init__(data_path() / LOG_FILE, maxBytes=MAX_LOG_BYTES, backupCount=KEPT_LOGS, delay=True)

@@ -1,4 +1,4 @@
-"""Whether the screen keeps still for those whom movement disturbs."""
+"""Whether the screen avoids motion, for people whom it disturbs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ REDUCED = "reduced"
 
 
 def wants_calm(screen: ScreenConfig, environ: Mapping[str, str]) -> bool:
-    """Say whether motion is to be reduced: by ``AGENT_TUI_MOTION``, else by ``[screen] motion``, else by
-    Textual's own ``TEXTUAL_ANIMATIONS=none``. What that means is said in ``widgets.terminal.frame_clock``.
+    """Return whether motion is reduced: by ``AGENT_TUI_MOTION``, else by ``[screen] motion``, else by
+    Textual's own ``TEXTUAL_ANIMATIONS=none``. What that changes is documented in
+    ``widgets.terminal.frame_clock``.
     """
     if motion := environ.get("AGENT_TUI_MOTION", ""):
         return motion == REDUCED

@@ -1,4 +1,4 @@
-"""What the program says until it has something to show, and how long it tries to get that."""
+"""What the program shows until its first screen is ready, and how it retries."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Opening:
     """The line of the first frame; finds what to open."""
 
     def __init__(self, app: AgentTuiApp, request: ScreenRequest) -> None:
-        self.is_unreachable = False  # the server, before there is a room to show
+        self.is_unreachable = False  # before there is a room to show
         self._app = app
         self._request = request
 
     @property
     def line(self) -> str:
-        """What is waited for; of the home screen its own first words, in their place."""
+        """What the program is waiting for; for the home screen, its first words in their place."""
         if self._request.home:
             return f"\n\n  › {say('home.ask.room')}\n    {say('home.about.room')}"
         source = self._request.source
@@ -44,7 +44,7 @@ class Opening:
         return say("link.starting" if source.is_new else "link.connecting")
 
     async def found(self, find: Callable[[], Awaitable[T]]) -> T:
-        """Find what to open, waiting for a server that cannot be reached; says so meanwhile."""
+        """Find what to open. While the server cannot be reached, says so and tries again."""
         app = self._app
         for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
             try:
@@ -53,7 +53,7 @@ class Opening:
                 if not error.retryable or self._request.embedded:
                     raise
                 self.is_unreachable = True
-                await app.answer_held_keys()  # one of them may quit
+                await app.answer_held_keys()  # one of the keys may quit
                 fields = {
                     "title": localised(inert_line(str(error))),
                     "seconds": delay,

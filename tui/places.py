@@ -1,6 +1,7 @@
-"""Where a person can be: rooms, chats, their lists, the dialogs above them, and the ways between.
+"""The screens of the program: rooms, chats, their lists, the dialogs above them, and how to get from one to
+another.
 
-Loaded while the first frame is shown, for it brings every screen of the program.
+Loaded while the first frame is shown, since it imports every screen.
 """
 
 from __future__ import annotations
@@ -55,13 +56,13 @@ if TYPE_CHECKING:
     from tui.app import AgentTuiApp
 
 MAX_NAME_CHARACTERS: Final = 60
-LEAVE_SECONDS: Final = 3.0  # how long leaving the program waits for servers to delete what was deleted
+LEAVE_SECONDS: Final = 3.0  # how long quitting waits for servers to delete what was deleted
 
 S = TypeVar("S", bound=Screen[Any])
 
 
 class Places:
-    """The screens of one program: opens them, goes from one to another, and leaves."""
+    """Opens the screens of one program, switches between them, and quits."""
 
     def __init__(
         self, app: AgentTuiApp, request: ScreenRequest, link: RoomLink | None, chat_link: ChatLink | None
@@ -69,7 +70,7 @@ class Places:
         self.link = link or RoomLink(request.source)
         self.chat_link = chat_link or ChatLink(request.source)
         self._deletions = Deletions(self.link), Deletions(self.chat_link)
-        # With connections of its own: screens close theirs as they come and go.
+        # The lists have connections of their own, which stay open when screens close.
         self.presence = Presence(link or RoomLink(request.source), self._tell_pausing)
         self.home = HomePlace(app, self, request)
         self.keymap = resolve(request.config.keys)
@@ -85,7 +86,7 @@ class Places:
         self._request = request
         self._ascii_only = app.ascii_only
         app.set_keymap(self.keymap.for_textual())
-        problems = len(self.keymap.problems)  # ``config check`` has them all
+        problems = len(self.keymap.problems)  # ``config check`` lists them all
         if problems:
             app.notify(say_count("keys.problems", problems), severity="warning", markup=False)
 
@@ -113,7 +114,7 @@ class Places:
     # --- rooms -----------------------------------------------------------------------------------------
 
     async def first_room(self) -> Found | list[RoomInfo]:
-        """Find the room to open first, or those to choose from; raises what ``first_room`` raises."""
+        """Find the room to open first, or the rooms to choose from; raises what ``first_room`` raises."""
         return await first_room(self.link, self._request.room)
 
     def open_found(self, found: Found | list[RoomInfo]) -> None:
@@ -124,13 +125,13 @@ class Places:
             self.open_room(found.room_id, start=found.start)
 
     def show_rooms(self, rooms: Iterable[RoomInfo] = ()) -> None:
-        """Show the list of rooms; ``rooms`` are the ones known already."""
+        """Show the list of rooms; ``rooms`` are those known already."""
         screen = RoomsScreen(self.link, rooms, self._deletions[0], ascii_only=self._ascii_only)
         screen.key_of = self.key_names
         self._app.push_screen(screen)
 
     def open_room(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
-        """Show a room, at its end or at one of its messages; one that is open stays."""
+        """Show a room, at its end or at one of its messages. An open room stays open."""
         if self.room is None:
             clock, ascii_only = self._app.clock, self._ascii_only
             screen = RoomScreen(self.link, room_id, clock, start=start, ascii_only=ascii_only)
@@ -139,7 +140,7 @@ class Places:
             self._app.push_screen(screen)
 
     def leave_room(self, *, for_another: bool = False) -> None:
-        """Go back to the list of rooms, at the row it was left at; ``for_another``: have one made there."""
+        """Go back to the list of rooms, at the row it was left at. ``for_another``: make a new room there."""
         if isinstance(self._app.screen, RoomScreen):
             self._app.pop_screen()
             self._app.garbage.screen_gone()
@@ -162,8 +163,8 @@ class Places:
         fields: Mapping[str, Any] | None = None,
         question: str = "",
     ) -> None:
-        """Show a chat, at its end or at one of its messages; it replaces one that is open. ``fields`` are
-        those that a ``NEW`` one begins with, ``question`` is asked as soon as it is there.
+        """Show a chat, at its end or at one of its messages, instead of an open one. ``fields`` are the first
+        settings of a ``NEW`` chat; ``question`` is asked as soon as the chat is there.
         """
         app, link = self._app, self.chat_link
         new = None if conversation_id != NEW else NewChat(link, {**fields_here(link), **(fields or {})})
@@ -184,12 +185,12 @@ class Places:
             app.push_screen(screen)
 
     def open_listed_chat(self, conversation_id: str, message_id: str) -> None:
-        """Open a chat that was chosen in the list, unless one was opened since."""
+        """Open a chat that was chosen in the list, unless another screen was opened since."""
         if isinstance(self._app.screen, ConversationsScreen):
             self.open_chat(conversation_id, message_id)
 
     def show_chats(self, chats: Iterable[ConversationInfo] = ()) -> None:
-        """Show the list of chats; ``chats`` are the ones known already."""
+        """Show the list of chats; ``chats`` are those known already."""
         screen = ConversationsScreen(self.chat_link, chats, self._deletions[1], ascii_only=self._ascii_only)
         screen.key_of = self.key_names
         self._app.push_screen(screen)
@@ -211,7 +212,7 @@ class Places:
     # --- voice -----------------------------------------------------------------------------------------
 
     def open_voice(self, request: VoiceRequest) -> None:
-        """Join a voice room; the one that is open is left first."""
+        """Join a voice room; an open one is left first."""
         app = self._app
         screen = VoiceScreen(
             VoiceOpening(self._request.source),
@@ -228,13 +229,13 @@ class Places:
             app.push_screen(screen)
 
     def talk(self) -> None:
-        """Join the voice room that the config file names, unless one is open."""
+        """Join the voice room of the config file, unless one is open."""
         if self._open_one(VoiceScreen) is None:
             room = self._request.config.voice.room or DEFAULT_ROOM
             self.open_voice(VoiceRequest(room=room))
 
     async def leave_voice(self, another: VoiceScreen | None = None) -> None:
-        """Leave the voice room: to another one, to what lies below, or out of the program."""
+        """Leave the voice room: for another one, for the screen below, or to quit."""
         app, screen = self._app, self._app.screen
         if not isinstance(screen, VoiceScreen):
             return
@@ -248,7 +249,7 @@ class Places:
     # --- searching -------------------------------------------------------------------------------------
 
     def search(self, words: str) -> None:
-        """Ask for words that were said somewhere, and open that."""
+        """Show a search in all rooms and chats, and open the result that is chosen."""
         screen = SearchScreen(self.chat_link, words, ascii_only=self._ascii_only)
         self._app.push_screen(screen, self._found)
 
@@ -267,7 +268,7 @@ class Places:
     # --- from one to the other, and out ----------------------------------------------------------------
 
     def switch_lists(self, kind: Literal["rooms", "chats", ""] = "") -> None:
-        """Go to one of the lists; without one to that of chats, or from chats to that of rooms."""
+        """Go to one of the lists. Without ``kind``: to the chats, or from the chats to the rooms."""
         here = self._app.screen
         if self.chat_link.is_agent:
             self._app.notify(say("chat.agent.no_list", quit=self.how_to_quit), markup=False)
@@ -279,7 +280,7 @@ class Places:
             self._run("lists", self.leave_for(self.show_chats))
 
     async def leave_for(self, show: Callable[[], None] | None) -> None:
-        """Leave everything that is open, but for the first screen, and show something else."""
+        """Close every screen except the first, and show something else."""
         await self._hang_up()
         while len(self._app.screen_stack) > 1 and not isinstance(self._app.screen, HomeScreen):
             await self._app.pop_screen()
@@ -288,7 +289,7 @@ class Places:
             show()
 
     def is_deleted(self, item_id: str) -> bool:
-        """Whether a room or chat was deleted in a list, which the server hears of later."""
+        """Whether a room or chat was deleted in a list. (The server is told later.)"""
         return any(item_id in deletions for deletions in self._deletions)
 
     async def _hang_up(self) -> None:
@@ -297,7 +298,9 @@ class Places:
                 await screen.leave()
 
     async def settle(self) -> str:
-        """Have everything deleted that was to be; return what went wrong, as a line. The program is left."""
+        """Delete everything on the server that was deleted in the lists; return what went wrong, as one line.
+        Called at the end of the program.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
                 problems = [await deletions.settle() for deletions in self._deletions]
@@ -305,8 +308,8 @@ class Places:
         return say("list.not_deleted.time")
 
     def leave(self, *, is_sure: bool = False) -> None:
-        """Quit; ask first while somebody speaks. Asked already, the same key means to stay, but for who is
-        sure: then the room is paused.
+        """Quit. Asks first while agents are speaking. If the question is open already, the same key answers
+        "stay"; with ``is_sure`` it pauses the room.
         """
         room, chat = self.room, self.chat
         voice = self._open_one(VoiceScreen)
@@ -355,7 +358,9 @@ class Places:
     # --- who is there ----------------------------------------------------------------------------------
 
     def _tell_pausing(self, pausing: PausesSoon | None) -> None:
-        """Warn, wherever one is, of what pauses unless a key is pressed; take that back once one was."""
+        """Warn, on whatever screen, that something pauses soon unless a key is pressed; remove the warning
+        when a key was pressed.
+        """
         if pausing is None:
             self._app.clear_notifications()
             return
@@ -366,22 +371,26 @@ class Places:
     # --- keys ------------------------------------------------------------------------------------------
 
     def keep_still(self, line: Widget) -> None:
-        """Keep the cursor of a line of text from blinking: nothing moves without a reason."""
+        """Keep a line's cursor from blinking: nothing moves without a reason."""
         if isinstance(line, Input | TextArea):
             line.cursor_blink = False
 
     def key_names(self, *binding_ids: str) -> str:
-        """Return the first key of each action for a person, "q or ctrl+q"; who has none is left out."""
+        """Return the first key of each action for a person, "q or ctrl+q". Actions without a key are left
+        out.
+        """
         keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
         return say("keys.or").join(shown_all(key, ascii_only=self._ascii_only) for key in keys if key)
 
     @property
     def how_to_quit(self) -> str:
-        """The keys that do, "q or ctrl+q quits"."""
+        """How to quit: "q or ctrl+q quits"."""
         return say("quit.how", quit=self.key_names("app.quit.quick", "app.quit"))
 
     def _say_what_quits(self, seconds: float) -> None:
-        """Tell who pressed ctrl+c what another press does, and how to have quiet: that may be meant."""
+        """After ctrl+c, say what another press does, and how to pause or stop instead: the person may want
+        that.
+        """
         how = say("quit.again")
         if self.room is not None and not self.room.may_leave:
             pauses = self.key_names("room.pause") or self.key_names("room.pause.anywhere")
@@ -391,7 +400,7 @@ class Places:
         self._app.notify(how, timeout=seconds, markup=False)
 
     def show_help(self) -> None:
-        """Show the keys of this screen; shown already, the same key puts them away."""
+        """Show the keys of this screen; hides them if they are shown."""
         if isinstance(self._app.screen, HelpScreen):
             self._app.screen.dismiss()
             return
@@ -401,8 +410,8 @@ class Places:
     # --- providers -------------------------------------------------------------------------------------
 
     def set_up(self, found: FoundModels | None = None) -> None:
-        """Set up a provider of models for the backend of this machine, maybe one that was ``found`` here; a
-        form below learns of it.
+        """Set up a provider of models for the backend of this machine, perhaps one that was ``found`` here. A
+        form below is updated.
         """
         if not self._request.embedded:
             self._app.notify(say("setup.foreign"), severity="warning", markup=False)

@@ -1,7 +1,7 @@
-"""Tells the backend that this program is open, and now and then that keys are pressed in it.
+"""Tells the backend that this program is open, and regularly that keys are pressed in it.
 
-What runs goes on as long as a program of its person is open, on whatever screen; what costs money only while
-somebody presses a key every half an hour (architecture.md §7).
+What is running continues while a program of the same person is open, on any screen. What costs money
+continues only if a key is pressed every half hour (architecture.md §7).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ RETRY_SECONDS: Final = 2.0  # between tries to reach a backend that is gone
 
 
 class Presence:
-    """``start`` it once there is a server. ``tell`` is called with what pauses soon because no key was
-    pressed, and with ``None`` once one was.
+    """Reports that the program is open, once ``start`` is called. ``tell`` is called with what pauses soon
+    because no key was pressed, and with ``None`` when one was.
     """
 
     def __init__(self, link: RoomLink, tell: Callable[[PausesSoon | None], None]) -> None:
@@ -33,18 +33,18 @@ class Presence:
         self._staying: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Be there from now on."""
+        """Report from now on."""
         self._staying = asyncio.create_task(self._stay())
 
     async def stop(self) -> None:
-        """Leave."""
+        """Stop reporting."""
         if self._staying is not None:
             self._staying.cancel()
             await asyncio.wait({self._staying})
         await self._link.close()
 
     def press(self) -> None:
-        """A person pressed a key. Costs nothing: it is reported later, with those that follow."""
+        """Note that a key was pressed. Cheap: keys are reported later, several at once."""
         self._pressed.set()
 
     async def _stay(self) -> None:
@@ -55,7 +55,7 @@ class Presence:
             reporting.cancel()
 
     async def _attend(self) -> None:
-        """Be there until the server says that it does not count this program."""
+        """Keep the connection open that counts this program, unless the server does not offer that."""
         patience = EMBEDDED_PATIENCE_SECONDS if self._link.is_embedded else None
         while True:
             try:
@@ -64,7 +64,7 @@ class Presence:
                     async for pausing in told:
                         self._tell(pausing)
                 return
-            except Refused:  # it may not even know the call
+            except Refused:  # it may not have this call
                 return
             except AgentTuiError:
                 await asyncio.sleep(RETRY_SECONDS)

@@ -1,4 +1,4 @@
-"""Which server a command talks to, and what a screen is asked to show."""
+"""Which server a command uses, and what a screen is asked to show."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ANSWERING = (CHAT, TASKS, SOCKET)  # kinds of servers that answer questions
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that is there already; ``timeout`` is in seconds without a byte, ``paths``
-    overrides URL paths. ``agent`` is what an agent service or socket is reached by.
+    """A server that is running already. ``timeout`` is in seconds without a byte, ``paths`` overrides URL
+    paths, ``agent`` says how to reach an agent service or socket.
     """
 
     url: str
@@ -37,7 +37,7 @@ class Server:
 
     @property
     def host(self) -> str:
-        """Where it is, for a person: without a login that may be in the address."""
+        """The host for a person, without a login that may be in the address."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
 
@@ -47,8 +47,8 @@ Source = Starting | Server
 @dataclass(frozen=True, slots=True)
 class ScreenRequest:
     """What ``tui.app.run_rooms`` gets: where the rooms are, and which one to open (as the user wrote it;
-    ``None`` is the list). ``source`` is the embedded backend on its way up, or another server;
-    ``background`` is what the terminal was asked before the screen's code was loaded.
+    ``None`` is the list). ``source`` is the embedded backend, which may still be starting, or another server.
+    ``background`` is the question that the terminal was asked before the screen's code was loaded.
     """
 
     source: Source
@@ -56,7 +56,7 @@ class ScreenRequest:
     config: Config
     background: Query | None = None
     setup: bool = False  # set up a provider of models, and no room
-    home: bool = False  # the first screen, above which the others open
+    home: bool = False  # the home screen, above which the others open
     chat: str | None = None  # the chat to open, as the user wrote it; "" is the newest; None: rooms
     is_new: bool = False  # open a chat that is made now
     voice: VoiceRequest | None = None  # the voice room to join
@@ -68,8 +68,8 @@ class ScreenRequest:
 
 
 def reach(source: Source, tell: Callable[[str], object] = lambda line: None) -> Server:
-    """Return the server behind ``source``; blocks while the embedded backend comes up (20 s at most), and
-    for 10 s where the backend of another version is at work, which ``tell`` is told in a line.
+    """Return the server behind ``source``. Blocks while the embedded backend starts (20 s at most), and for
+    10 s more if the backend of another version has work to do; ``tell`` gets a line about that.
 
     Raises what ``Starting.wait`` raises.
     """
@@ -80,17 +80,17 @@ def reach(source: Source, tell: Callable[[str], object] = lambda line: None) -> 
 
 
 def wants_embedded(connection: Connection) -> bool:
-    """Say whether flags and environment leave it at the embedded backend; looks at no file."""
+    """Return whether flags and environment choose the embedded backend. Reads no file."""
     if connection.backend is not None or connection.url is not None:
         return connection.backend == EMBEDDED and connection.url is None
     return not os.environ.get("AGENT_TUI_URL")
 
 
 def other_server(connection: Connection, *kinds: str) -> Server:
-    """Return the server that flags, environment and file name, in this order of strength.
+    """Return the server that the flags name, else the environment, else the file.
 
-    ``kinds`` are what it may speak, by default rooms. A token on the command line is warned about.
-    Raises ``ConfigError`` when what they name cannot be used.
+    ``kinds`` are the protocols it may speak, by default rooms. A token on the command line causes a warning.
+    Raises ``ConfigError`` when what is named cannot be used.
     """
     server = _named_server(connection, kinds or (ROOMS,))
     if connection.token is not None:
@@ -110,7 +110,7 @@ def _named_server(connection: Connection, kinds: Sequence[str]) -> Server:
 
 
 def flag_token(connection: Connection) -> str:
-    """Return the token that the flags give, "" for none; raises ``ConfigError``."""
+    """Return the token of the flags, or ""; raises ``ConfigError``."""
     if connection.token_file is None:
         return connection.token or ""
     if connection.token is not None:

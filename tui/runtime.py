@@ -1,8 +1,8 @@
 """Finds the embedded backend of this user, or starts it.
 
-The backend is its own process (architecture.md §7) and writes ``backend.json`` into the data folder when
-it listens; it holds ``agent-tui.db.lock`` for its life, so of several started at once one wins and the
-others end with code 6. Nothing heavy is imported here: this runs before the first frame.
+The backend is a process of its own (architecture.md §7). It writes ``backend.json`` into the data folder when
+it listens, and holds ``agent-tui.db.lock`` as long as it lives: if several start at once, one wins and the
+others end with code 6. Nothing heavy is imported here, since this runs before the first frame.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ RUNTIME_FILE = "backend.json"
 LOCK_FILE = "agent-tui.db.lock"
 LOG_FILE = "backend.log"
 START_SECONDS = 20.0
-LOOK_SECONDS = 1.0  # after these it is looked what takes so long
-UPGRADING = "upgrading"  # what a backend's lock says then (agent_tui/backend/files.py)
+LOOK_SECONDS = 1.0  # after which it checks what takes so long
+UPGRADING = "upgrading"  # what the lock says while the database is upgraded (agent_tui/backend/files.py)
 STOP_SECONDS = 10.0
 POLL_SECONDS = 0.02
 ANSWER_SECONDS = 2.0
@@ -39,15 +39,15 @@ MAX_ANSWER_BYTES = 16 * 1024 * 1024
 MAX_RUNTIME_BYTES = 64 * 1024
 MAX_COMPLAINT_BYTES = 64 * 1024
 INSTEAD_OF_CUTTING = "try again when it is done, or cut it: agent-tui backend stop"
-BUSY_SECONDS = 10.0  # for the work of another version to end
+BUSY_SECONDS = 10.0  # how long to wait until another version has finished its work
 BUSY_POLL_SECONDS = 0.2
 OK, BAD_REQUEST, CONFLICT = 200, 400, 409  # HTTP
-EXIT_DONE = 0  # the backend's own exit codes: nobody asked it anything for a while
+EXIT_DONE = 0  # the backend's own exit codes: it got no requests for a while
 EXIT_USAGE = 2  # a folder or file is wrong
 EXIT_FULL = 4  # there is no space for them
-EXIT_LOCKED = 6  # another process has the database
+EXIT_LOCKED = 6  # another process uses the database
 
-# Backends that this program started: held so that their ends are taken note of, and by nobody else.
+# Backends that this program started. They are kept so that this module alone notices when they end.
 _children: list[subprocess.Popen[bytes]] = []
 _LOOPBACK_URL = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})")
 
@@ -65,18 +65,18 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class _Runtime:
-    """What the runtime file says; believed only once ``/health`` answers with the same ``instance``."""
+    """The contents of the runtime file; trusted only when ``/health`` answers with the same ``instance``."""
 
     url: str
     token: str = field(repr=False)
     version: str
     pid: int
     instance: str
-    protocol: int = 0  # of versions that did not say it
+    protocol: int = 0  # older versions did not write it
 
 
 class Work(NamedTuple):
-    """How much is under way in a backend, or was cut when it ended."""
+    """How much work a backend has, or had when it was stopped."""
 
     rooms: int = 0
     answers: int = 0
@@ -84,15 +84,15 @@ class Work(NamedTuple):
 
 
 class Starting:
-    """A backend on its way up. ``wait`` may be called from any thread, and again after a failure."""
+    """A backend that is starting. ``wait`` may be called from any thread, and again after a failure."""
 
     def __init__(self, data: Path, config: Path) -> None:
         self._data = data
         self._config = config
         self._child: subprocess.Popen[bytes] | None = None
-        self._answered = False  # our child was up once: if it is gone, it died later and not at its start
-        self._complaints: BinaryIO | None = None  # takes the child's stderr
-        self._waiting = threading.Lock()  # held by the one thread that looks; the others get what it found
+        self._answered = False  # our child answered once: if it is gone, it did not fail at its start
+        self._complaints: BinaryIO | None = None  # the child's stderr
+        self._waiting = threading.Lock()  # held by the one thread that looks; the others get its result
         self._failures = 0
         self._failure_of_last: AgentTuiError | None = None
         if not _alive(_read_runtime(data)):
@@ -104,20 +104,23 @@ class Starting:
         return self._child is not None
 
     def is_at(self, url: str) -> bool:
-        """Say whether the backend of this folder is still the one at ``url``; asks nobody, starts none."""
+        """Return whether the backend of this folder is still the one at ``url``. Sends nothing and starts
+        nothing.
+        """
         for child in _children:
-            child.poll()  # what nobody took note of seems alive
+            child.poll()  # without this, a child that ended seems alive
         runtime = _read_runtime(self._data)
         return runtime is not None and runtime.url == url and _alive(runtime)
 
     def wait(self, tell: Callable[[str], object] = lambda line: None) -> Endpoint:
         """Return the running backend, ours or one that another process started meanwhile.
 
-        A backend of another version is used when its protocol is ours, and replaced when it is older and
-        idle. It is never ended at work: what it does is waited for, for 10 s, which ``tell`` is told.
-        Blocks for at most 20 s more. Raises ``ConfigError`` for a folder or database that cannot be used,
-        ``AgentBusy`` when ``agent-tui serve`` has the database or another version is at work or is newer,
-        ``ConnectFailed`` when nothing answers. Threads that wait at once get the same answer or error.
+        A backend of another version is used if it speaks our protocol, and replaced if it is older and idle.
+        It is never stopped while it works: its work is waited for, for 10 s, and ``tell`` gets a line about
+        that. Blocks for at most 20 s more. Raises ``ConfigError`` for a folder or database that cannot be
+        used, ``AgentBusy`` when ``agent-tui serve`` uses the database or another version is working or newer,
+        ``ConnectFailed`` when nothing answers. Threads that wait at the same time get the same answer or
+        error.
         """
         failures = self._failures
         with self._waiting:
@@ -160,27 +163,27 @@ class Starting:
         raise ConnectFailed("the backend does not answer", f"see {self._data / LOG_FILE}")
 
     def _is_upgrading(self) -> bool:
-        """Whether a backend brings the database up to date, which takes as long as it is large."""
+        """Whether a backend is upgrading the database; the time that takes depends on its size."""
         return UPGRADING in (_lock_holder(self._data) or "").split()
 
     def in_the_way(self) -> str:
-        """Return what a backend of another version does that must not be cut and that this program cannot
-        use, as "2 rooms and 1 answer of agent-tui 0.1.0", else nothing.
+        """Return the work of a backend of another version that this program cannot use and must not stop, as
+        "2 rooms and 1 answer of agent-tui 0.1.0", or "".
         """
         runtime = _read_runtime(self._data)
         if runtime is None or runtime.version == agent_tui.__version__:
-            return ""  # at once: this is asked before the first frame
+            return ""  # quickly: this is asked before the first frame
         return "" if not _is_it(runtime) or _is_usable(runtime) else _work_of(runtime)
 
     def _endpoint(self, runtime: _Runtime) -> Endpoint:
         ours = self._child is not None and self._child.pid == runtime.pid
         self._answered = ours
         if self._child is not None and not ours:
-            self._child.terminate()  # it lost the race: it must not take over when the winner ends
+            self._child.terminate()  # it lost the race: it must not start working when the winner ends
         return Endpoint(runtime.url, runtime.token, runtime.version, runtime.pid, ours)
 
     def _spawn_if_needed(self) -> None:
-        """Start the backend where none is, also when the one we started lost the race for the lock."""
+        """Start the backend if none runs, also when ours lost the race for the lock."""
         if self._child is not None:
             code = self._child.poll()
             if code is None:
@@ -231,7 +234,7 @@ class Starting:
 
 
 def begin() -> Starting:
-    """Start the embedded backend unless it runs already; returns at once.
+    """Start the embedded backend unless it is running; returns at once.
 
     Raises ``ConfigError`` when the data folder cannot be written.
     """
@@ -239,7 +242,7 @@ def begin() -> Starting:
 
 
 def find() -> Endpoint | None:
-    """Return the embedded backend if it runs; never starts one."""
+    """Return the embedded backend if it is running; never starts one."""
     runtime = _read_runtime(data_path())
     if runtime is None or not _is_it(runtime):
         return None
@@ -247,8 +250,8 @@ def find() -> Endpoint | None:
 
 
 def stop() -> Work | None:
-    """Stop the embedded backend and wait until it is gone; return what was cut by that, ``None`` when none
-    runs.
+    """Stop the embedded backend and wait until it is gone; return the work that was interrupted, or ``None``
+    if no backend was running.
 
     Raises ``ConnectFailed`` when it does not end within 10 s.
     """
@@ -271,7 +274,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def under_way(endpoint: Endpoint | _Runtime) -> Work:
-    """Return what is under way in a backend; raises ``ConnectFailed``."""
+    """Return the work of a backend; raises ``ConnectFailed``."""
     status, answer = _call(endpoint.url, "GET", "/api/backend", endpoint.token)
     if status != OK:
         raise ConnectFailed("the backend does not say what it does", f"status {status}")
@@ -287,7 +290,7 @@ def _counts(answer: dict[str, object]) -> Work:
 
 
 def _read_runtime(data: Path) -> _Runtime | None:
-    """Return what the runtime file says, or ``None`` when it is missing, not ours or not well-formed."""
+    """Return the contents of the runtime file, or ``None`` if it is missing, not ours or malformed."""
     try:
         descriptor = os.open(data / RUNTIME_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -313,7 +316,7 @@ def _read_runtime(data: Path) -> _Runtime | None:
 
 
 def _alive(runtime: _Runtime | None) -> bool:
-    """Say whether the process that the runtime file names exists; it may still be another program."""
+    """Return whether the process in the runtime file exists; it may be another program by now."""
     if runtime is None:
         return False
     try:
@@ -326,10 +329,10 @@ def _alive(runtime: _Runtime | None) -> bool:
 
 
 def _lock_holder(data: Path) -> str | None:
-    """Return what the holder of the database's lock wrote into it, or ``None`` when nobody holds it.
+    """Return what the holder of the database lock wrote into it, or ``None`` if it is free.
 
-    Looking means holding it for a moment; a backend that starts just then ends with code 6, and whoever
-    started it starts it again.
+    To look, this takes the lock for a moment. A backend that starts at that moment ends with code 6, and is
+    started again by the program that started it.
     """
     try:
         descriptor = os.open(data / LOCK_FILE, os.O_RDWR | os.O_CLOEXEC)
@@ -345,7 +348,7 @@ def _lock_holder(data: Path) -> str | None:
 
 
 def _nameless_file(folder: Path) -> BinaryIO:
-    """Return a new file in ``folder`` that vanishes with its last reader: nobody has to tidy it up."""
+    """Return a new file in ``folder`` without a name: it vanishes when it is closed."""
     path = folder / f".backend-{os.getpid()}-{time.monotonic_ns()}.stderr"
     file = path.open("xb+", buffering=0)
     path.unlink()
@@ -364,7 +367,7 @@ def _last_line(file: BinaryIO) -> str:
 
 
 def _is_it(runtime: _Runtime) -> bool:
-    """Say whether the backend that wrote the runtime file answers there: only then it gets the token."""
+    """Return whether the backend that wrote the runtime file answers there. Only then is the token sent."""
     try:
         status, answer = _call(runtime.url, "GET", "/health", "")
     except ConnectFailed:
@@ -373,8 +376,8 @@ def _is_it(runtime: _Runtime) -> bool:
 
 
 def _is_usable(runtime: _Runtime) -> bool:
-    """Say whether this program may use a backend as it is: one of its own version, or with its protocol that
-    is newer or at work. Raises ``AgentBusy`` for a newer one with another protocol.
+    """Return whether this program can use a backend as it is: one of its own version, or one with its
+    protocol that is newer or has work to do. Raises ``AgentBusy`` for a newer one with another protocol.
     """
     if runtime.version == agent_tui.__version__:
         return True
@@ -388,7 +391,7 @@ def _is_usable(runtime: _Runtime) -> bool:
 
 
 def _work_of(runtime: _Runtime) -> str:
-    """Return what a backend has under way, and its version; nothing when it is idle."""
+    """Return the work of a backend, with its version, or "" if it is idle."""
     counts = zip(_under_way_now(runtime), ("room", "answer", "voice room"), strict=True)
     counted = [_counted(count, what) for count, what in counts if count]
     return f"{' and '.join(counted)} of agent-tui {inert_line(runtime.version, 40)}" if counted else ""
@@ -398,7 +401,7 @@ def _under_way_now(runtime: _Runtime) -> Work:
     try:
         return under_way(runtime)
     except ConnectFailed:
-        return Work()  # it is ending by itself: nothing can be cut
+        return Work()  # it is ending by itself: nothing can be interrupted
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -406,15 +409,16 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _end(data: Path, runtime: _Runtime, *, if_idle: bool = False) -> Work:
-    """Ask a backend to stop and wait until it has let go of the database; return what it cut.
+    """Ask a backend to stop, and wait until it has released the database; return the work that was
+    interrupted.
 
-    ``if_idle``: one that is at work, after all, is left as it is.
+    With ``if_idle``, a backend that has work is left running.
     """
     path = "/api/backend/stop?if_idle=1" if if_idle else "/api/backend/stop"
     try:
         status, answer = _call(runtime.url, "POST", path, runtime.token)
     except ConnectFailed:
-        status, answer = 0, {}  # perhaps it was just ending by itself: the lock tells
+        status, answer = 0, {}  # perhaps it was ending by itself: the lock will show that
     if if_idle and status == CONFLICT:
         return Work()
     if status >= BAD_REQUEST:
@@ -428,11 +432,11 @@ def _end(data: Path, runtime: _Runtime, *, if_idle: bool = False) -> Work:
 
 
 def _call(url: str, method: str, path: str, token: str) -> tuple[int, dict[str, object]]:
-    """Return status and JSON object of one call; raises ``ConnectFailed``. Never goes through a proxy."""
+    """Return the status and JSON object of one call; raises ``ConnectFailed``. Never uses a proxy."""
     match = _LOOPBACK_URL.fullmatch(url)
     if match is None:
         raise ConnectFailed("the backend is not on this machine", url)
-    import http.client  # lazy: 30 ms that the backend's start need not wait for
+    import http.client  # lazy: 30 ms that the start of the backend need not wait for
 
     host, port = match.group(1).strip("[]"), int(match.group(2))
     connection = http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS)

@@ -1,6 +1,6 @@
-"""The config file changed as a person asked on a screen; every other line of it stays as it is.
+"""Changes settings in the config file; every other line stays as it is.
 
-What is written is read again: where it does not say exactly what was meant, the file is left alone.
+The new text is parsed again. If it does not say exactly what was meant, the file stays as it was.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 Value = str | bool | int | float  # of a key in the config file
-NEW_FILE_MODE: Final = 0o600  # it may come to hold keys
+NEW_FILE_MODE: Final = 0o600  # it may contain keys later
 
 
 def keep_setting(path: Path, key: str, value: str) -> None:
     """Write ``key = "value"`` into the config file, before its first table.
 
-    The file is replaced in one step and keeps its mode; a link stays one. Raises ``ConfigError`` when it
-    cannot be read, is no TOML, or cannot be written.
+    The file is replaced in one step and keeps its mode; a link stays a link. Raises ``ConfigError`` if the
+    file cannot be read, is not TOML, or cannot be written.
     """
     _edit(path, lambda old: with_values(old, "", {key: value}))
 
 
 def add_table(path: Path, name: str, fields: Mapping[str, Value], *, is_private: bool = False) -> None:
-    """Write a new table ``[section.last]`` at the end of the config file.
+    """Add a table ``[section.last]`` to the end of the config file.
 
-    With ``is_private`` nobody but its owner can read the file from then on. Raises ``ConfigError`` like
-    ``keep_setting``, and where that table is there already.
+    With ``is_private``, only the owner can read the file from then on. Raises ``ConfigError`` like
+    ``keep_setting``, and if the table exists already.
     """
     _edit(path, lambda old: with_table(old, name, fields), is_private=is_private)
 
@@ -43,7 +43,7 @@ def add_table(path: Path, name: str, fields: Mapping[str, Value], *, is_private:
 def change_table(
     path: Path, name: str, fields: Mapping[str, Value | None], *, is_private: bool = False
 ) -> None:
-    """Let the table ``[name]`` of the config file say ``fields``; ``None`` takes a key away.
+    """Set ``fields`` in the table ``[name]`` of the config file; ``None`` removes a key.
 
     ``is_private`` and errors as for ``add_table``.
     """
@@ -51,7 +51,7 @@ def change_table(
 
 
 def remove_table(path: Path, name: str) -> None:
-    """Take the table ``[section.last]`` out of the config file; errors as for ``keep_setting``."""
+    """Remove the table ``[section.last]`` from the config file; errors as for ``keep_setting``."""
     _edit(path, lambda old: without_table(old, name))
 
 
@@ -60,11 +60,11 @@ def remove_table(path: Path, name: str) -> None:
 
 def with_values(text: str, name: str, fields: Mapping[str, Value | None]) -> str:
     """Return TOML ``text`` with ``fields`` in its table ``[name]``, "" for the settings before the first
-    table; ``None`` takes a key away. A table that is missing is added.
+    table; ``None`` removes a key. A missing table is added.
 
-    Raises ``TOMLDecodeError``, and ``ConfigError`` where it is written in a way that cannot be changed.
+    Raises ``TOMLDecodeError``, and ``ConfigError`` if the table is written in a way that cannot be changed.
     """
-    import tomlkit  # lazy, as everywhere here: only who saves a setting needs it
+    import tomlkit  # lazy, as everywhere here: needed only to save a setting
 
     wanted = tomllib.loads(text)
     old = _table(wanted, name)
@@ -82,7 +82,7 @@ def with_values(text: str, name: str, fields: Mapping[str, Value | None]) -> str
             del table[key]
         elif old[key] != said[key]:
             table[key] = said[key]
-    # What is new comes last: the document does not know its position.
+    # What is new comes last: tomlkit does not know its position.
     for key in (key for key in said if key not in old):
         _insert(table.value.body if name else document.body, key, said[key], _line_end(text))
     for key in fields:
@@ -93,7 +93,7 @@ def with_values(text: str, name: str, fields: Mapping[str, Value | None]) -> str
 
 
 def with_table(text: str, name: str, fields: Mapping[str, Value]) -> str:
-    """Return TOML ``text`` with the table behind it; raises ``TOMLDecodeError``, ``ConfigError``."""
+    """Return TOML ``text`` with the table at its end; raises ``TOMLDecodeError``, ``ConfigError``."""
     import tomlkit
 
     wanted = tomllib.loads(text)
@@ -108,9 +108,9 @@ def with_table(text: str, name: str, fields: Mapping[str, Value]) -> str:
 
 
 def without_table(text: str, name: str) -> str:
-    """Return TOML ``text`` without its table ``[section.last]``; comments around it stay.
+    """Return TOML ``text`` without its table ``[section.last]``; the comments around it stay.
 
-    Raises ``TOMLDecodeError``, and ``ConfigError`` where it cannot be taken out.
+    Raises ``TOMLDecodeError``, and ``ConfigError`` if the table cannot be removed.
     """
     from tomlkit.items import Table, Whitespace
 
@@ -137,8 +137,8 @@ def _parsed(text: str) -> TOMLDocument:
 
 
 def _insert(body: list[Any], key: str, value: Value, end: str) -> None:
-    """Put a line behind the last one of a table that says something, or before its first table and the
-    comment above that.
+    """Insert a line after the last setting of a table, or before its first subtable and the comment above
+    that.
     """
     import tomlkit
     from tomlkit.items import AoT, Comment, SingleKey, Table, Whitespace
@@ -159,7 +159,7 @@ def _insert(body: list[Any], key: str, value: Value, end: str) -> None:
 
 
 def _tail(body: Sequence[Any]) -> str:
-    """Return what follows the last line of a table that is no comment: comments of the next one."""
+    """Return what follows the last setting of a table: comments that belong to the next one."""
     said = [n for n, (key, _) in enumerate(body) if key is not None]
     tail = body[said[-1] + 1 if said else 0 :]
     return "".join(item.as_string() for _, item in tail).lstrip("\r\n")
@@ -180,7 +180,7 @@ def _parts(name: str) -> list[str]:
 
 
 def _table(table: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the table ``[name]`` of one, an empty one where there is none."""
+    """Return the table ``[name]``, or an empty one if there is none."""
     for part in _parts(name):
         inner = table.get(part)
         table = inner if isinstance(inner, dict) else {}
@@ -217,12 +217,12 @@ def _edit(path: Path, change: Callable[[str], str], *, is_private: bool = False)
 
 
 def _replace(path: Path, content: bytes, *, is_private: bool) -> None:
-    """Write a new file in one step, with the old one's mode, or so that its owner alone can read it."""
+    """Write a new file in one step, with the old one's mode; a new file can be read only by its owner."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     keeps_mode = path.exists() and not is_private
     mode = stat.S_IMODE(path.stat().st_mode) if keeps_mode else NEW_FILE_MODE
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)  # of a process that died, whose number is ours now
+    draft.unlink(missing_ok=True)  # left by a process that died, whose number is ours now
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, NEW_FILE_MODE)
     try:
         with os.fdopen(descriptor, "wb") as file:

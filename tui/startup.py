@@ -1,4 +1,4 @@
-"""Opens a screen: the embedded backend is started first, and the screen loads while it comes up."""
+"""Opens a screen. The embedded backend is started first, and the screen's code is loaded meanwhile."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ INSTEAD_OF_VOICE = "use agent-tui voice --wav FILE, or --text --output text"
 
 
 def choose_source(connection: Connection, *kinds: str) -> Source:
-    """Return where the rooms or chats are; the embedded backend, which has both, is started here, without
-    waiting for it. ``kinds`` are what another server may speak, by default rooms.
+    """Return where the rooms or chats are. The embedded backend, which has both, is started here without
+    waiting for it. ``kinds`` are the protocols that another server may speak, by default rooms.
 
     Raises ``ConfigError`` when flags, environment or file are wrong.
     """
     if wants_embedded(connection):
-        load()  # our own backend reads the same file: what is wrong with it is said before anything is done
+        load()  # our own backend reads the same file: errors in it are reported before anything is done
         if connection.token is not None or connection.token_file is not None:
             option = "--token" if connection.token is not None else "--token-file"
             raise ConfigError(f"{option} needs --url or --backend", "your own backend has its own token")
@@ -50,7 +50,8 @@ def open_rooms(connection: Connection, room: str | None, *, setup: bool = False)
 
 
 def open_voice(connection: Connection, request: VoiceRequest) -> int:
-    """Show a voice room until the user leaves; return the exit code. ``connection`` is about our backend.
+    """Show a voice room until the user leaves; return the exit code. ``connection`` says which backend to
+    use.
 
     Raises ``ConfigError`` where no screen can be shown.
     """
@@ -96,7 +97,7 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
 
 
 def _open_plain(source: Source, asked: ScreenArguments) -> int:
-    """Show what was asked for as lines; return the exit code."""
+    """Show what was asked for line by line; return the exit code."""
     from tui.cli.headless import plain  # lazy: it loads while the backend comes up
 
     if asked.chat is None:
@@ -105,8 +106,8 @@ def _open_plain(source: Source, asked: ScreenArguments) -> int:
 
 
 def _may_open(source: Starting) -> bool:
-    """Say whether the screen can open: where the backend of another version is at work, which this program
-    cannot show, the person says whether to wait, to stop that work or to leave.
+    """Return whether the screen can open. If the backend of another version is working, which this program
+    cannot show, the person chooses to wait, to stop that work or to leave.
     """
     work = source.in_the_way()
     if not work:
@@ -127,9 +128,9 @@ def _may_open(source: Starting) -> bool:
 
 
 def serve(connection: Connection, options: Sequence[str]) -> NoReturn:
-    """Become the backend: the same process, so that its number and its signals are the backend's own.
+    """Become the backend: in the same process, so that its number and its signals are the backend's own.
 
-    The backend checks ``options`` itself. Raises ``ConfigError`` for options that point at another server.
+    The backend checks ``options`` itself. Raises ``ConfigError`` for options that point to another server.
     """
     if any(value is not None for value in connection):
         raise ConfigError("serve is a server itself", "put its options after the word serve")
@@ -144,7 +145,8 @@ def serve(connection: Connection, options: Sequence[str]) -> NoReturn:
 
 def _without_token(options: Sequence[str]) -> tuple[list[str], str]:
     """Return the options of `serve` without ``--token``, and its value: the list of processes would show it
-    as long as the backend runs. With another option about tokens all stay, for the backend to refuse.
+    as long as the backend runs. With other options about tokens, all of them stay, and the backend refuses
+    them.
     """
     rest, token = [], ""
     words = iter(options)

@@ -1,4 +1,4 @@
-"""The terminal as it was: whatever happens on a screen, the user gets a usable shell back."""
+"""Restores the terminal: whatever happens on a screen, the user gets a usable shell back."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _RESET = (
     b"\x1b[?2048l\x1b[?2004l\x1b[<u\x1b[?1049l\x1b[?7h\x1b[?25h\x1b[0m"
 )
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-ANSWER_SECONDS: Final = 0.1  # a program that is ended waits so long for each answer the shell would get
-MOST_SECONDS: Final = 0.5  # and so long for all of them
+ANSWER_SECONDS: Final = 0.1  # how long a program that is ended waits for each answer that the shell would get
+MOST_SECONDS: Final = 0.5  # and for all of them together
 
 Handler = Callable[[int, FrameType | None], object]
 
 
 def is_terminal() -> bool:
-    """Say whether a screen can be shown: keys come from a terminal and output goes to one."""
+    """Return whether a screen can be shown: keys come from a terminal and output goes to one."""
     return sys.stdin is not None and sys.stdout is not None and os.isatty(0) and os.isatty(1)
 
 
 @contextlib.contextmanager
 def restored() -> Iterator[None]:
-    """Put the terminal's modes back at the end, and its screen too when the end is an error.
+    """Restore the terminal's modes at the end, and after an error its screen, too.
 
-    A signal that ends the program puts the modes back itself, at every moment from before they are changed
-    until after they were put back: an exception that it raised could be lost, or cut the tidying short.
+    A signal that ends the program restores the modes itself, at every moment from before they are changed
+    until after they are restored: an exception that it raised could be lost, or could interrupt the cleanup.
     """
     modes = termios.tcgetattr(0)
 
@@ -62,7 +62,7 @@ def restored() -> Iterator[None]:
 def ended_by(end: Callable[[], bool]) -> Iterator[None]:
     """Have a signal that ends the program call ``end``, inside ``restored``.
 
-    ``end`` runs between any two steps of the program. It returns whether it saw to an orderly end; if not,
+    ``end`` runs between any two steps of the program. It returns whether it arranged an orderly end; if not,
     the program ends at once.
     """
     before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
@@ -78,7 +78,7 @@ def ended_by(end: Callable[[], bool]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _handled(received: Handler) -> Iterator[None]:
-    """Have ``received`` called for the signals that end a program, but not for those that are ignored."""
+    """Have ``received`` called for the signals that end a program, except those that are ignored."""
     before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     try:
         for number, former in before.items():
@@ -91,7 +91,7 @@ def _handled(received: Handler) -> Iterator[None]:
 
 
 def _put_back(modes: list[Any]) -> None:
-    """Put the modes back at once, and keep answers that are still on their way from the shell."""
+    """Restore the modes at once, and keep late answers of the terminal from the shell."""
     with contextlib.suppress(OSError, termios.error):  # the terminal is gone
         if termios.tcgetattr(0) != modes:
             deadline = monotonic() + MOST_SECONDS

@@ -1,6 +1,6 @@
-"""The styles of a theme file: ``"bold #aabbcc on #112233"`` to the variables of the stylesheets.
+"""The styles of a theme file: turns ``"bold #aabbcc on #112233"`` into variables of the stylesheets.
 
-Each entry of a section becomes three variables: ``$code-keyword`` (its colour), ``$code-keyword-background``
+Each entry of a section becomes three variables: ``$code-keyword`` (its color), ``$code-keyword-background``
 and ``$code-keyword-style``.
 """
 
@@ -44,7 +44,7 @@ SECTIONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "marks": ("focus", "selection", "found", "current", "cursor"),
 }
-TINTED: Final = ("code-added", "code-removed")  # lines of a diff have a shade of their colour
+TINTED: Final = ("code-added", "code-removed")  # lines of a diff on a shade of their colour
 TINT: Final = 0.14
 MAX_VALUE_CHARACTERS: Final = 100
 ALLOWED: Final = "#rgb or #rrggbb"
@@ -68,7 +68,7 @@ class WrongStyle(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One style: a colour, what is behind it ("" where that stays) and words such as "bold"."""
+    """One style: a colour, a background ("" to keep the one behind it) and words such as "bold"."""
 
     color: str = ""
     background: str = ""
@@ -77,7 +77,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class ThemeStyles:
-    """All that a theme file says; ``entries`` are named as their variables are."""
+    """Everything that a theme file says; ``entries`` are named like their variables."""
 
     colors: dict[str, str]
     entries: dict[str, Entry]
@@ -130,8 +130,8 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> Entry:
 
 
 def variables(styles: ThemeStyles, least: float) -> dict[str, str]:
-    """Return the variables of the stylesheets, Textual's own among them. ``least`` is the contrast that words
-    have at least.
+    """Return the variables of the stylesheets, including Textual's own. ``least`` is the smallest contrast of
+    words.
     """
     colors, entries = styles.colors, styles.entries
     found: dict[str, str] = {}
@@ -147,7 +147,7 @@ def variables(styles: ThemeStyles, least: float) -> dict[str, str]:
             found[name] = readable(found[name], Ground(tint, least=least))
     cursor, background = entries["marks-cursor"], colors["background"]
     quiet = found["text-mark"]
-    # What asks has the warning as its ground, and what names a screen a band of its own.
+    # What asks has the warning colour as its background, and what names a screen has a band of its own.
     found |= {
         "band-background": colors["panel"],
         "ask": colors["foreground"] if is_own else background,

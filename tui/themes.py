@@ -1,8 +1,8 @@
-"""Theme files to Textual themes: those that ship (``themes/*.toml``) and the user's own.
+"""Turns theme files into Textual themes: those that ship (``themes/*.toml``) and the user's own.
 
-A file says which colours a theme has; what it leaves out comes from the theme that it ``extends``, else from
-``dark``, ``light`` or ``terminal``, whichever is of its kind. This is read before the first frame, so it is
-plain code, and only the theme that is worn is read.
+A file says which colours a theme has. What it leaves out comes from the theme that it ``extends``, else from
+``dark``, ``light`` or ``terminal``, depending on its kind. This is read before the first frame, so it is
+plain code, and only the current theme is read.
 """
 
 from __future__ import annotations
@@ -70,23 +70,23 @@ _KNOWN: Final = ("extends", "contrast", "on_light", *_KINDS, *COLOR_KEYS, *SECTI
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A theme that can be chosen; ``file`` is where it is written."""
+    """A theme that can be chosen; ``file`` is where it is defined."""
 
     name: str
     file: Traversable
-    is_own: bool = False  # the user's
+    is_own: bool = False  # made by the user
 
 
 @dataclass(slots=True)
 class _Merged:
-    """What a file and everything that it extends say, the file itself last."""
+    """The merged tables of a file and of everything that it extends; the file itself wins."""
 
     table: dict[str, Any] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)  # keys of the file itself
 
 
 def available(folder: Path | None = None) -> list[Listed]:
-    """Return the themes that ship and then those of the user's ``folder``, by name. Reads no theme.
+    """Return the themes that ship and then those in the user's ``folder``, by name. Reads no theme.
 
     A user's theme replaces a shipped one of the same name.
     """
@@ -102,8 +102,8 @@ def names(folder: Path | None = None) -> list[str]:
 
 
 def resolve(name: str, backdrop: Backdrop, *, has_colors: bool = True) -> str:
-    """Return the theme that ``name`` means: none or "auto" is dark or light as the terminal is. With sixteen
-    colours, or none (NO_COLOR), it is the terminal's own: sixteen cannot show any other.
+    """Return the theme that ``name`` means: none or "auto" is dark or light like the terminal. With sixteen
+    colors or none (NO_COLOR) it is ``terminal``, since sixteen colors cannot show any other.
     """
     if not has_colors:
         return TERMINAL
@@ -113,9 +113,9 @@ def resolve(name: str, backdrop: Backdrop, *, has_colors: bool = True) -> str:
 
 
 def load(name: str, folder: Path | None = None, *, backdrop: Backdrop = UNKNOWN) -> Theme:
-    """Return one theme. ``backdrop`` is the ground of the terminal's own colours, where a theme uses them.
+    """Load one theme. ``backdrop`` is the background of the terminal's own colours, if the theme uses them.
 
-    Raises ``ConfigError`` that names the file and the key that is wrong, or the known themes.
+    Raises ``ConfigError`` that names the file and the wrong key, or lists the known themes.
     """
     listed = {theme.name: theme for theme in available(folder)}
     if name not in listed:
@@ -129,7 +129,7 @@ def load(name: str, folder: Path | None = None, *, backdrop: Backdrop = UNKNOWN)
 def first(
     name: str, folder: Path | None, backdrop: Backdrop, *, has_colors: bool = True
 ) -> tuple[Theme, str]:
-    """Return the theme to begin with and "", or the automatic one and what is wrong with ``name``."""
+    """Return the first theme and "", or the automatic one and what is wrong with ``name``."""
     try:
         return load(resolve(name, backdrop, has_colors=has_colors), folder, backdrop=backdrop), ""
     except ConfigError as error:
@@ -165,7 +165,7 @@ def _is_name(name: str) -> bool:
 
 
 def _files(folder: Path | None) -> list[Path]:
-    """Return the user's files, in the order of their names; a folder that cannot be read has none."""
+    """Return the user's files, sorted by name; a folder that cannot be read has none."""
     if folder is None:
         return []
     try:
@@ -176,7 +176,7 @@ def _files(folder: Path | None) -> list[Path]:
 
 
 def _merged(theme: Listed, listed: Mapping[str, Listed], backdrop: Backdrop) -> _Merged:
-    """Return what ``theme`` says on top of all that it extends, where its background is ``backdrop``."""
+    """Return what ``theme`` and everything that it extends say for the background ``backdrop``."""
     tables: list[dict[str, Any]] = []
     merged = _Merged()
     seen: list[Traversable] = []
@@ -200,8 +200,8 @@ def _merged(theme: Listed, listed: Mapping[str, Listed], backdrop: Backdrop) -> 
 
 
 def _readable(table: dict[str, Any], backdrop: Backdrop) -> dict[str, Any]:
-    """Return a table of ours in which those of the terminal's colours that cannot be read on ``backdrop``
-    are its plain foreground.
+    """Return one of our tables with those terminal colours replaced by the plain foreground that cannot be
+    read on ``backdrop``.
     """
     if not table.get("ansi"):
         return table
@@ -218,7 +218,7 @@ def _readable(table: dict[str, Any], backdrop: Backdrop) -> dict[str, Any]:
 
 
 def _extended(theme: Listed, table: Mapping[str, Any], listed: Mapping[str, Listed]) -> Listed | None:
-    """Return the theme that fills in what ``table`` leaves out."""
+    """Return the theme that completes ``table``."""
     name = table.get("extends")
     if name is None:
         if not theme.is_own and theme.name in ("dark", "light", TERMINAL):
@@ -228,7 +228,7 @@ def _extended(theme: Listed, table: Mapping[str, Any], listed: Mapping[str, List
     elif not isinstance(name, str) or name not in listed:
         known = ", ".join(listed)
         raise _wrong(theme, "extends", f"there is no theme {inert_line(str(name), 40)!r}; known: {known}")
-    # A theme of the user's that has the name of one that ships may build on that.
+    # A user's theme with the name of one that ships may build on that one.
     if name == theme.name or "extends" not in table:
         return Listed(name, resources.files("themes") / f"{name}.toml")
     return listed[name]
@@ -287,7 +287,7 @@ def _theme(name: str, table: Mapping[str, Any], listed: Listed, backdrop: Backdr
 
 
 def _on_light(table: Mapping[str, Any], listed: Listed) -> dict[str, Any]:
-    """Return ``table`` with what it says for a light terminal."""
+    """Return ``table`` with its settings for a light terminal applied."""
     other = table.get("on_light", {})
     if not isinstance(other, Mapping):
         raise _wrong(listed, "on_light", "must be a table: [on_light]")
@@ -300,7 +300,7 @@ def _on_light(table: Mapping[str, Any], listed: Listed) -> dict[str, Any]:
 
 
 def _unknown(table: Mapping[str, Any]) -> list[str]:
-    """Return the dotted keys of a file that mean nothing, as they may be shown."""
+    """Return the unknown dotted keys of a file, safe to be shown."""
     unknown = [key for key in table if key not in _KNOWN]
     for section, keys in SECTIONS.items():
         entry = table.get(section)

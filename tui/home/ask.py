@@ -1,4 +1,4 @@
-"""The line of the home screen: a task becomes a room, a question a chat."""
+"""The line of the home screen: a task becomes a room, a question becomes a chat."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PROMPT = "› "
 
 
 class HomeAsk(Vertical):
-    """One line to write, and below it what will become of that."""
+    """One line to write, and below it what it will become."""
 
     class Asked(Message):
-        """Somebody said what a room shall talk about, or asked something in a chat."""
+        """Posted when a person wrote a task for a room, or a question for a chat."""
 
         def __init__(self, text: str, becomes: Becomes) -> None:
             super().__init__()
@@ -43,12 +43,12 @@ class HomeAsk(Vertical):
         yield self._about
 
     def on_mount(self) -> None:
-        """Say what the line is for, and what keys do while nothing is written."""
+        """Say what the line is for, and what keys do while it is empty."""
         self.become(self.becomes)
         self.line.free_keys = dict.fromkeys(keys_of(self.screen, "app.help"), "app.help")
 
     def become(self, becomes: Becomes) -> None:
-        """Have what is written become a room, or a chat."""
+        """Make the text become a room, or a chat."""
         self.becomes = becomes
         self.line.placeholder = say(f"home.ask.{becomes}")
         self.tell(say(f"home.about.{becomes}"))
@@ -67,7 +67,7 @@ class HomeAsk(Vertical):
             self.line.insert(text)
 
     async def on_composer_ended(self, event: Composer.Ended) -> None:
-        """Quit, as at the end of what is typed into a shell."""
+        """Quit, like a shell at the end of its input."""
         event.stop()
         await self.run_action("app.leave")
 
@@ -76,6 +76,6 @@ class HomeAsk(Vertical):
         self.tell(say("composer.cleared"))
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Say what is wanted; the text stays until it was taken."""
+        """Post what was written; the text stays until it was taken."""
         event.stop()
         self.post_message(self.Asked(event.text, self.becomes))

@@ -1,4 +1,4 @@
-"""A letter that is a key and may begin a text: the key that follows tells which."""
+"""A letter that is a key and may also begin a text: the next key decides."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from textual.binding import ActiveBinding
 from textual.screen import Screen
 from textual.timer import Timer
 
-HOLD_SECONDS: Final = 0.25  # longer than between two letters of a word
-MOVES: Final = "move("  # actions whose keys are pressed many times
-WRITES: Final = "write("  # actions after which a person writes
+HOLD_SECONDS: Final = 0.25  # longer than the time between two letters of a word
+MOVES: Final = "move("  # actions whose keys are pressed repeatedly
+WRITES: Final = "write("  # actions that are followed by writing
 
 
 class FirstLetter:
-    """Holds a letter that is a key until the next key, or a short wait, tells what it was.
+    """Holds a letter that is a key until the next key, or a short wait, decides.
 
-    ``q`` alone quits, but ``quick`` begins a text, which ``write`` takes.
+    ``q`` alone quits, but ``quick`` begins a text, which goes to ``write``.
     """
 
     def __init__(self, screen: Screen[Any], write: Callable[[str], None]) -> None:
@@ -28,7 +28,7 @@ class FirstLetter:
         self._timer: Timer | None = None
 
     async def takes(self, event: events.Key, *, is_moving: bool) -> bool:
-        """Return whether a key was used here; ``is_moving`` where keys that move do so at once."""
+        """Return whether a key was used here. With ``is_moving``, keys that move do so at once."""
         character = (event.character or "") if event.is_printable else ""
         bound = self._screen.active_bindings.get(event.key)
         if self._held is not None:
@@ -54,24 +54,24 @@ class FirstLetter:
         return True
 
     async def act(self) -> None:
-        """Do at once what the letter that is held is the key of."""
+        """Run the action of the held letter at once."""
         bound = self._held[1] if self._held is not None else None
         self.let_go()
         if bound is not None and bound.enabled:
             await self._screen.app.run_action(bound.binding.action, bound.node)
 
     def let_go(self) -> None:
-        """Forget the letter that is held."""
+        """Forget the held letter."""
         self._held = None
         if self._timer is not None:
             self._timer.stop()
 
 
 def _were_keys(before: ActiveBinding, bound: ActiveBinding | None, character: str) -> bool:
-    """Return whether the letter of ``before`` was a key, with ``character`` after it.
+    """Return whether the letter of ``before`` was a key, now that ``character`` follows it.
 
-    It was where both move, or where the first leads to the line and the second begins a sentence, or is
-    of a script that has none of our keys.
+    It was if both move, or if the first leads to the line and the second begins a sentence or belongs to a
+    script without keys of ours.
     """
     if WRITES in before.binding.action:
         return character.isupper() or not character.isascii()

@@ -1,4 +1,4 @@
-"""What the home screen offers below the newest conversations: examples to try, and models found here."""
+"""What the home screen offers below the newest conversations: examples, and models found here."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tui.screens.words import say
 from widgets.painter import cropped
 
 EXAMPLES: Final = 3
-MARGIN_CELLS: Final = 4  # of the line with what was found, both sides together
+MARGIN_CELLS: Final = 4  # both margins of the line with what was found
 KEY_CELLS: Final = 5  # "  1  "
 
 
 class Example(Static):
-    """One task to try: its key, and its words. A click is as good as the key."""
+    """One example task, with its key. It can be clicked, too."""
 
     def __init__(self, number: int, *, ascii_only: bool) -> None:
         super().__init__("", markup=False, classes="example")
@@ -29,7 +29,7 @@ class Example(Static):
         self._ascii_only = ascii_only
 
     def show(self, key: str) -> None:
-        """Show it with the key that tries it."""
+        """Show the example with its key."""
         shown = cropped(say(f"home.example.{self._number}"), max(8, self.app.size.width - KEY_CELLS - 4))
         words = own(f"  {shown}", ascii_only=self._ascii_only)
         self.update(Content.assemble((f"{key:>2}", "bold"), words))
@@ -40,7 +40,7 @@ class Example(Static):
 
 
 class Examples(Vertical):
-    """The tasks to try."""
+    """The example tasks."""
 
     def __init__(self, *, ascii_only: bool) -> None:
         super().__init__(id="examples")
@@ -52,7 +52,7 @@ class Examples(Vertical):
 
 
 class FoundLine(Static):
-    """One line with the models that were found here; takes no row where there are none."""
+    """One line with the models that were found here; takes no row if there are none."""
 
     def __init__(self, *, ascii_only: bool) -> None:
         super().__init__("", id="found", classes="-hidden", markup=False)

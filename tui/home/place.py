@@ -1,4 +1,4 @@
-"""The first screen among the others: what opens from it, and how one comes back."""
+"""The home screen among the others: what opens from it, and how to come back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class HomePlace:
-    """Shows the first screen, and opens what is chosen there."""
+    """Shows the home screen, and opens what is chosen there."""
 
     def __init__(self, app: AgentTuiApp, places: Places, request: ScreenRequest) -> None:
         self._app = app
@@ -28,11 +28,11 @@ class HomePlace:
 
     @property
     def screen(self) -> HomeScreen | None:
-        """The first screen, if it is what everything else lies above."""
+        """The home screen, if all other screens are above it."""
         return next((screen for screen in self._app.screen_stack if isinstance(screen, HomeScreen)), None)
 
     async def show(self) -> None:
-        """Show it, ready for keys; it stays below all others."""
+        """Show it, ready for keys; it stays below all other screens."""
         places = self._places
         find_here = partial(find, self._request.config.path)
         ways = Ways(places.is_deleted, find_here, self.open, self.ask, places.set_up)
@@ -41,7 +41,7 @@ class HomePlace:
         await self._app.push_screen(screen)
 
     def open(self, item: Conversation, start: bool) -> None:
-        """Open a room or chat, unless something was opened since."""
+        """Open a room or chat, unless another screen was opened since."""
         if not isinstance(self._app.screen, HomeScreen):
             return
         if isinstance(item, RoomInfo):
@@ -55,6 +55,6 @@ class HomePlace:
             self._places.open_chat(NEW, question=question)
 
     def leave_list(self) -> None:
-        """Come back from a list, where one came from here."""
+        """Come back from a list, if it was opened from here."""
         if isinstance(self._app.screen, ListScreen) and self.screen is not None:
             self._app.run_worker(self._places.leave_for(None), group="lists", exclusive=True)

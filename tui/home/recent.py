@@ -14,9 +14,9 @@ from tui.lists.texts import GAP, NO_MARK, Form, Mark, Piece
 from tui.screens.words import say
 
 Conversation = RoomInfo | ConversationInfo
-EXTRA_CELLS: Final = (12, 10, 5, 0)  # of the round, or of what it is, by how wide a row is
-VOICE: Final = "voice"  # the kind of a chat that is spoken
-NAME_CELLS: Final = 32  # of a name at least, where the state keeps its own least
+EXTRA_CELLS: Final = (12, 10, 5, 0)  # of the round, or the kind, by the width of a row
+VOICE: Final = "voice"  # the kind of a spoken chat
+NAME_CELLS: Final = 32  # at least for a name, if the state keeps its own minimum
 LEAST_STATE_CELLS: Final = 16
 
 
@@ -36,7 +36,7 @@ def _rank(item: Conversation) -> int:
 
 
 def _without_use(shape: Form) -> Form:
-    """Return the columns without tokens and cost: the first screen gives that room to names."""
+    """Return the columns without tokens and cost: the home screen gives that room to names."""
     name = shape.name + sum(cells + GAP for cells in (shape.tokens, shape.cost) if cells)
     taken = max(0, min(NAME_CELLS - name, shape.state - LEAST_STATE_CELLS))
     return replace(shape, name=name + taken, state=shape.state - taken, tokens=0, cost=0)
@@ -51,7 +51,7 @@ def _row(item: Conversation, shape: Form, age: str, mark: Mark = NO_MARK) -> lis
 
 
 class Recent:
-    """The newest of both kinds, as they are seen; what ``is_deleted`` is none of them."""
+    """The newest rooms and chats, as they are shown, without those for which ``is_deleted``."""
 
     def __init__(self, is_deleted: Callable[[str], bool]) -> None:
         kind: Kind[Any] = Kind(_name, _words, _rank, EXTRA_CELLS, _row)
@@ -61,7 +61,7 @@ class Recent:
         self._is_deleted = is_deleted
 
     def take(self, seen: ListSeen[Any], kind: type[Conversation]) -> None:
-        """Take what a server told of its rooms, or of its chats."""
+        """Take the rooms, or the chats, from a server."""
         gone = set(seen.removed)
         if seen.is_all:
             known = {item.id for item in seen.items}

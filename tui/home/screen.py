@@ -1,6 +1,6 @@
-"""The first screen: what is running, a line to begin with, and what can be tried.
+"""The home screen: what is running, a line to begin with, and examples to try.
 
-It stays below what is opened from it, and continues when that is left.
+It stays below what is opened from it, and is shown again when that is left.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 
-AGE_SECONDS: Final = 20.0  # how often "2 min ago" is looked at
+AGE_SECONDS: Final = 20.0  # how often "2 min ago" is updated
 MOST_ROWS: Final = 12  # of those listed; the lists have all
-AROUND_ROWS: Final = 15  # of everything else
+AROUND_ROWS: Final = 15  # for everything else
 HINTS: Final = (  # id of a binding, its word, rank
     ("home.open", "open", 1),
     ("home.room", "new_room", 0),
@@ -56,20 +56,20 @@ HINTS: Final = (  # id of a binding, its word, rank
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """The ways from the first screen to others."""
+    """How the home screen opens other screens."""
 
-    is_deleted: Callable[[str], bool]  # whether a room or chat of this id is to be deleted
+    is_deleted: Callable[[str], bool]  # whether a room or chat with this id is going to be deleted
     find: Finder  # looks for models that are here already
-    open: Callable[[Conversation, bool], None]  # a room or chat; with True one that is new begins at once
+    open: Callable[[Conversation, bool], None]  # a room or chat; with True, a new one that begins at once
     ask: Callable[[str], None]  # the first question of a new chat
     set_up: Callable[[FoundModels], None]  # models that were found
 
 
 class HomeScreen(Screen[None]):
-    """What one sees first."""
+    """The first screen that a person sees."""
 
     CSS_PATH = ["../lists/list.tcss", "home.tcss"]  # noqa: RUF012 - as Textual wants it
-    AUTO_FOCUS = ""  # a letter alone is a key; what begins a text goes into the line
+    AUTO_FOCUS = ""  # a letter alone is a key; a letter that begins a text goes into the line
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # see ``RoomScreen``
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open the room or chat of this row", id="home.open"),
@@ -100,12 +100,12 @@ class HomeScreen(Screen[None]):
             (ConversationsFeed(chat_link), ConversationInfo),
         )
         self._found: list[FoundModels] = []
-        self._model = ""  # who speaks by default, "" while nobody knows
+        self._model = ""  # the default model, "" until it is known
         self._is_demo = False
         self._state = LinkChanged("live")
         self._is_starting = False
         self._has_moved = False  # a person chose a row
-        # Held, not looked for: an answer may come in while the screen is being taken down.
+        # Held, not looked up: an answer may come while the screen is being taken down.
         self._recent = Recent(ways.is_deleted)
         self._list: RowList[Any] = RowList(self._recent.listing, {}, ascii_only=ascii_only, id="recent")
         self._heading = Static(say("home.continue"), classes="heading", markup=False)
@@ -135,7 +135,7 @@ class HomeScreen(Screen[None]):
         self._look_for_models()
 
     def on_screen_suspend(self) -> None:
-        """Ask for nothing while nobody looks."""
+        """Stop following: the screen is not visible."""
         self._letter.let_go()
         self.workers.cancel_group(self, "follow")
 
@@ -151,17 +151,17 @@ class HomeScreen(Screen[None]):
             async for event in seen:
                 if not isinstance(event, LinkChanged):
                     self._recent.take(event, kind)
-                elif kind is RoomInfo:  # both have one server
+                elif kind is RoomInfo:  # both come from one server
                     self._state = event
                 self._show()
 
     @work(group="models", exclusive=True)
     async def _look_for_models(self) -> None:
-        """Ask who speaks; where that is the demo alone, look what else is here."""
+        """Find out the default model; if that is only the demo, look for models on this machine."""
         try:
             providers = await (await self._link.client()).backend.providers()
         except AgentTuiError:
-            return  # nobody knows; the next look may tell
+            return  # unknown; the next look may tell
         self._is_demo = all(provider.kind == DEMO_PROVIDER for provider in providers)
         first = providers[0] if providers else None
         named = (first.name or first.id, first.model) if first is not None else ()
@@ -179,7 +179,7 @@ class HomeScreen(Screen[None]):
         self._heading.set_class(not count, "-hidden")
         self._list.set_class(not count, "-hidden")
         self._list.styles.height = count
-        if count and not self._has_moved:  # what is first now, which may wait for a person
+        if count and not self._has_moved:  # the first row may be one that waits for a person
             first = self._recent.listing[0].item
             if self._list.cursor != first:
                 self._list.go_to(first.id)
@@ -191,7 +191,7 @@ class HomeScreen(Screen[None]):
         self._show_hints()
 
     def _standing(self) -> list[Part | str]:
-        """Return the state of the connection, or who is speaking."""
+        """Return the state of the connection, or the default model."""
         if self._state.status in ("waiting", "refused"):
             seconds = round(self._state.delay)
             return [say("list.waiting", title=localised(inert_line(self._state.detail)), seconds=seconds)]
@@ -217,7 +217,7 @@ class HomeScreen(Screen[None]):
     # --- writing ---------------------------------------------------------------------------------------
 
     async def on_key(self, event: events.Key) -> None:
-        """Write what begins a text into the line; a letter alone is a key."""
+        """Write a text's first letter into the line; a letter alone is a key."""
         if self._ask.line.has_focus:
             return
         if await self._letter.takes(event, is_moving=self._list.has_focus):
@@ -241,11 +241,11 @@ class HomeScreen(Screen[None]):
         self._ask.write()
 
     def action_new(self) -> None:
-        """Write the task of another room."""
+        """Write the task of a new room."""
         self.action_write("room")
 
     def action_turn(self) -> None:
-        """Go to the line; from there have it become the other kind."""
+        """Go to the line; if it has the focus, switch between room and chat."""
         if self._ask.line.has_focus:
             self._ask.turn()
             self._show_hints()
@@ -269,7 +269,7 @@ class HomeScreen(Screen[None]):
 
     @work(group="start")
     async def _start(self, task: str) -> None:
-        """Make a room of a task and start it; what could not be made stays in the line."""
+        """Make a room for a task and start it; a task that failed stays in the line."""
         if self._is_starting:
             return
         self._is_starting = True
@@ -314,7 +314,7 @@ class HomeScreen(Screen[None]):
         return bool(self._found)
 
     def action_accept(self) -> None:
-        """Set up what was found; of several let one be chosen."""
+        """Set up what was found; if there are several, let the person choose."""
         found = self._found
         if len(found) == 1:
             self._ways.set_up(found[0])

@@ -1,4 +1,6 @@
-"""What can be done on the screen that is shown: each action with its keys, what it acts on, and why not."""
+"""What can be done on the current screen: each action with its keys, what it acts on, and why it cannot be
+done.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,10 @@ GROUPS: Final = (  # of the help, in their order
     *("home", "list", "chats", "room", "chat", "voice", "ask"),
     *("agent", "composer", "panes", "reading", "find", "program"),
 )
-NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ by a number only
-# Scopes whose group has another name; a scope that is no group either is a dialog's.
+NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ only by a number
+# Scopes whose group has another name; any other scope that is not a group belongs to a dialog.
 _GROUP_OF_SCOPE: Final = {APP: "program", "pane": "reading", "words": "composer", "rooms": "list"}
-_GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their scope says
+_GROUP_OF_ID: Final = (  # beginnings of ids that belong to another group than their scope
     ("agent.", "agent"),
     ("room.zoom", "panes"),
     ("room.timeline", "panes"),
@@ -52,9 +54,9 @@ _GROUP_OF_ID: Final = (  # beginnings of ids that belong elsewhere than their sc
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One action at this moment; ``reason`` is why it cannot be done at this moment, else ``""``."""
+    """One action at this moment; ``reason`` says why it cannot be done now, or is ""."""
 
-    ids: tuple[str, ...]  # more than one where several bindings do the same
+    ids: tuple[str, ...]  # several if several bindings do the same
     action: str
     description: str
     keys: tuple[str, ...]
@@ -64,7 +66,7 @@ class Offer:
 
 
 def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
-    """Return everything that ``screen`` and what lies in it can do, in the order of the catalogue."""
+    """Return everything that ``screen`` and its widgets can do, in the order of the catalogue."""
     found: dict[tuple[str, str], Offer] = {}
     nodes = _nodes(screen)
     beside = next((scope for scope in BESIDE_ROOMS if scope in nodes), "")
@@ -81,7 +83,7 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
             offer = Offer((entry.id,), entry.action, does, keys, group, node, reason)
         elif same.group == group_of(entry):
             offer = replace(same, ids=(*same.ids, entry.id), keys=(*same.keys, *keys))
-        else:  # an action of the program to which the screen gives a key of its own
+        else:  # an action of the program for which the screen has a key of its own
             own = group_of(entry)
             offer = replace(same, ids=(*same.ids, entry.id), keys=(*keys, *same.keys), group=own)
         found[action, entry.description] = offer
@@ -99,7 +101,7 @@ def sections(screen: Screen[object], keymap: Keymap, *, ascii_only: bool) -> lis
 
 
 def _goes_on(entry: Entry, screen: Screen[object]) -> bool:
-    """Whether an action of the program can be done above a dialog."""
+    """Whether an action of the program can be done while a dialog is open."""
     return entry.is_priority or (entry.id == "app.help" and isinstance(screen, Dialog))
 
 
@@ -116,7 +118,7 @@ def _numbered_as_one(found: list[Offer]) -> list[Offer]:
 
 
 def group_of(entry: Entry) -> str:
-    """Return the group of an action in the help; a dialog's are "dialog"."""
+    """Return the group of an action in the help; for a dialog it is "dialog"."""
     for beginning, group in _GROUP_OF_ID:
         if entry.id.startswith(beginning):
             return group
@@ -125,7 +127,7 @@ def group_of(entry: Entry) -> str:
 
 
 def _nodes(screen: Screen[object]) -> dict[str, DOMNode]:
-    """Return what the actions of each scope act on, as far as it is there."""
+    """Return what the actions of each scope act on, if it is there."""
     nodes: dict[str, DOMNode] = {APP: screen.app}
     for scope, (owner, _) in SCOPES.items():
         if issubclass(owner, Screen):
@@ -139,7 +141,7 @@ def _nodes(screen: Screen[object]) -> dict[str, DOMNode]:
 
 
 def _candidates(screen: Screen[object], owner: type[Widget]) -> Iterator[Widget]:
-    """Yield the widgets that a key could mean: the one that has the focus, then those in sight first."""
+    """Yield the widgets that a key could mean: the one with the focus, then the visible ones."""
     if screen.focused is not None:
         for node in screen.focused.ancestors_with_self:
             if isinstance(node, owner):
@@ -148,7 +150,7 @@ def _candidates(screen: Screen[object], owner: type[Widget]) -> Iterator[Widget]
 
 
 def _reason(entry: Entry, node: DOMNode) -> str:
-    """Say why an action cannot be done now; ``""`` if it can."""
+    """Return why an action cannot be done now; "" if it can."""
     why = _WHY.get(entry.id)
     act = entry.id.split(".")[1]
     if isinstance(node, RoomScreen) and entry.id in _BY_ROOM and (reason := node.why_not(act)):
@@ -223,7 +225,7 @@ _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
 }
 
 
-# What the room, and what the chat says about its own actions.
+# What the room and the chat say about their own actions.
 _BY_ROOM: Final = frozenset(
     ("agent.stop", "agent.skip", "agent.retry", "room.continue", "room.say", "room.queue", "room.settings")
 )

@@ -1,8 +1,8 @@
-"""Every action that has a binding id, and which keys it has under the ``[keys]`` of the config file.
+"""Every action that has a binding id, and its keys under the ``[keys]`` of the config file.
 
-The classes' own ``BINDINGS`` are the only place that says what exists; help, palette, ``config keys`` and
-``config check`` are made from what is collected here. What is handed to Textual is free of clashes: its own
-rule, by which a key that was written once silently deletes another binding, never comes to be used.
+The ``BINDINGS`` of the classes are the only definition; help, palette, ``config keys`` and ``config check``
+are made from what is collected here. The keymap that Textual gets has no clashes, so Textual's own rule never
+applies (a key that is configured once silently deletes another binding).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from widgets.composer import Composer
 from widgets.transcript.transcript import Transcript
 
 APP: Final = "app"
-# Where bindings live: scope → (what declares them, the scope around it). A dialog covers everything.
+# Where bindings are: scope → (what declares them, the scope around it). A dialog covers everything.
 SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     APP: (AgentTuiApp, ""),
     "home": (HomeScreen, APP),
@@ -89,13 +89,13 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     "marking": (Marking, ""),
     "rules": (SuspendedRules, ""),
 }
-ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and fingers rely on them: they stay what they are
-THERE: Final[Mapping[str, tuple[str, ...]]] = {  # the scopes whose keys work there
+ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and users rely on them: they cannot be changed
+THERE: Final[Mapping[str, tuple[str, ...]]] = {  # scopes whose keys work in a place
     "room": (APP, "room", "pane", "composer", "words"),
     "chat": (APP, "chat", "ask", "pane", "composer"),
     "voice": (APP, "voice", "ask", "pane", "composer"),
 }
-FIELDS: Final[Mapping[str, tuple[str, ...]]] = {  # of which forms
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {  # the forms with these fields
     "choice": ("new", "setup", "settings", "agent_form", "chat_form", "tool_form"),
     "picking": ("new", "agent_form", "chat_form"),
     "marking": ("new", "settings", "chat_form", "tool_form"),
@@ -121,18 +121,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Keymap:
-    """What each action's keys are now; ``problems`` are lines for ``config check``."""
+    """The keys of each action; ``problems`` are lines for ``config check``."""
 
     keys: Mapping[str, tuple[str, ...]]
     problems: tuple[str, ...] = ()
 
     def shown(self, binding_id: str, *, ascii_only: bool = False) -> str:
-        """Return the action's keys for a person, "p, space"; ``""`` where it has none."""
+        """Return the action's keys for a person, "p, space"; "" if it has none."""
         return shown_all(self.keys[binding_id], ascii_only=ascii_only)
 
     def now(self, place: str, key: str) -> str:
-        """Return the key that does now what ``key`` does by default in a ``place`` ("room", "chat", "voice");
-        ``""`` where there is none.
+        """Return the key that now does what ``key`` does by default in a ``place`` ("room", "chat", "voice");
+        "" if there is none.
         """
         wanted = {*parse(key)[0]}
         there = [entry for entry in catalogue() if entry.scope in THERE[place] or entry.id in shared(place)]
@@ -140,7 +140,7 @@ class Keymap:
         return key if wanted & {*keys} else "".join(shown(now) for now in keys[:1])
 
     def for_textual(self) -> dict[str, str]:
-        """Return what ``App.set_keymap`` needs to be told: only what differs from the defaults."""
+        """Return the argument for ``App.set_keymap``: only what differs from the defaults."""
         return {
             entry.id: ",".join(self.keys[entry.id]) or _no_key(entry.id)
             for entry in catalogue()
@@ -149,13 +149,13 @@ class Keymap:
 
 
 def _no_key(binding_id: str) -> str:
-    """Return a key that no terminal sends: to Textual an empty list of keys means the default ones."""
+    """Return a key that no terminal sends: for Textual, an empty list of keys means the default ones."""
     return f"no key for {binding_id}"
 
 
 @cache
 def catalogue() -> tuple[Entry, ...]:
-    """Return every action with a binding id, scope by scope, in the order in which they are declared."""
+    """Return every action with a binding id, scope by scope, in the order of their declaration."""
     found: dict[str, Entry] = {}
     for scope, (owner, _) in SCOPES.items():
         for binding in _bindings(owner):
@@ -171,13 +171,13 @@ def catalogue() -> tuple[Entry, ...]:
 
 @cache
 def shared(scope: str) -> frozenset[str]:
-    """Return the ids of a room's actions that the screen of ``scope`` has as well."""
+    """Return the ids of a room's actions that the screen of ``scope`` also has."""
     own = {binding.id for binding in _bindings(SCOPES[scope][0])}
     return frozenset(entry.id for entry in catalogue() if entry.scope == "room" and entry.id in own)
 
 
 def _bindings(owner: type[DOMNode]) -> list[Binding]:
-    """Return what ``owner`` and our classes under it declare, one for each key."""
+    """Return the bindings of ``owner`` and of our classes under it, one for each key."""
     declared: list[BindingType] = []
     for cls in owner.__mro__:
         if cls.__module__.startswith(_OURS):
@@ -190,8 +190,8 @@ def _in_one_form(field: Entry, form: Entry) -> bool:
 
 
 def live_together(one: Entry, other: Entry) -> bool:
-    """Whether one press of a key could mean either: the same scope, one inside the other, or a dialog and
-    what goes before everything.
+    """Whether one press of a key could mean either: in the same scope, in one inside the other, or in a
+    dialog and a binding with priority.
     """
     if one.scope == other.scope or _in_one_form(one, other) or _in_one_form(other, one):
         return True
@@ -214,9 +214,9 @@ def live_together(one: Entry, other: Entry) -> bool:
 def resolve(written: Mapping[str, str]) -> Keymap:
     """Return every action's keys under ``written`` (binding id → keys as a person writes them).
 
-    What is written wins over a default, which then has one key less or none; of two that are written the
-    first keeps the key. The keys of ``ALWAYS`` stay where they are. Never raises: what cannot be had is a
-    line of ``problems``, and the rest holds.
+    A configured key is taken from the action that has it by default. If two actions are given the same key,
+    the first keeps it. The keys of ``ALWAYS`` stay where they are. Never raises: what is not possible becomes
+    a line in ``problems``, and the rest applies.
     """
     if not written:
         return Keymap({entry.id: entry.keys for entry in catalogue()})
@@ -249,7 +249,7 @@ class _Resolution:
         return f"keys.{binding_id[:_MAX_ID]}: no such action; {hint}"
 
     def _choose(self, entry: Entry, text: str) -> None:
-        """Take what was written for one action, as far as it can have it."""
+        """Take the configured keys of one action, as far as possible."""
         keys, complaints = parse(text)
         complaints = (*complaints, *filter(None, (self._complaint(entry, key) for key in keys)))
         self._problems += [f"keys.{entry.id}: {complaint}" for complaint in complaints]
@@ -259,7 +259,7 @@ class _Resolution:
             self._chosen[entry.id] = (*own, *kept)
 
     def _complaint(self, entry: Entry, key: str) -> str:
-        """Say why an action cannot have a key; ``""`` if it can."""
+        """Return why an action cannot have a key; "" if it can."""
         name = shown(key)
         if key in ALWAYS:
             return "" if key in entry.keys else f"{name} always stays what it is; choose another key"
@@ -273,11 +273,11 @@ class _Resolution:
         return ""
 
     def _clash(self, one: Entry, other: Entry, key: str) -> bool:
-        """Whether two actions cannot both have ``key``. What shares one by default takes turns on purpose."""
+        """Whether two actions cannot both have ``key``. Those that share one by default may."""
         return live_together(one, other) and not (key in one.keys and key in other.keys)
 
     def _left(self, entry: Entry) -> tuple[str, ...]:
-        """Return which of its default keys an action keeps that nothing was written for."""
+        """Return the default keys that an action without configured keys still has."""
         kept = list(entry.keys)
         for chosen_id, chosen in self._chosen.items():
             other = self._entries[chosen_id]

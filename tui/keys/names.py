@@ -1,4 +1,4 @@
-"""Names of keys: as people write them, as Textual calls them, as screens show them.
+"""Names of keys: as people write them, as Textual calls them, and as screens show them.
 
 Source of Textual's names: its ``keys`` module and keyboard protocol tables (8.2).
 """
@@ -13,7 +13,7 @@ from textual.binding import Binding
 from textual.events import Key
 from textual.keys import format_key, key_to_character
 
-MODIFIERS: Final = ("alt", "ctrl", "hyper", "meta", "shift", "super")  # sorted, as Textual joins them
+MODIFIERS: Final = ("alt", "ctrl", "hyper", "meta", "shift", "super")  # sorted, since Textual joins them so
 _MODIFIER_NAMES: Final = {"control": "ctrl", "option": "alt", "opt": "alt", "cmd": "super", "win": "super"}
 _NAMED: Final = frozenset(
     {
@@ -60,19 +60,19 @@ _SAME: Final = {
     "ctrl+h": "backspace",
     "ctrl+left_square_bracket": "escape",
 }
-_BETWEEN: Final = re.compile(r"(?<![^+,]\+),")  # a comma, but for the one of "ctrl+,"
+_BETWEEN: Final = re.compile(r"(?<![^+,]\+),")  # a comma, except the one in "ctrl+,"
 _MAX_SHOWN: Final = 40  # characters of what was written, in a complaint
 KNOWN: Final = "write a character, or enter, esc, tab, space, home, page up, f1, ctrl+x, alt+x, shift+tab …"
 
 
 class UnknownKey(ValueError):
-    """What was written is no key; the text is one line for a person."""
+    """What was written is not a key; the text is one line for a person."""
 
 
 def parse(written: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the keys of a list like ``"ctrl+x, ?"`` by Textual's names, and a line for each unknown one.
 
-    A comma alone is the key; an empty list is no key.
+    A comma alone is the key; an empty list means no key.
     """
     keys: dict[str, None] = {}
     problems: list[str] = []
@@ -86,7 +86,7 @@ def parse(written: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _keys(word: str) -> tuple[str, ...]:
-    """Return Textual's names of one key; more than one where terminals call it differently."""
+    """Return Textual's names of one key; several if terminals name it differently."""
     if not word:
         raise UnknownKey("a key is missing between two commas; the key itself is called comma")
     head, _, name = word[:-1].rpartition("+")
@@ -109,7 +109,7 @@ def _keys(word: str) -> tuple[str, ...]:
 
 
 def _base(name: str) -> str:
-    """Return Textual's name of a key without modifiers, or ``""``."""
+    """Return Textual's name of a key without modifiers, or ""."""
     name = name.strip()
     if len(name) == 1 and name not in _WRITTEN:
         return _character_name(name)
@@ -128,7 +128,7 @@ def _character_name(character: str) -> str:
 
 
 def _letter(letter: str, held: set[str]) -> tuple[str, set[str]]:
-    """Return a letter as terminals tell it: capital for shift alone, small behind any other modifier."""
+    """Return a letter as terminals send it: a capital with shift alone, small with any other modifier."""
     if held == {"shift"} and len(letter.upper()) == 1:
         return letter.upper(), set()
     if not held or letter.islower():
@@ -155,7 +155,7 @@ def shown_all(keys: Iterable[str], *, ascii_only: bool = False) -> str:
 
 
 def character_of(key: str) -> str:
-    """Return what pressing the key in a line of text would type, or ``""``."""
+    """Return the character that the key types into a line of text, or ""."""
     if key in _NAMED or "+" in key:
         return " " if key == "space" else ""
     shown_by_textual = format_key(key)
@@ -163,6 +163,8 @@ def character_of(key: str) -> str:
 
 
 def pressed(name: str) -> Key | None:
-    """Return the press of a key that a screen names so ("ctrl+s", "?", "esc"); None for what is no key."""
+    """Return the press of a key that a screen shows under this name ("ctrl+s", "?", "esc"); ``None`` if it is
+    not a key.
+    """
     keys, problems = parse(name)
     return Key(keys[0], character_of(keys[0]) or None) if keys and not problems else None

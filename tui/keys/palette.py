@@ -1,4 +1,4 @@
-"""The palette: all that can be done, found by its own and other words for it, what is used most first."""
+"""The palette: everything that can be done, found by its name and by synonyms, the most used first."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from widgets.fuzzy import BEGINNING, SCATTERED, WORD, Match, match
 if TYPE_CHECKING:
     from tui.app import AgentTuiApp
 
-NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is what is open already
+NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is open already
 USED: Final = "palette.json"  # in the data folder: how often each action was chosen
 MOST_USED: Final = 200  # actions that are counted
-MOST_COUNTED: Final = 1_000  # then all counts are halved, so that habits may change
-WIDEST: Final = 4  # times as many letters as were typed may be the text they are found in
+MOST_COUNTED: Final = 1_000  # above this all counts are halved, so that habits can change
+WIDEST: Final = 4  # a text may be this many times longer than the letters that were typed and found in it
 CELLS: Final = 76  # of the dialog (app.tcss), as far as the terminal has them
-EDGES: Final = 6  # cells of a row that are not for words: padding and the scroll bar
+EDGES: Final = 6  # cells of a row that are not used for words: padding and the scroll bar
 HIT: Final = "bold underline"
 MUTED: Final = "$text-muted"
 _LATER: Final = {"program": 1, "composer": 2, "find": 2, "panes": 2, "reading": 2}  # groups of the help
 _SCORES: Final = {BEGINNING: 1.0, WORD: 0.9, SCATTERED: 0.5}
-_ALSO: Final = 0.85  # who typed another word for it meant it less surely than who typed its own
+_ALSO: Final = 0.85  # a match in a synonym counts less than one in the name
 
 
 class Used:
-    """How often each action was chosen, over all runs. Nothing here raises: what cannot be read is none."""
+    """How often each action was chosen, over all runs. Never raises: what cannot be read counts as 0."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._path = (folder or data_path()) / USED
 
     def counts(self) -> dict[str, int]:
-        """Return how often each was chosen, by its id."""
+        """Return how often each action was chosen, by its id."""
         try:
             found = json.loads(read_kept(self._path) or "{}")
         except (ValueError, RecursionError):
@@ -60,7 +60,7 @@ class Used:
         return {name: count for name, count in found.items() if type(count) is int and count > 0}
 
     def add(self, binding_id: str) -> None:
-        """Count one more choice; the rarest are forgotten where there are too many."""
+        """Count one more choice; forgets the rarest actions if there are too many."""
         counts = self.counts()
         counts[binding_id] = counts.get(binding_id, 0) + 1
         if counts[binding_id] > MOST_COUNTED:
@@ -70,7 +70,7 @@ class Used:
 
 
 class Entry(NamedTuple):
-    """A row of the palette; ``also`` are other words for it, ``used`` says how often it was chosen."""
+    """A row of the palette; ``also`` are synonyms, ``used`` says how often it was chosen."""
 
     title: str
     help: str
@@ -81,17 +81,17 @@ class Entry(NamedTuple):
 
 
 class Palette:
-    """What the palette of one program shows, and does."""
+    """Shows the palette of the program, and does what is chosen there."""
 
     def __init__(self, app: AgentTuiApp, keymap: Keymap, wear: Callable[[str], None]) -> None:
-        """``wear`` wears a theme until the end."""
+        """``wear`` sets a theme until the end of the program."""
         self._app = app
         self._keymap = keymap
         self._wear = wear
         self._used = Used()
 
     def show(self) -> None:
-        """Show every command, unless they are shown."""
+        """Show every command, unless the palette is open."""
         if not isinstance(self._app.screen, CommandPalette):
             words = own(say("palette.search"), ascii_only=self._app.ascii_only)
             palette = CommandPalette([Actions], placeholder=words, id="--command-palette")
@@ -103,7 +103,7 @@ class Palette:
             yield SystemCommand(entry.title, entry.help, entry.do)
 
     def entries(self, screen: Screen[object]) -> list[Entry]:
-        """Return the rows, what is chosen most first, what cannot be done now last."""
+        """Return the rows: the most used first, what cannot be done now last."""
         counts, ascii_only = self._used.counts(), self._app.ascii_only
         found = []
         for offer in sorted(offers(screen, self._keymap), key=lambda offer: _LATER.get(offer.group, 0)):
@@ -123,7 +123,7 @@ class Palette:
             yield Entry(say("theme.use", name=name), say("theme.once"), partial(self._wear, name))
 
     async def _do(self, offer: Offer) -> None:
-        """Do what was chosen, or say why it cannot be done now."""
+        """Do what was chosen, or show why it cannot be done now."""
         if offer.reason:
             self._app.notify(f"{offer.description}: {offer.reason}", markup=False)
         else:
@@ -132,7 +132,7 @@ class Palette:
 
 
 def _other_words(binding_id: str) -> str:
-    """Return other words for an action, in the language of the screens and in English."""
+    """Return the synonyms of an action, in the language of the screens and in English."""
     key = f"also.{binding_id}"
     return f"{say(key)} {ALSO[key]}".casefold() if key in ALSO else ""
 
@@ -144,9 +144,9 @@ class Actions(Provider):
         return cast("AgentTuiApp", self.app).places.palette.entries(self.screen)
 
     def _row(self, entry: Entry, places: Sequence[int] = ()) -> tuple[Content, str]:
-        """Return an entry as it is shown, with its keys at the right where they fit, else as help below it.
+        """Return an entry as it is shown: with its keys at the right if they fit, else with help below it.
 
-        ``places`` are the letters of its title that were meant.
+        ``places`` are the letters of its title that matched.
         """
         title = Content(entry.title)
         for at in places:
@@ -164,8 +164,8 @@ class Actions(Provider):
             yield DiscoveryHit(shown, entry.do, entry.title, below or None)
 
     async def search(self, query: str) -> Hits:
-        """Yield the rows that fit what was typed; Textual sorts them by how well they do. Where none does it
-        would say so in English alone: a row that does nothing says it.
+        """Yield the rows that match; Textual sorts them by how well they do. If none does, Textual would say
+        so in English only, so a row without an action says it.
         """
         found = False
         for entry in self._rows():
@@ -180,8 +180,8 @@ class Actions(Provider):
 
 
 def fit(words: Sequence[str], entry: Entry) -> tuple[float, tuple[int, ...]]:
-    """Return how well an entry fits what was typed, 0 where it lacks one of the words, and the letters of its
-    title that were meant. What cannot be done now fits less than everything that can.
+    """Return how well an entry matches what was typed, 0 if one of the words is missing, and the letters of
+    its title that matched. What cannot be done now ranks below everything that can.
     """
     scores, places = [], set[int]()
     for word in words:

@@ -1,10 +1,10 @@
-"""Other words for what can be done, by which the palette finds it; part of ``tui.screens.words``."""
+"""Synonyms by which the palette finds actions; part of ``tui.screens.words``."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# By the id of an action, words whose beginning a person may type.
+# For the id of an action, words whose beginning a person may type.
 ALSO: Final[dict[str, str]] = {
     "also.app.quit": "exit leave close end bye",
     "also.app.quit.quick": "exit leave close end bye",
