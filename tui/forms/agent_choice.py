@@ -1,4 +1,4 @@
-"""The agents of a new room: chosen from templates, or written in place."""
+"""The agents of a new room: chosen from templates, or written in the form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_PROMPT_CHARACTERS: Final = 2_000
 
 
 class AgentChoice(Part):
-    """A checklist of agents, and three lines to write one of one's own."""
+    """A checklist of agents, and three lines to write another one."""
 
     def __init__(self, language: str, *, ascii_only: bool) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class AgentChoice(Part):
         self._list()
 
     def offer(self, known: list[Template]) -> None:
-        """Let these be chosen; those who speak where nobody else is have a mark, and come first."""
+        """Offer these agents. Those who speak if nobody is chosen are marked, and come first."""
         first = [template for template in known if template.id in AGENTS]
         self._templates = [*first, *(template for template in known if template not in first)]
         self._chosen = {template.id for template in first}
@@ -56,7 +56,7 @@ class AgentChoice(Part):
 
     @property
     def quick_names(self) -> list[str]:
-        """Who speaks where nobody was chosen."""
+        """The names of those who speak if nobody is chosen."""
         return quick_names(self._templates, self.language)
 
     @property
@@ -87,7 +87,7 @@ class AgentChoice(Part):
         return own(text, ascii_only=self._ascii_only)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Take an agent, or leave it; one that was written here is gone then."""
+        """Mark an agent, or remove its mark; an agent that was written here is removed."""
         event.stop()
         at = event.option_index
         if at < len(self._templates):
@@ -102,7 +102,7 @@ class AgentChoice(Part):
         self._lines[0].focus()
 
     def add_own(self) -> None:
-        """Add the agent that was written in place, if it has a name."""
+        """Add the agent that was written in the form, if it has a name."""
         name, prompt, model = (line.value.strip() for line in self._lines)
         if not name:
             return
@@ -110,4 +110,4 @@ class AgentChoice(Part):
         for line in self._lines:
             line.value = ""
         self._list()
-        self._checklist.highlighted = self._checklist.option_count - 1  # in sight
+        self._checklist.highlighted = self._checklist.option_count - 1  # make it visible

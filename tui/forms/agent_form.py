@@ -1,4 +1,4 @@
-"""One agent of a room: what it is called, what it is told, which model speaks for it."""
+"""One agent of a room: its name, its instructions, its model."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tui.screens.words import say
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, is_color
 from widgets.composer import Composer
 
-# The fields of the form, and what they are of an agent.
+# The fields of the form, and the agent's settings.
 _FIELDS: Final = {setting.called: setting.name for setting in settings_of(AgentInfo).values()}
 
 
 class AgentFormScreen(Dialog[AgentInfo | None]):
-    """Closes with the agent as it is to be, or with nothing; one without an id is new."""
+    """Closes with the changed agent, or with ``None``; an agent without an id is new."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     AUTO_FOCUS = "Line"
@@ -82,10 +82,12 @@ class AgentFormScreen(Dialog[AgentInfo | None]):
             self.dismiss(replace(self._agent, **agent))
 
     def _kept(self, field: str, name: str) -> str:
-        """Return what a field says now; what was not touched stays as it came, harmless or not."""
+        """Return the value of a field; a field that was not changed keeps what the server sent, safe or
+        not.
+        """
         shown = self._form.field(field)
         return shown.value.strip() if shown.is_changed else str(getattr(self._agent, name))
 
     def action_back(self) -> None:
-        """Close with nothing; ask first where something was written."""
+        """Close without a result; ask first if something was changed."""
         self._form.leave()

@@ -1,4 +1,4 @@
-"""The chat as it is to be: its title, what it is told, its model, its tools and their folder, its budget."""
+"""The settings of a chat: its title, its instructions, its model, its tools and their folder, its budget."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OF_MODEL: Final = ("provider_id", "model")
 
 
 class ConversationForm(Dialog[None]):
-    """Changes the chat with one call of ``change``, and gives its answer to ``take``."""
+    """Changes the chat with one call of ``change``, and passes the answer to ``take``."""
 
     CSS_PATH = ["../screens/room_dialogs.tcss", "../lists/conversations.tcss"]  # noqa: RUF012 - as Textual wants it
     AUTO_FOCUS = "Line"
@@ -77,7 +77,7 @@ class ConversationForm(Dialog[None]):
         )
 
     def action_save(self) -> None:
-        """Change what is different, if nothing is wrong with it."""
+        """Save what was changed, if all of it is valid."""
         fields, problems = read_changed(self._form)
         if self._tools.is_changed:
             try:
@@ -101,5 +101,5 @@ class ConversationForm(Dialog[None]):
         self.dismiss()
 
     def action_back(self) -> None:
-        """Close with nothing; ask first where something was written."""
+        """Close without a result; ask first if something was changed."""
         self._form.leave()

@@ -1,4 +1,4 @@
-"""What the dialogs that change a room are made of: a label, what is typed or chosen, a complaint below."""
+"""The parts of forms: a label, what is typed or chosen, and a problem below it."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from widgets.composer import Composer
 from widgets.signs import DONE, FAILED, GUTTER_FOCUSED, TASK, twin
 
 MAX_LINE_CHARACTERS = 400
-_ARROWS = str.maketrans({"‹": "<"})  # beside those that all screens have
+_ARROWS = str.maketrans({"‹": "<"})  # besides those that all screens have
 
 
 def own(text: str, *, ascii_only: bool) -> str:
-    """Return a text of ours as this terminal can show it."""
+    """Return a text of ours in signs that this terminal can show."""
     return twin(text).translate(_ARROWS) if ascii_only else text
 
 
 def wrong(problem: str, most: int, *, ascii_only: bool) -> str:
-    """Return what is wrong, behind the sign for it; ``""`` for nothing."""
+    """Return a problem with the sign for it; "" for none."""
     text = inert_line(problem, most)
     return own(f"{FAILED} {text}", ascii_only=ascii_only) if text else ""
 
 
 class Line(Input):
-    """One line that takes nothing a terminal would obey, and ``most`` characters."""
+    """One line that takes no control characters, and at most ``most`` characters."""
 
     def __init__(
         self,
@@ -56,21 +56,21 @@ class Line(Input):
         self.cursor_blink = False
 
     def on_paste(self, event: events.Paste) -> None:
-        """Take all lines as one: Textual's own takes the first and drops the rest."""
+        """Insert all pasted lines as one: Textual would take the first and drop the rest."""
         event.stop()
         event.prevent_default()
         lines = (line.strip() for line in event.text.splitlines())
         self.replace(" ".join(filter(None, lines)), *self.selection)
 
     def replace(self, text: str, start: int, end: int) -> None:
-        """Put ``text``, made harmless, between two places."""
+        """Put ``text``, made safe, between two positions."""
         room = self._most - len(self.value) + abs(end - start)
         super().replace(inert(text).replace("\n", " ").replace("\t", " ")[: max(0, room)], start, end)
 
 
 def shown_color(node: Widget | Screen[Any], color: str, name: str = "") -> str:
-    """Return an agent's colour, readable on the ground of ``node``. Without one it is that of ``name``,
-    and "" where there is neither.
+    """Return an agent's colour, made readable on the background of ``node``. Without one it is that of
+    ``name``; "" without either.
     """
     if not name and not is_color(color):
         return ""
@@ -87,14 +87,14 @@ def swatch(node: Widget | Screen[Any], color: str, name: str = "", *, ascii_only
 
 
 class Picking(Line):
-    """A line that can also be filled from a list: the down key asks for it."""
+    """A line that can also be filled from a list, opened with the down key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "pick", "Choose from a list", id="form.pick", show=False)
     ]
 
     class Asked(Message):
-        """The list is wanted."""
+        """Posted to open the list."""
 
         def __init__(self, line: Picking) -> None:
             super().__init__()
@@ -105,7 +105,7 @@ class Picking(Line):
 
 
 class Choice(Static, can_focus=True):
-    """One of a few: the arrows or the space bar go to the next."""
+    """One of a few options: the arrow keys or the space bar change it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,right", "turn(1)", "Next choice", id="form.next", show=False),
@@ -114,7 +114,7 @@ class Choice(Static, can_focus=True):
     ]
 
     class Changed(Message):
-        """Another one was chosen by a person."""
+        """Posted when a person chose another option."""
 
         def __init__(self, choice: Choice) -> None:
             super().__init__()
@@ -128,7 +128,7 @@ class Choice(Static, can_focus=True):
         id: str,  # noqa: A002 - Textual's own word
         ascii_only: bool = False,
     ) -> None:
-        """``options`` are (value, what a person reads); an unknown ``value`` is one more of them."""
+        """``options`` are (value, text for a person); an unknown ``value`` is added to them."""
         super().__init__("", markup=False, id=id)
         self.value = value
         self._ascii_only = ascii_only
@@ -136,7 +136,7 @@ class Choice(Static, can_focus=True):
         self.offer(options)
 
     def offer(self, options: Iterable[tuple[str, str]]) -> None:
-        """Let one of these be chosen; what is chosen stays."""
+        """Replace the options; the current one stays."""
         self._options = list(options)
         if self.value not in [value for value, _ in self._options]:
             self._options.append((self.value, self.value))
@@ -149,7 +149,7 @@ class Choice(Static, can_focus=True):
         self.post_message(self.Changed(self))
 
     def on_key(self, event: events.Key) -> None:
-        """Go to the next one that begins with the letter that was typed."""
+        """Go to the next option that begins with the typed letter."""
         letter = (event.character or "").casefold() if event.is_printable else ""
         at = [value for value, _ in self._options].index(self.value)
         following = [*range(at + 1, len(self._options)), *range(at)]
@@ -161,13 +161,13 @@ class Choice(Static, can_focus=True):
             self.action_turn(there - at)
 
     def choose(self, value: str) -> None:
-        """Choose one without being asked."""
+        """Choose an option without posting ``Changed``."""
         self.value = value
         self._tell()
 
     @property
     def label(self) -> str:
-        """What a person reads of what is chosen."""
+        """The text of the chosen option."""
         return inert_line(next(text for value, text in self._options if value == self.value), 80)
 
     def _tell(self) -> None:
@@ -190,13 +190,13 @@ LIST_BINDINGS: list[BindingType] = [
 
 
 class Listed(OptionList):
-    """A list that is moved in as in vim, too."""
+    """A list that also has vim's keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = LIST_BINDINGS
 
 
 class Marking(OptionList):
-    """A list in which space or enter marks something, or takes its mark away."""
+    """A list in which space or enter adds or removes a mark."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *LIST_BINDINGS,
@@ -204,7 +204,7 @@ class Marking(OptionList):
     ]
 
     def show(self, rows: Iterable[Content | str], disabled: Iterable[Content] = ()) -> None:
-        """List these rows, below them those that cannot be marked; the cursor stays where it was."""
+        """Show these rows, and below them those that cannot be marked; the cursor stays where it was."""
         at, shown = self.highlighted or 0, [Option(row) for row in rows]
         self.set_options([*shown, *(Option(row, disabled=True) for row in disabled)])
         if shown:
@@ -212,10 +212,10 @@ class Marking(OptionList):
 
 
 class Picks(Marking):
-    """Several of a few; its ``value`` is the JSON list of those that are marked."""
+    """Several of a few options; ``value`` is the JSON list of those that are marked."""
 
     class Changed(Message):
-        """A mark was set or taken away."""
+        """Posted when a mark was added or removed."""
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class Picks(Marking):
         id: str,  # noqa: A002 - Textual's own word
         ascii_only: bool = False,
     ) -> None:
-        """``options`` are (value, what a person reads)."""
+        """``options`` are (value, text for a person)."""
         super().__init__(markup=False, compact=True, id=id)
         self._picks = list(options)
         self._ascii_only = ascii_only
@@ -251,16 +251,16 @@ class Picks(Marking):
 
 
 class Part(VerticalGroup):
-    """What a form is made of, but for plain text: it knows whether a person changed it."""
+    """A part of a form that knows whether a person changed it."""
 
     @property
     def is_changed(self) -> bool:
-        """Whether something would be lost if the form were closed."""
+        """Whether closing the form would lose something."""
         raise NotImplementedError
 
 
 class Field(Part):
-    """A label, the widget beside it, and below what is wrong with it. Some are of a ``setting``."""
+    """A label, the widget beside it, and below it a problem. Some fields belong to a ``setting``."""
 
     def __init__(
         self,
@@ -271,11 +271,11 @@ class Field(Part):
         *,
         text: str = "",
     ) -> None:
-        """``text`` is shown in a ``Composer``; other widgets begin with a value of their own."""
+        """``text`` is shown in a ``Composer``; other widgets have an initial value of their own."""
         super().__init__(id=f"field-{name}")
         self.setting = setting
         self.about = name
-        self.before = ""  # the value it had before a person changed it
+        self.before = ""  # its value before a person changed it
         self._label = label
         self._text = text
         self.inner = inner
@@ -288,18 +288,18 @@ class Field(Part):
         yield self._complaint
 
     def on_mount(self) -> None:
-        """Remember the value it begins with."""
+        """Remember the initial value."""
         if isinstance(self.inner, Composer):
             self.inner.put(self._text)
         self.before = self.value
 
     @property
     def is_changed(self) -> bool:
-        """Whether it has another value than in the beginning, blanks around it apart."""
+        """Whether the value is not the initial one, ignoring blanks around it."""
         return self.value.strip() != self.before.strip()
 
     def begin(self, value: str) -> None:
-        """Show ``value`` as the one it begins with."""
+        """Set the initial value."""
         if isinstance(self.inner, Line):
             self.inner.value = value
         elif isinstance(self.inner, Choice):
@@ -311,7 +311,7 @@ class Field(Part):
         return self.inner.text if isinstance(self.inner, Composer) else self.inner.value
 
     def complain(self, text: str) -> None:
-        """Say what is wrong; ``""`` for nothing."""
+        """Show a problem; "" for none."""
         self._complaint.update(inert_line(text, MAX_LINE_CHARACTERS))
         self._complaint.set_class(bool(text), "-open")
         self._complaint.set_class(False, "-remark")
@@ -321,16 +321,16 @@ class Field(Part):
     @on(Choice.Changed)
     @on(Picks.Changed)
     def forget_complaint(self) -> None:
-        """What was wrong is being changed; what is only remarked stays."""
+        """Remove the problem, since the value is being changed; a remark stays."""
         if not self._complaint.has_class("-remark"):
             self.complain("")
 
     def remark(self, text: str) -> None:
-        """Say below it what is not wrong but good to know; ``""`` for nothing."""
+        """Show a remark below the field, which is not a problem; "" for none."""
         self.complain(text)
         self._complaint.set_class(bool(text), "-remark")
 
     def withhold(self, reason: str) -> None:
-        """Let nothing be chosen here, and say why."""
+        """Make the field unusable, and say why."""
         self.inner.disabled = True
         self.remark(reason)

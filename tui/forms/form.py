@@ -1,4 +1,4 @@
-"""Fields in a column: their values, what is wrong with them, a question before what was written is lost."""
+"""Fields in a column: their values, their problems, and a question before changes are lost."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MAX_COMPLAINT_CHARACTERS: Final = 400
 
 
 class Form(VerticalScroll, can_focus=False):
-    """The part of a dialog that is filled in. ``enter`` in a field is the screen's ``action_save``.
+    """The fields of a dialog. ``enter`` in a field runs the screen's ``action_save``.
 
-    ``problem`` is the line for what is wrong with no single field: the dialog shows it where it fits.
+    ``problem`` is the line for problems that belong to no single field; the dialog puts it where it fits.
     """
 
     def __init__(self, *parts: Widget, ascii_only: bool = False) -> None:
@@ -37,24 +37,24 @@ class Form(VerticalScroll, can_focus=False):
 
     @property
     def is_changed(self) -> bool:
-        """Whether something would be lost if it were closed."""
+        """Whether closing the form would lose something."""
         return any(part.is_changed for part in self.query(Part))
 
     async def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Do what the form is for."""
+        """Run the screen's ``action_save``."""
         event.stop()
         await self.screen.run_action("save")
 
     async def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Do what the form is for."""
+        """Run the screen's ``action_save``."""
         event.stop()
         await self.screen.run_action("save")
 
     # --- what is wrong -----------------------------------------------------------------------------------
 
     def complain(self, problems: Mapping[str, str]) -> None:
-        """Say what is wrong with which field, "" being all of them together, and go to the first; earlier
-        complaints are cleared.
+        """Show the problems of fields ("" for the whole form) and go to the first one; earlier problems are
+        removed.
         """
         for field in self.query(Field):
             field.complain(self.wrong(problems.get(field.about, "")))
@@ -65,13 +65,13 @@ class Form(VerticalScroll, can_focus=False):
             self.call_after_refresh(wrong.scroll_visible, animate=False)  # with the line below it
 
     def wrong(self, problem: str) -> str:
-        """Return a complaint behind its sign, cut to what fits; "" for none."""
+        """Return a problem with its sign, cut to what fits; "" for none."""
         return wrong(problem, MAX_COMPLAINT_CHARACTERS, ascii_only=self._ascii_only)
 
     def blame(self, problem: str, sent: Collection[str]) -> None:
-        """Say what the server did not take next to the field that it names, else below all of them.
+        """Show what the server refused next to the field that it names, else below all fields.
 
-        ``sent`` are the settings that were sent, by the wire's names.
+        ``sent`` are the settings that were sent, by their names on the wire.
         """
         known = [
             (field.about, field.setting.name) for field in self.query(Field) if field.setting is not None
@@ -85,7 +85,7 @@ class Form(VerticalScroll, can_focus=False):
     # --- going back --------------------------------------------------------------------------------------
 
     def leave(self) -> None:
-        """Close the dialog with nothing; ask first where something was written."""
+        """Close the dialog without a result; ask first if something was changed."""
         dialog = self.screen
         if not self.is_changed:
             dialog.dismiss()

@@ -1,4 +1,4 @@
-"""The fields that choose which model speaks: its provider and its name, picked from what there is."""
+"""The fields for a model: its provider and its name, chosen from lists."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tui.screens.words import say
 if TYPE_CHECKING:
     from agent_tui.clients.records import ProviderInfo
 
-_SETTINGS: Final = settings_of(AgentInfo)  # of a chat they are the same
+_SETTINGS: Final = settings_of(AgentInfo)  # a chat has the same
 
 
 def pick_for(line: Picking, offered: ChooseScreen) -> None:
-    """Fill ``line`` with what a person chooses of what is offered."""
+    """Fill ``line`` with what a person chooses from a list."""
 
     def chosen(value: str | None) -> None:
         if value is not None:
@@ -60,7 +60,7 @@ class ModelFields(VerticalGroup):
 
     @work(group="providers", exclusive=True)
     async def look_for_providers(self) -> None:
-        """Offer the server's providers; where there are none to be had, say why, and keep what is chosen."""
+        """Offer the server's providers. If there are none, say why, and keep the current one."""
         try:
             client = await self._link.client()
             self._providers = await client.backend.providers()
@@ -70,7 +70,7 @@ class ModelFields(VerticalGroup):
         except AgentTuiError as error:
             self._provider.remark(str(error))
             return
-        self._provider.remark("")  # of the last time
+        self._provider.remark("")  # from the last time
         options = [(provider.id, provider.name or provider.id) for provider in self._providers]
         self._choice.offer([("", self._default_provider), *options])
 
@@ -101,7 +101,7 @@ class ModelFields(VerticalGroup):
         return [Candidate("", default), *(Candidate(model, model) for model in offered)]
 
     def on_choice_changed(self, event: Choice.Changed) -> None:
-        """Leave the model of another provider out: one that is not known there would fail every turn."""
+        """Clear the model when the provider changes: every turn with an unknown model would fail."""
         event.stop()
         if self._provider.is_changed and self._line.value == self._model.before:
             self._line.value = ""

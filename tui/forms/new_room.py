@@ -1,4 +1,4 @@
-"""The form of a new room: what it is about, who speaks, how far they may go, what they may use."""
+"""The form of a new room: its task, its agents, its limits, its tools."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ HINTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The room that was made; ``start`` when it shall begin at once."""
+    """The new room; ``start`` if it begins at once."""
 
     room: RoomInfo
     start: bool
 
 
 class NewRoomScreen(Dialog[Made | None]):
-    """Makes a room and closes with it; with nothing when that was given up. It begins with the task alone:
-    three agents who fit it are chosen, unless everything else is asked for, too.
+    """Makes a room and closes with it, or with ``None`` when it is cancelled. At first it asks only for the
+    task, and three agents are chosen; a key shows all other fields.
     """
 
     CSS_PATH = ["../screens/room_dialogs.tcss", "new_room.tcss"]  # noqa: RUF012 - as Textual wants it
@@ -76,7 +76,7 @@ class NewRoomScreen(Dialog[Made | None]):
         self._link = link
         self._ascii_only = ascii_only
         self._is_asking = False
-        self._about = Static("", id="about", markup=False)  # while only the task is asked for
+        self._about = Static("", id="about", markup=False)  # while the form asks only for the task
         self._agents = AgentChoice(short_language(), ascii_only=ascii_only)
         self._tools = RoomTools((), link, ascii_only=ascii_only)
         self._form = Form(self._field(SETTINGS["task"]), self._about, ascii_only=ascii_only)
@@ -91,7 +91,7 @@ class NewRoomScreen(Dialog[Made | None]):
         yield StatusLine(id="hints", is_dim=True, ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
-        """Say who speaks, as soon as it is known."""
+        """Show who will speak, as soon as that is known."""
         self._hint()
         self._offer_agents()
 
@@ -140,24 +140,24 @@ class NewRoomScreen(Dialog[Made | None]):
     # --- keys ----------------------------------------------------------------------------------------------
 
     def action_save(self) -> None:
-        """Go on to the next field: a room is made by a key of its own. The task alone makes one at once."""
+        """Go to the next field: a room is made with another key. With only the task, make it at once."""
         if self._is_short:
             self.action_create(True)
         else:
             self.focus_next()
 
     def action_back(self) -> None:
-        """Close with nothing; ask first where something was written."""
+        """Close without a result; ask first if something was written."""
         self._form.leave()
 
     # --- making it -----------------------------------------------------------------------------------------
 
     def action_create(self, start: bool) -> None:
-        """Make the room, if everything is as it must be."""
+        """Make the room, if all fields are valid."""
         if self._is_asking:
             return
         agents = self._agents
-        agents.add_own()  # what was written and not added is meant
+        agents.add_own()  # an agent that was written but not added is meant, too
         values, tools = self._form.values(), self._tools.marked
         fields, problems = read_room(values, agents.chosen, agents.language, tools)
         self._form.complain(problems)

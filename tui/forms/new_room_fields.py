@@ -1,4 +1,4 @@
-"""What a person wrote into the form of a new room: the fields of the call, or what is wrong with which."""
+"""Reads the form of a new room: the fields of the call, or the problems by field."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ SECTIONS: Final[Mapping[str, Sequence[str]]] = {  # of the form, below the task 
 
 
 def first_value(setting: Setting) -> Any:
-    """Return what the field of a setting shows at first."""
+    """Return the initial value of a setting's field."""
     return setting.default if setting.default_in_form is None else setting.default_in_form
 
 
 def read_room(
     values: Mapping[str, str], agents: Sequence[Template], language: str, tools: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what ``RoomsClient.create`` needs, and what is wrong, by field; ``values`` are those of the
-    fields, by their names.
+    """Return what ``RoomsClient.create`` needs, and the problems by field; ``values`` are the fields' values
+    by their names.
     """
     fields: dict[str, Any] = {}
     problems: dict[str, str] = {}
     for name, setting in SETTINGS.items():
         if name not in values:
-            continue  # it was not asked for
+            continue  # the form has no such field
         try:
             value = read_value(setting, values[name].strip())
         except ValueError as error:
             problems[name] = str(error)
             continue
-        # A value that is the default is not sent, but for the first ones: a server may have its own.
+        # A default value is not sent, except the first ones: a server may have other defaults.
         if value != setting.default or (name in FIRST and value):
             fields[name] = value
-    if agents:  # else the server chooses
+    if agents:  # otherwise the server chooses
         provider, model = values.get("provider", ""), values.get("model", "").strip()
         fields["agents"] = [agent_of(one, language, provider, model) for one in agents]
     if tools:
@@ -54,12 +54,12 @@ def read_room(
 
 
 def agent_of(template: Template, language: str, provider: str = "", model: str = "") -> dict[str, str]:
-    """Return the agent of a template as ``RoomsClient.create`` needs it; ``provider`` and ``model`` are those
-    of a template that names none.
+    """Return the agent of a template as ``RoomsClient.create`` needs it; ``provider`` and ``model`` are for a
+    template that names none.
     """
     name, prompt, _ = template.in_language(language)
     chosen = template.provider or provider
-    # A model belongs to a provider: one without the other would be another's.
+    # A model belongs to a provider: with another provider it would be unknown.
     model = template.model or (model if chosen == provider else "")
     fields = {
         "name": name,

@@ -1,4 +1,6 @@
-"""The fields of one provider of models: what its kind usually has, or what the config file has of it."""
+"""The fields of one provider of models, filled with the usual values of its kind or with those of the config
+file.
+"""
 
 from __future__ import annotations
 
@@ -29,24 +31,24 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 class ProviderFields(VerticalGroup):
-    """A new provider, or one of the config file: its key is never shown."""
+    """A new provider, or one of the config file; its key is never shown."""
 
     class Chosen(Message):
-        """A person chose another provider."""
+        """Posted when a person chose another provider."""
 
     class Rewritten(Message):
-        """What a test would ask is another now."""
+        """Posted when a test would now ask something else."""
 
     def __init__(self, config: Path, found: FoundModels | None, *, ascii_only: bool) -> None:
-        """``config`` is the config file; ``found`` is what the fields begin with."""
+        """``config`` is the config file; ``found`` fills the fields at first."""
         super().__init__()
         self._config = config
         self._found = found
         self._ascii_only = ascii_only
         self._configured: dict[str, Kept] = {}
-        self._usual = self._usual_of(OPENAI)  # what the kind usually has in a line
+        self._usual = self._usual_of(OPENAI)  # the usual value of each line
         self._has_keyring = True
-        self.kept: Kept | None = None  # the one that is changed; ``None``: a new one
+        self.kept: Kept | None = None  # the provider that is being changed; ``None``: a new one
         kinds = [(preset.id, _called(preset)) for preset in PRESETS.values()]
         self._which = Choice([("", word("which.new"))], "", id="which", ascii_only=ascii_only)
         self._kind = Choice(kinds, OPENAI.id, id="kind", ascii_only=ascii_only)
@@ -63,7 +65,7 @@ class ProviderFields(VerticalGroup):
         yield from self._fields.values()
 
     def on_mount(self) -> None:
-        """Begin with what was found, else with what there is already, else with the kind."""
+        """Fill the fields: with what was found, else with what is configured, else with the usual values."""
         self._offer()
         (self._which if self._configured and self._found is None else self._kind).focus()
         if (found := self._found) is not None:
@@ -74,7 +76,7 @@ class ProviderFields(VerticalGroup):
                 self._usual[name] = text
 
     def _offer(self) -> None:
-        """Let a provider be chosen that is there already, where there is one."""
+        """Offer the configured providers, if there are any."""
         self._configured = configured(self._config)
         self._fields["which"].display = bool(self._configured)
         named = [(name, word("which.change", name=name)) for name in self._configured]
@@ -90,7 +92,7 @@ class ProviderFields(VerticalGroup):
 
     @on(Choice.Changed)
     def choose(self, event: Choice.Changed) -> None:
-        """Show the provider that was chosen, or what the kind that was chosen usually has."""
+        """Show the provider, or the usual values of the kind, that was chosen."""
         event.stop()
         kept = self._configured.get(self._which.value)
         if kept is self.kept:
@@ -98,10 +100,12 @@ class ProviderFields(VerticalGroup):
         else:
             self._show(kept)
             self.post_message(self.Chosen())
-        self._fields[event.choice.id or ""].before = event.choice.value  # nothing is lost with it
+        self._fields[
+            event.choice.id or ""
+        ].before = event.choice.value  # it is not a change that could be lost
 
     def _show(self, kept: Kept | None) -> None:
-        """Show what the config file has of a provider, but never its key; ``None``: an empty form."""
+        """Show a configured provider, but never its key; ``None``: an empty form."""
         self.kept = kept
         self._fields["kind"].begin(preset_of(kept.kind, kept.address).id if kept else OPENAI.id)
         self._usual = self._usual_of(PRESETS[self._kind.value])
@@ -111,23 +115,23 @@ class ProviderFields(VerticalGroup):
             filled |= {"limit": str(kept.limit or ""), "timeout": kept.timeout}
         for name, text in filled.items():
             self._fields[name].begin(text)
-        self._lines["name"].disabled = kept is not None  # rooms know it by its name
+        self._lines["name"].disabled = kept is not None  # rooms refer to it by its name
         self.hint_at_key(has_keyring=self._has_keyring)
 
     def hint_at_key(self, *, has_keyring: bool) -> None:
-        """Say in the key's line where a key is kept."""
+        """Say in the key's line where keys are kept."""
         self._has_keyring = has_keyring
         is_kept = self.kept is not None and self.kept.has_key
         hint = "key.kept" if is_kept else "key.hint" if has_keyring else "key.hint.file"
         self._lines["key"].placeholder = own(word(hint), ascii_only=self._ascii_only)
 
     def _usual_of(self, preset: Preset) -> dict[str, str]:
-        """Return what a provider of this kind usually has."""
+        """Return the usual values of a kind of provider."""
         name = self._free_name(preset.id)
         return {"address": preset.base_url, "variable": preset.variable, "name": name}
 
     def _prefill(self) -> None:
-        """Fill in what the kind usually has, where a person has typed nothing else."""
+        """Fill in the usual values, except where a person typed something."""
         for name, text in self._usual_of(PRESETS[self._kind.value]).items():
             line = self._lines[name]
             if line.value == self._usual[name] and not line.disabled:
@@ -135,14 +139,16 @@ class ProviderFields(VerticalGroup):
             self._expect(name, text)
 
     def _expect(self, name: str, text: str) -> None:
-        """Take ``text`` for what usually is in a line."""
+        """Set the usual value of a line."""
         self._usual[name] = text
         if self.kept is None:
             self._fields[name].before = text
 
     @on(Input.Changed, "#address")
     def guess_variable(self) -> None:
-        """Leave the prefilled variable out where another server speaks like OpenAI: most want no key."""
+        """Leave out the prefilled variable for other servers that speak OpenAI's protocol: most need no
+        key.
+        """
         line, usual = self._lines["variable"], self._usual["variable"]
         if self.kept is None and self._kind.value == "openai" and not self.value("key"):
             self._expect("variable", OPENAI.variable if self.value("address") == OPENAI.base_url else "")
@@ -151,17 +157,17 @@ class ProviderFields(VerticalGroup):
 
     @on(Input.Changed, "#key")
     def prefer_key(self, event: Input.Changed) -> None:
-        """Take a prefilled variable away once a key is typed."""
+        """Remove a prefilled variable when a key is typed."""
         if event.value and self._lines["variable"].value == self._usual["variable"]:
             self._lines["variable"].value = ""
 
     @on(Input.Changed, "#address, #key, #variable")
     def tell_of_change(self) -> None:
-        """Say that a test would ask something else now."""
+        """Post that a test would now ask something else."""
         self.post_message(self.Rewritten())
 
     def forget_removed(self) -> None:
-        """Show an empty form, once the provider that was shown is removed."""
+        """Show an empty form after the shown provider was removed."""
         self._offer()
         self._fields["which"].begin("")
         self._show(None)
@@ -193,7 +199,7 @@ class ProviderFields(VerticalGroup):
 
     @property
     def _seconds(self) -> float | None:
-        """The timeout as it is typed, 0 for none, ``None`` for what cannot be one."""
+        """The timeout as typed, 0 for none, ``None`` if it is not valid."""
         try:
             seconds = float(self.value("timeout") or 0)
         except ValueError:
@@ -227,7 +233,7 @@ class ProviderFields(VerticalGroup):
 
 
 def _called(preset: Preset) -> str:
-    """Return what a preset is called: by its own name, but for those that can be somewhere else."""
+    """Return the name of a preset: its own, except for kinds that can be at several places."""
     if preset.id in ("openai", "ollama"):
         return word(f"kind.{preset.id}")
     return word("kind.here", name=preset.label) if preset.port else preset.label

@@ -1,4 +1,4 @@
-"""A room of which only the task was said: who talks about it, and how."""
+"""A room made from a task alone: its agents and its settings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ AGENTS: Final = ("critic", "engineer", "writer")  # ids of templates: they see a
 
 
 def quick_room(task: str) -> dict[str, Any]:
-    """Return what ``RoomsClient.create`` needs for a task: three agents who speak its language side by side,
-    by the default provider, and a synthesis at the end. Reads files, so call it in a thread.
+    """Return what ``RoomsClient.create`` needs for a task: three agents in its language, side by side, with
+    the default provider, and a synthesis at the end. Reads files, so call it in a thread.
     """
     agents = [agent_of(one, language_of(task)) for one in _chosen(templates())]
     as_in_form = {name: first_value(SETTINGS[name]) for name in ("execution_mode", "synthesis")}

@@ -1,6 +1,7 @@
-"""Sets up a provider of models: where it is, its key, does it answer, which model; then it is saved.
+"""Connects a model: asks for a provider's address and key, tests it, lets a model be chosen, and saves all
+that.
 
-One that is there already is changed the same way, or removed.
+A configured provider is changed the same way, or removed.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ if TYPE_CHECKING:
 MAX_SHOWN_MODELS: Final = 500
 MAX_MODEL_CHARACTERS: Final = 200
 MAX_NAME_CHARACTERS: Final = 60
-TEST: Final = "test"  # the group of what asks a provider
+TEST: Final = "test"  # the group of workers that ask a provider
 
 
 class SetupScreen(Dialog[str]):
-    """The result is the name of the provider that was saved, none where none was.
+    """The result is the name of the provider that was saved, or ``None``.
 
-    ``client`` gives the client of the backend that tests the endpoint; ``config`` is the file it reads.
-    ``fault_of_keyring`` says why there is none, in a thread: then a key is kept in the config file.
-    Nothing is saved that did not answer, except by the key for that, and then the screen says so.
+    ``client`` gives the client of the backend that tests the endpoint; ``config`` is the config file.
+    ``fault_of_keyring``, called in a thread, says why there is no keyring: then a key is kept in the config
+    file. Only a provider that answered is saved, except by the key for that, and then the screen says so.
     """
 
     CSS_PATH = ["../screens/dialog.tcss", "../screens/room_dialogs.tcss", "setup.tcss"]  # noqa: RUF012 - as Textual wants it
@@ -67,7 +68,7 @@ class SetupScreen(Dialog[str]):
         fault_of_keyring: Callable[[], str] = keyring_fault,
         found: FoundModels | None = None,
     ) -> None:
-        """``found`` is what the form begins with."""
+        """``found`` fills the form at first."""
         super().__init__()
         self._config = config
         self._client = client
@@ -97,7 +98,7 @@ class SetupScreen(Dialog[str]):
 
     @work(group="keyring")
     async def _look_for_keyring(self) -> None:
-        """Say where a key would be kept, before one is typed."""
+        """Show where a key will be kept, before one is typed."""
         why = await asyncio.to_thread(self._fault_of_keyring)
         if why:
             self._fields.hint_at_key(has_keyring=False)
@@ -107,13 +108,13 @@ class SetupScreen(Dialog[str]):
 
     @on(ProviderFields.Chosen)
     def begin_anew(self) -> None:
-        """Forget what was said of another provider."""
+        """Remove everything that was said about another provider."""
         self._form.complain({})
         self._tell("")
         self._hint()
 
     def on_provider_fields_rewritten(self) -> None:
-        """Stop a test of something else than what the form says now."""
+        """Stop a test of something that the form no longer says."""
         self._stop_test()
 
     def _hint(self) -> None:
@@ -130,7 +131,7 @@ class SetupScreen(Dialog[str]):
             self._keep("", "saved.untested")
 
     def action_back(self) -> None:
-        """Stop a test; else go back from the models to the form, from the form to where one was."""
+        """Stop a test; else go back from the models to the form, or from the form to the screen below."""
         if self._stop_test():
             return
         if self._choosing.display:
@@ -139,7 +140,7 @@ class SetupScreen(Dialog[str]):
             self._form.leave()
 
     def _is_sound(self) -> bool:
-        """Say what is wrong with the form, and whether nothing is."""
+        """Show what is wrong with the form; return whether it is valid."""
         problems = self._fields.problems()
         self._form.complain(problems)
         return not problems
@@ -173,7 +174,7 @@ class SetupScreen(Dialog[str]):
             self._keep(model, "saved.no_tools" if found.has_no_tools else "saved")
 
     def _stop_test(self) -> bool:
-        """Stop asking a provider, and say so; return whether one was asked."""
+        """Stop asking a provider, and say so; return whether a test was running."""
         asking = [worker for worker in self.workers if worker.group == TEST and worker.is_running]
         for worker in asking:
             worker.cancel()
@@ -182,7 +183,7 @@ class SetupScreen(Dialog[str]):
         return bool(asking)
 
     async def _asked(self) -> dict[str, str]:
-        """Return what a test is told; raises ``ConfigError`` where the kept key cannot be had."""
+        """Return the arguments of a test; raises ``ConfigError`` if the kept key cannot be read."""
         wanted, kept = self._fields.wanted(), self._fields.kept
         key = wanted.key or (await asyncio.to_thread(kept.key) if kept is not None else "")
         asked = {
@@ -196,7 +197,7 @@ class SetupScreen(Dialog[str]):
     # --- choosing a model ------------------------------------------------------------------------------
 
     def _choose(self, offered: tuple[str, ...], heading: str) -> None:
-        """Let a person choose a model of those ``offered``, or type the name of one."""
+        """Let the person choose one of the models ``offered``, or type the name of another."""
         self._offered = offered
         self._tell("")
         self._heading.update(self._signs(inert_line(heading, MAX_COMPLAINT_CHARACTERS)))
@@ -210,7 +211,7 @@ class SetupScreen(Dialog[str]):
 
     @on(Input.Changed, "#filter")
     def narrow(self) -> None:
-        """Show the models whose name has what was typed; the one that is kept is marked."""
+        """Show the models whose name contains the typed text; the configured one is marked."""
         needle, kept = self._models.typed.casefold(), self._fields.kept
         self._fitting = [name for name in self._offered if needle in name.casefold()][:MAX_SHOWN_MODELS]
         is_kept = not needle and kept is not None and kept.model in self._fitting
@@ -248,7 +249,7 @@ class SetupScreen(Dialog[str]):
         self.dismiss(wanted.name)
 
     def action_remove(self) -> None:
-        """Take the provider that is shown out of the config file, if that is meant."""
+        """Remove the shown provider from the config file, after a question."""
         kept = self._fields.kept
         if kept is None or self._choosing.display:
             self._tell(word("remove.none"))

@@ -1,4 +1,4 @@
-"""The providers that the config file has, as the set-up screen shows them, and what it writes of one."""
+"""The providers of the config file, as the set-up screen shows and writes them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Kept:
     variable: str
     model: str
     in_keyring: bool
-    limit: int  # tokens of an answer, 0 for what the model allows
-    url: str = field(repr=False)  # as the file has it
+    limit: int  # tokens of an answer, 0 for the model's own limit
+    url: str = field(repr=False)  # as in the file
     file_key: str = field(repr=False)
-    timeout: str = ""  # as a person reads it
+    timeout: str = ""  # for a person
 
     @property
     def has_key(self) -> bool:
@@ -35,13 +35,15 @@ class Kept:
         return self.in_keyring or bool(self.file_key)
 
     def key(self) -> str:
-        """Return its key; asks the keyring, so call it in a thread. Raises ``ConfigError`` without one."""
+        """Return its key. Asks the keyring, so call it in a thread. Raises ``ConfigError`` if there is
+        none.
+        """
         return (read_key(self.name) if self.in_keyring else "") or self.file_key
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a person wants of a provider; an empty ``key`` and ``model`` leave what is kept."""
+    """What a person wants for a provider; an empty ``key`` or ``model`` leaves the configured one."""
 
     name: str
     kind: str
@@ -49,16 +51,16 @@ class Wanted:
     variable: str
     key: str = field(repr=False)
     model: str = ""
-    limit: int = 0  # tokens of an answer, 0 for what the model allows
-    timeout: float | None = None  # seconds without a token; ``None``: as long as usual
-    in_file: bool = False  # keep the key in the config file, where there is no keyring
+    limit: int = 0  # tokens of an answer, 0 for the model's own limit
+    timeout: float | None = None  # seconds without a token; ``None``: the usual time
+    in_file: bool = False  # keep the key in the config file, if there is no keyring
 
     def url(self, kept: Kept | None) -> str:
         """Return the address to ask: the file's, with login and query, unless a person typed another."""
         return kept.url if kept is not None and kept.url and kept.address == self.address else self.address
 
     def fields(self, kept: Kept | None) -> dict[str, Value | None]:
-        """Return the lines of the config file, ``None`` for those that are to go."""
+        """Return the lines of the config file; ``None`` for those to be removed."""
         fields: dict[str, Value | None] = {"kind": self.kind}
         usual = self.address == PROVIDER_URLS[self.kind]
         if kept is None or kept.address != self.address or (kept.kind != self.kind and not kept.url):
@@ -79,17 +81,17 @@ class Wanted:
 
 
 def limit_of(text: str) -> int | None:
-    """Return a limit of tokens as people write it, 0 for none; ``None`` for what is no number."""
+    """Return a limit of tokens as people write it, 0 for none; ``None`` if it is not a number."""
     digits = text.replace(",", "").replace(" ", "") or "0"
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= MAX_DIGITS else None
 
 
 def configured(path: Path) -> dict[str, Kept]:
-    """Return the providers of the config file by name, in its order; none where it cannot be read."""
+    """Return the configured providers by name, in the file's order; none if it cannot be read."""
     try:
         tables = read_table(path).get("providers", {})
     except ConfigError:
-        return {}  # it is said when the file is written
+        return {}  # the error is shown when the file is written
     if not isinstance(tables, Mapping):
         return {}
     return {name: _kept(name, table) for name, table in tables.items() if isinstance(table, Mapping)}
@@ -118,7 +120,7 @@ def _kept(name: str, table: Mapping[str, object]) -> Kept:
 def keep(path: Path, wanted: Wanted, kept: Kept | None) -> None:
     """Write a provider, and its key to the keyring or into the file; call it in a thread.
 
-    A file that holds a key can be read by its owner alone from then on. Raises ``ConfigError``.
+    A file with a key can be read only by its owner from then on. Raises ``ConfigError``.
     """
     if wanted.key and not wanted.in_file:
         store_key(wanted.name, wanted.key)
@@ -132,9 +134,9 @@ def keep(path: Path, wanted: Wanted, kept: Kept | None) -> None:
 
 
 def remove(path: Path, kept: Kept) -> None:
-    """Take a provider out of the file, and its key out of the keyring; call it in a thread.
+    """Remove a provider from the file, and its key from the keyring; call it in a thread.
 
-    Raises ``ConfigError``; the file is written first: a key that nobody uses does no harm.
+    Raises ``ConfigError``. The file is written first, since an unused key does no harm.
     """
     remove_table(path, f"providers.{kept.name}")
     if kept.in_keyring:

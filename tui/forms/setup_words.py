@@ -63,7 +63,7 @@ WORDS: Final = {
 
 
 def word(key: str, **fields: object) -> str:
-    """Return the sentence ``key`` in the person's language, with its placeholders filled."""
+    """Return the text of ``key`` in the current language, with its placeholders filled."""
     text = translated(f"setup.{key}", WORDS[key])
     return text.format(**fields) if fields else text
 
@@ -74,5 +74,5 @@ def models_found(number: int) -> str:
 
 
 def told(error: AgentTuiError) -> str:
-    """Return what the provider's failure says; that it came through our backend as a 502 says nothing."""
+    """Return the provider's error; that it came through our backend as a 502 is left out."""
     return error.detail if isinstance(error, TransportError) and error.detail else str(error)

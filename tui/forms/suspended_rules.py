@@ -1,4 +1,4 @@
-"""The suspended rules of earlier versions, each with a key to let it hold again or to drop it."""
+"""The suspended rules of earlier versions, each with a key to restore it or to drop it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 MAX_ROW_CHARACTERS: Final = 200
 MAX_PATTERN_CHARACTERS: Final = 10_000
 MAX_ERROR_CHARACTERS: Final = 300
-PART_OF_SCREEN: Final = 3  # a pattern that needs more than this part of the cells is not shown whole
+PART_OF_SCREEN: Final = 3  # a pattern that needs more than this part of the cells is cut
 
 
 def suspended_in(rules: list[ToolRule], place: str) -> list[ToolRule]:
-    """Return the suspended rules that count in the chat or room ``place``."""
+    """Return the suspended rules that apply to the chat or room ``place``."""
     return [rule for rule in rules if rule.scope == "suspended" and rule.conversation_id in ("", place)]
 
 
 class SuspendedRules(Widget):
-    """Lists them for one chat or room; takes no room where there are none."""
+    """Lists them for one chat or room; takes no space if there are none."""
 
     DEFAULT_CSS = "SuspendedRules { height: auto; width: 1fr; display: none; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,7 +64,7 @@ class SuspendedRules(Widget):
         try:
             rules = await (await self._link.client()).backend.rules()
         except AgentTuiError:
-            return  # a server without rules; that it does not answer is said of its tools
+            return  # a server without rules; if it does not answer, the list of tools says so
         self._rules = suspended_in(rules, self._place)
         listed = self.query_one(OptionList)
         at = listed.highlighted or 0
@@ -78,7 +78,7 @@ class SuspendedRules(Widget):
         event.stop()
 
     def action_decide(self, what: str) -> None:
-        """Ask whether the rule under the cursor is to hold again or to be dropped, with its whole pattern."""
+        """Ask whether to restore or drop the rule under the cursor, showing its whole pattern."""
         at = self.query_one(OptionList).highlighted
         if at is None:
             return

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MUTED: Final = "$text-muted"
 MAX_NAME_CHARACTERS: Final = 60
-DEFAULT, ALL, NONE, SOME = "default", "all", "none", "some"  # which tools of a chat may be used
+DEFAULT, ALL, NONE, SOME = "default", "all", "none", "some"  # which tools a chat may use
 _PERMISSIONS: Final = {"ask": "chat_form.tools.asks", "read": "chat_form.tools.reads"}
 
 
@@ -34,24 +34,24 @@ class ToolList(Marking):
     """Lists tools."""
 
     class Marked(Message):
-        """A person marked a tool, or took its mark away."""
+        """Posted when a mark was added or removed."""
 
     def __init__(self, marked: Collection[str], *, ascii_only: bool = False) -> None:
         super().__init__(markup=False, compact=True)
         self._ascii_only = ascii_only
         self._tools: list[ToolInfo] = []
-        self._broken: list[ToolServer] = []  # MCP servers that something is wrong with
+        self._broken: list[ToolServer] = []  # MCP servers with problems
         self.marked = set(marked)
-        self._strange: list[str] = sorted(self.marked)  # marked, and not there
+        self._strange: list[str] = sorted(self.marked)  # marked, but not on the server
 
     @property
     def names(self) -> list[str]:
-        """All that are listed, in their order."""
+        """All listed names, in their order."""
         return [*(tool.name for tool in self._tools), *self._strange]
 
     def offer(self, tools: Sequence[ToolInfo], servers: Sequence[ToolServer] = ()) -> None:
-        """List these; what is marked and not among them stays. Below them are the MCP ``servers`` that have
-        no tools, or not all, and why.
+        """List these tools; marked ones that are not among them stay. Below them are the MCP ``servers`` that
+        have no tools, or not all of them, and why.
         """
         self._tools = list(tools)
         self._broken = [server for server in servers if server.problem]
@@ -95,7 +95,7 @@ class ToolList(Marking):
 
 
 class RoomTools(Part):
-    """The tools of a server, those with a mark for the room's agents; or why there are none."""
+    """The tools of a server, with marks for the room's agents; or why there are none."""
 
     def __init__(self, marked: Collection[str], link: RoomLink, *, ascii_only: bool) -> None:
         super().__init__()
@@ -110,16 +110,16 @@ class RoomTools(Part):
 
     @property
     def marked(self) -> set[str]:
-        """The names of those that may be used."""
+        """The names of the tools that may be used."""
         return self._listed.marked
 
     @property
     def is_changed(self) -> bool:
-        """Whether another tool is marked than in the beginning."""
+        """Whether the marks were changed."""
         return self.marked != self._before
 
     def on_mount(self) -> None:
-        """Show what is marked, until it is known what there is."""
+        """Show the marked tools until the server's are known."""
         self._listed.show_all()
         self._look()
 
@@ -133,10 +133,10 @@ class RoomTools(Part):
 
 
 class ChatTools(Part):
-    """Which tools of a server a chat may use: its own choice, all, none, or those that are marked."""
+    """Which of a server's tools a chat may use: its own choice, all, none, or the marked ones."""
 
     def __init__(self, enabled: Collection[str] | None, link: ChatLink, *, ascii_only: bool) -> None:
-        """``enabled`` are names of tools; None leaves the choice to the server."""
+        """``enabled`` are names of tools; ``None`` leaves the choice to the server."""
         super().__init__()
         self._link = link
         now = DEFAULT if enabled is None else SOME if enabled else NONE
@@ -146,21 +146,21 @@ class ChatTools(Part):
         self._field = Field("tools", say("chat_form.tools"), self._choice, setting)
         self._listed = ToolList(enabled or (), ascii_only=ascii_only)
         self._before: tuple[str, ...] = ()
-        self._is_known = False  # which tools the server has
+        self._is_known = False  # whether the server's tools are known
 
     def compose(self) -> ComposeResult:
         yield self._field
         yield self._listed
 
     def on_mount(self) -> None:
-        """Show what is marked, until it is known what there is."""
+        """Show the marked tools until the server's are known."""
         self._listed.show_all()
         self._before = self._marked
         self._look()
 
     @work(exclusive=True)
     async def _look(self) -> None:
-        """List the server's tools; where there are none to be had, say why, and keep what is chosen."""
+        """List the server's tools. If there are none, say why, and keep the current choice."""
         try:
             self._listed.offer(*await (await self._link.client()).backend.tools())
         except NotOffered as error:
@@ -170,7 +170,7 @@ class ChatTools(Part):
             self._field.remark(str(error))
         else:
             self._is_known = True
-            if self._choice.value in (ALL, DEFAULT):  # now it is known of what
+            if self._choice.value in (ALL, DEFAULT):  # it is known now which ones these are
                 self._listed.mark(self._listed.names)
 
     @property
@@ -179,13 +179,14 @@ class ChatTools(Part):
 
     @property
     def is_changed(self) -> bool:
-        """Whether something else is chosen, or other single tools."""
+        """Whether another choice was made, or other single tools were marked."""
         return self._field.is_changed or (self._choice.value == SOME and {*self._marked} != {*self._before})
 
     def chosen(self) -> tuple[str, ...] | None:
-        """Return the tools that were chosen; None leaves the choice to the server.
+        """Return the chosen tools; ``None`` leaves the choice to the server.
 
-        Raises ``ValueError`` with a sentence for a person where all were chosen and it is not known which.
+        Raises ``ValueError`` with a sentence for a person if all were chosen and the server's tools are not
+        known.
         """
         if self._choice.value == DEFAULT:
             return None
@@ -194,12 +195,12 @@ class ChatTools(Part):
         return self._marked
 
     def on_choice_changed(self, event: Choice.Changed) -> None:
-        """Mark the tools that were chosen all at once."""
+        """Mark the tools of the choice."""
         event.stop()
         if self._choice.value != SOME:
             self._listed.mark(() if self._choice.value == NONE else self._listed.names)
 
     def on_tool_list_marked(self, event: ToolList.Marked) -> None:
-        """Say that single ones were chosen."""
+        """Show that single tools were chosen."""
         event.stop()
         self._choice.choose(SOME)

@@ -1,4 +1,4 @@
-"""Settings as fields of a form, and what was typed into these as the wire wants it."""
+"""Turns settings into fields of a form, and what was typed there into values for the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FLAGS: Final[Mapping[str, bool | None]] = {"own": None, "off": False, "on": True
 
 
 def settings_in(record: type) -> dict[str, Setting]:
-    """Return the settings of ``record`` that a form has a field for; tools have a list of their own."""
+    """Return the settings of ``record`` that have a field in a form; tools have a list of their own."""
     known = settings_of(record).items()
     return {name: setting for name, setting in known if setting.in_form and setting.type is not tuple}
 
@@ -26,8 +26,10 @@ def settings_in(record: type) -> dict[str, Setting]:
 def setting_field(
     setting: Setting, value: Any, *, ascii_only: bool, name: str = "", words: str = "setting"
 ) -> Field:
-    """Return the field of a setting with its ``value``; ``name`` is the field's, if not that on the wire.
-    ``words`` begins the keys of words that are not those of all settings.
+    """Return the field of a setting with its ``value``; ``name`` is the field's name, if it is not the one on
+    the wire.
+
+    ``words`` is the first part of the keys of words that this form does not share with the others.
     """
     name = name or setting.name
 
@@ -48,13 +50,13 @@ def setting_field(
 
 
 def _flags(setting: Setting) -> tuple[str, ...]:
-    """Return what a setting can be that is on or off; nothing for any other one."""
+    """Return the options of a setting that is on or off; nothing for any other."""
     known = FLAGS if setting.nullable else [name for name, flag in FLAGS.items() if flag is not None]
     return tuple(known) if setting.type is bool else ()
 
 
 def shown(setting: Setting, value: Any) -> str:
-    """Return a value as a field shows it; nothing for none."""
+    """Return a value as a field shows it; "" for ``None``."""
     if setting.type is bool:
         return next(name for name, flag in FLAGS.items() if flag is value)
     if value is None or (not value and not setting.nullable):
@@ -63,9 +65,9 @@ def shown(setting: Setting, value: Any) -> str:
 
 
 def read_changed(form: Form, least: Mapping[str, int] | None = None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what is different in the fields of settings, by the wire's names, and what is wrong, by field.
+    """Return the changed settings by their names on the wire, and the problems by field.
 
-    What was not touched is left out: what is shown of it is harmless, and may differ from what it is.
+    Fields that were not changed are left out, since they may show less than the setting contains.
     """
     said: dict[str, Any] = {}
     problems: dict[str, str] = {}
@@ -121,10 +123,12 @@ def _amount(setting: Setting, text: str) -> float:
 
 
 def folder_of(text: str) -> str:
-    """Return a folder by its whole path, "~" written out. Raises ``ValueError`` as ``read_value`` does."""
+    """Return the absolute path of a folder, with "~" replaced. Raises ``ValueError`` as ``read_value``
+    does.
+    """
     try:
         folder = Path(text).expanduser()
-    except RuntimeError:  # nobody is called so
+    except RuntimeError:  # there is no such user
         folder = Path(text)
     if not folder.is_absolute():
         raise ValueError(say("setting.workspace.wrong", root=Path.cwd().anchor))

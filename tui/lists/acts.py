@@ -1,4 +1,4 @@
-"""What a list asks of the server, and what is known of that until the answer is seen."""
+"""Changes that a list asks the server for, and what the rows show until the server confirms them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ MAX_ERROR_CHARACTERS: Final = 300
 
 
 class ListActs(Generic[C, T]):
-    """Asks for changes. ``marks`` says of each, by its id, what was asked and is not seen yet.
+    """Asks the server for changes. ``marks`` has, for each item's id, what was asked and is not confirmed
+    yet.
 
-    ``changed()`` is called after everything that a reader can see, ``tell(line, is_bad)`` says one line.
+    ``changed()`` is called after every visible change, ``tell(line, is_bad)`` shows one line.
     """
 
     def __init__(
@@ -38,9 +39,9 @@ class ListActs(Generic[C, T]):
     # --- what is seen ---
 
     def seen(self, item: T) -> None:
-        """Take one as the server describes it; what was asked of it is done if its status changed.
+        """Take an item as the server describes it. What was asked is done if its status changed.
 
-        The answer to a call may be older than what was told meanwhile: then that stays.
+        The answer to a call may be older than what the feed brought meanwhile; then the newer state stays.
         """
         before, mark = self._listing.get(item.id), self.marks.get(item.id)
         if before is not None and item.last_event_id < before.last_event_id:
@@ -50,14 +51,14 @@ class ListActs(Generic[C, T]):
         self._listing.put(item)
 
     def seen_all(self, items: Iterable[T], *, has_archived: bool) -> None:
-        """Take note that there are no others; a list without archived ones says nothing about them."""
+        """Forget the marks of items that are gone; a list without archived items says nothing about those."""
         known = {item.id for item in items}
         for item in self._listing.items:
             if item.id not in known and (has_archived or not item.archived):
                 self.gone(item.id)
 
     def gone(self, item_id: str) -> None:
-        """Take note that one is no more."""
+        """Forget a deleted item."""
         self.marks.pop(item_id, None)
         self._listing.remove(item_id)
 
@@ -67,13 +68,13 @@ class ListActs(Generic[C, T]):
         await self._ask(item.id, "", lambda client: client.change(item.id, **fields))
 
     async def rest(self, item: T) -> None:
-        """Have one that was deleted, and may be kept after all, do nothing meanwhile."""
+        """Stop a deleted item from working until the deletion is undone or final."""
 
     # --- asking ---
 
     async def _ask(self, item_id: str, asked: str, call: Callable[[C], Awaitable[T | None]]) -> bool:
-        """Ask for something; return whether the server agreed. Until then the row says ``asked``, if that is
-        anything.
+        """Ask for something; return whether the server agreed. Until then the row shows ``asked``, if not
+        empty.
         """
         if asked:
             self.marks[item_id] = Mark(asked)
@@ -89,7 +90,7 @@ class ListActs(Generic[C, T]):
         return True
 
     async def _make(self, making: Awaitable[T]) -> T | None:
-        """Wait until one is made; return it, listed already, or nothing where the server refused."""
+        """Wait until an item is made; return it, already listed, or ``None`` if the server refused."""
         try:
             made = await making
         except AgentTuiError as error:
@@ -100,7 +101,7 @@ class ListActs(Generic[C, T]):
         return made
 
     def _failed(self, error: AgentTuiError, item_id: str = "", *, is_bad: bool = True) -> None:
-        """Say why something was not done, and of what; that is listed as before."""
+        """Show why something was not done, and to which item; the row is as before."""
         self.marks.pop(item_id, None)
         item = self._listing.get(item_id)
         line = localised(inert_line(str(error), MAX_ERROR_CHARACTERS))

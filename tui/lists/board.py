@@ -1,4 +1,4 @@
-"""The line above the rows of a list, the line below, and what an empty list says."""
+"""The line above the rows of a list, the line below, and the text of an empty list."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from tui.screens.localised import localised
 from tui.screens.words import count, say
 from widgets.status_line import Part, StatusLine
 
-WIDE_CELLS: Final = 140  # from here on there is a preview beside the rows
+WIDE_CELLS: Final = 140  # from this width on there is a preview beside the rows
 LABEL: Final = "$text-muted"
 
 
 class ListBody(Horizontal):
-    """The rows, the names of their columns above them, and beside them, where there is room, more of the one
-    under the cursor: what the list knows of it; the server is asked for nothing.
+    """The rows and their column headings. On wide screens a preview beside them shows more about the row
+    under the cursor, from what the list knows already.
     """
 
     def __init__(self, rows: RowList[Any], listing: Listing[Any], kind: str, *, ascii_only: bool) -> None:
-        """``kind`` begins the keys of the columns' names."""
+        """``kind`` is the first part of the column names' keys."""
         super().__init__(id="body")
         self._rows = rows
         self._listing = listing
@@ -49,7 +49,7 @@ class ListBody(Horizontal):
         yield self._preview
 
     def look(self) -> None:
-        """Show what changed; the same again costs nothing."""
+        """Show what changed; costs nothing if nothing did."""
         self.set_class(not len(self._listing), "-hidden")
         item = self._rows.cursor
         if item is None or not self.has_class("-wide"):
@@ -80,8 +80,8 @@ class ListBoard:
     """Shows the state of a list."""
 
     def __init__(self, listing: Listing[Any], kind: str, *, ascii_only: bool) -> None:
-        """``kind`` begins the keys of its words and the ids of its bindings."""
-        # Held, not looked for: an answer may come in while the screen is being taken down.
+        """``kind`` is the first part of the keys of its words and of the ids of its bindings."""
+        # Held, not looked up: an answer may come while the screen is being taken down.
         self.top = StatusLine(id="top", ascii_only=ascii_only)
         self.bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
         self.empty = Static("", id="empty", classes="-hidden", markup=False)
@@ -94,8 +94,8 @@ class ListBoard:
     def show(
         self, hints: Sequence[Part], link: LinkChanged, key_of: Callable[[str], str], *, is_known: bool
     ) -> None:
-        """Show how many there are, what the keys do, and the state of the connection; ``is_known`` is
-        whether the server said what there is.
+        """Show the count, what the keys do, and the state of the connection. ``is_known``: the server has
+        sent its list.
         """
         listing = self._listing
         middle = [Part(say(f"list.sort.{listing.sort}"), 1)] if listing.sort != "activity" else []
@@ -114,7 +114,7 @@ class ListBoard:
             self.empty.update(self._words(words, **keys) if is_known else say("list.loading"))
 
     def _heading(self, key_of: Callable[[str], str]) -> list[Part]:
-        """Say how many there are and run, or are found."""
+        """Return how many items there are and how many are running, or how many match the filter."""
         listing = self._listing
         if listing.needle:
             return [Part(self._words("found", found=count(len(listing)), all=count(listing.total)))]

@@ -1,4 +1,4 @@
-"""The chats of a server: open, begin, search, set, put away and delete them."""
+"""The chats of a server: open, begin, search, change, archive and delete them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.lists.feed import ConversationsFeed
 from tui.lists.listing import Listing
 from tui.lists.screen import ListScreen, keys_of
 
-SEARCHES: Final = "/"  # typed first into the line that filters: search instead
+SEARCHES: Final = "/"  # typed first into the filter: search instead
 
 
 class ConversationsScreen(ListScreen[ConversationInfo]):
@@ -47,7 +47,7 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
     _link: ChatLink
 
     class Opened(Message):
-        """A chat was chosen, maybe at one of its messages."""
+        """Posted when a chat was chosen, perhaps at one of its messages."""
 
         def __init__(self, conversation_id: str, message_id: str = "") -> None:
             super().__init__()
@@ -62,7 +62,7 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
         *,
         ascii_only: bool,
     ) -> None:
-        """``chats`` are the ones known already."""
+        """``chats`` are those known already."""
         listing = Listing(CHATS, chats)
         acts = ConversationActs(link, listing, changed=self.show_all, tell=self.tell)
         super().__init__(link, listing, acts, ConversationsFeed(link), deletions, ascii_only=ascii_only)
@@ -83,7 +83,7 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
             self.do(self._open(NEW))
 
     def go_to_chat(self, chat: ConversationInfo) -> None:
-        """Put the cursor on a chat, a new one too; nothing happens for one that is not stored."""
+        """Put the cursor on a chat, also on a new one; does nothing if the chat is not stored."""
         if chat.id != NEW:
             if self.listing.get(chat.id) is None:
                 self.acts.seen(chat)
@@ -104,7 +104,7 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
     # --- searching -----------------------------------------------------------------------------------------
 
     def look_for(self, words: str) -> None:
-        """List what has these words; search instead where the first sign says so."""
+        """List the chats that match; search instead if the text begins with ``SEARCHES``."""
         if words == SEARCHES:
             self._filter.clear()
             self.action_search()

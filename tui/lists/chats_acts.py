@@ -1,4 +1,4 @@
-"""What the list of chats asks of the server."""
+"""Changes that the list of chats asks the server for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ConversationActs(ListActs["ChatClient", ConversationInfo]):
         return await (await self._link.client()).change(conversation_id, **fields)
 
     async def show_branch(self, conversation_id: str, message_id: str) -> None:
-        """Have the chat show the branch of a message, where it shows another one."""
+        """Have the chat show the branch of a message, unless it shows it already."""
         try:
             client = await self._link.client()
             messages, _ = await client.messages(conversation_id)

@@ -1,4 +1,4 @@
-"""The chats of a list: what a row says at every width, and what they are sorted and found by."""
+"""The chats of a list: what a row shows at every width, and by what rows are sorted and found."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ from tui.screens.words import say
 from widgets.painter import cropped
 
 MAX_MODEL_CHARACTERS: Final = 40
-MODEL_CELLS: Final = (16, 12, 0, 0)  # of the model, by how wide a row is
+MODEL_CELLS: Final = (16, 12, 0, 0)  # of the model, by the width of a row
 
 
 def title_of(chat: ConversationInfo) -> str:
-    """Return what a chat is called in one harmless line; "" for one that has no title yet."""
+    """Return a chat's title, safe and in one line; "" if it has none yet."""
     return inert_line(chat.title, MAX_NAME_CHARACTERS)
 
 
 def words_of(chat: ConversationInfo) -> Iterable[str]:
-    """Return its title, which model speaks, and its state as it is shown."""
+    """Return its title, its model, and its state as it is shown."""
     title, model = chat.title or say("chat.untitled"), chat.model or say("chat.model.default")
     return (title, model, state(chat, NO_MARK).text)
 
 
 def rank_of(chat: ConversationInfo) -> int:
-    """Return the sort key of its status: what needs a person first, what is idle last."""
+    """Return the sort key of its status: chats that need a person first, idle ones last."""
     states = (chat.asks, chat.status == "running", bool(chat.error), bool(chat.interrupted))
     return states.index(True) if True in states else len(states)
 
 
 def row(chat: ConversationInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
-    """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
+    """Return the pieces of one row after the cursor mark, exactly as wide as ``shape`` says."""
     head = Head(
         sign(chat),
         title_of(chat) or say("chat.untitled"),
@@ -91,7 +91,7 @@ def state(chat: ConversationInfo, mark: Mark) -> Piece:
 
 
 def preview(chat: ConversationInfo) -> list[Told]:
-    """Return more of a chat: its model, its folder, its state and what was said last."""
+    """Return more about a chat: its model, its folder, its state and its last words."""
     return [
         Told("", title_of(chat) or say("chat.untitled")),
         *paragraph("model", inert_line(chat.model, MAX_MODEL_CHARACTERS) or say("chat.model.default")),

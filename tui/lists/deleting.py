@@ -1,4 +1,4 @@
-"""Deletions from a list, which can be undone as long as the program runs."""
+"""Deletions from a list. They can be undone as long as the program runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MAX_ERROR_CHARACTERS = 300
 
 
 class Deletions:
-    """What is to be deleted on one server. It hears of that only when the program is left in order: after a
-    crash everything is still there. All lists of its kind, one after the other, share one.
+    """What is going to be deleted on one server. The server is told only when the program is left normally;
+    after a crash everything is still there. All lists of one kind share one object.
     """
 
     def __init__(self, link: Link[Any]) -> None:
@@ -33,22 +33,24 @@ class Deletions:
         return iter(self._marked)
 
     def add(self, item_id: str) -> None:
-        """Delete one when the program is left."""
+        """Delete an item when the program is left."""
         self._marked[item_id] = None
 
     def undo(self) -> str:
-        """Keep the newest after all; return which one that was, "" if there was none."""
+        """Keep the item that was deleted last; return its id, "" if there was none."""
         return self._marked.popitem()[0] if self._marked else ""
 
     async def settle(self) -> str:
-        """Delete everything now: the program is left. Return what went wrong, as a line; "" for nothing."""
+        """Delete everything now, since the program is left. Return what went wrong, as a line; "" if
+        nothing.
+        """
         failed, reason = 0, ""
         while self._marked:
             item_id = next(iter(self._marked))
             try:
                 await (await self._link.client()).delete(item_id)
             except NotFound:
-                pass  # another client did
+                pass  # another client deleted it
             except AgentTuiError as error:
                 failed, reason = failed + 1, localised(inert_line(str(error), MAX_ERROR_CHARACTERS))
             self._marked.pop(item_id, None)

@@ -1,4 +1,4 @@
-"""What a server lists, live: what changed, and how the connection is."""
+"""The live list of a server: what changed, and the state of the connection."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient
 
 RETRY_SECONDS: Final = (1.0, 2.0, 4.0, 8.0)
-WAIT_SECONDS: Final = 25.0  # how long one question waits for news
-PLAIN_SECONDS: Final = 5.0  # between looks where the server has no news
-PACE_SECONDS: Final = 0.5  # between two questions at least: what changes meanwhile comes in one answer
-BUSY_SECONDS: Final = 2.0  # between two looks while something answers
-IDLE_SECONDS: Final = 10.0  # and while nothing does: another terminal may ask
+WAIT_SECONDS: Final = 25.0  # how long one request waits for news
+PLAIN_SECONDS: Final = 5.0  # between requests to servers without news
+PACE_SECONDS: Final = 0.5  # between two requests at least, so that several changes come in one answer
+BUSY_SECONDS: Final = 2.0  # between two requests while something is answering
+IDLE_SECONDS: Final = 10.0  # and while nothing is: another terminal may ask something
 
 
 @dataclass(frozen=True, slots=True)
 class ListSeen(Generic[T]):
-    """Those that changed as they are now, ids of those that are gone; ``is_all``: there are no others, and
-    with ``has_archived`` no archived ones either.
+    """The items that changed, as they are now, and the ids of those that are gone. ``is_all``: there are no
+    others; with ``has_archived``, no archived ones either.
     """
 
     items: tuple[T, ...]
@@ -38,7 +38,7 @@ class ListSeen(Generic[T]):
 
 
 class ListFeed(Generic[C, T]):
-    """Follows a list; what was seen is not asked for again when it is followed anew."""
+    """Follows a list. When it is followed again, it continues where it stopped."""
 
     def __init__(self, link: Link[C]) -> None:
         """An embedded backend that is gone is started again."""
@@ -46,8 +46,8 @@ class ListFeed(Generic[C, T]):
         self._attempt = 0
 
     async def follow(self, archived: Callable[[], bool]) -> AsyncGenerator[ListSeen[T] | LinkChanged, None]:
-        """Yield what changes, from what was seen last, without an end; ``archived`` says whether archived
-        ones are wanted too.
+        """Yield changes from where it stopped, without end; ``archived`` says whether to include archived
+        items.
         """
         asked: C | None = None
         while True:
@@ -79,15 +79,15 @@ class ListFeed(Generic[C, T]):
             await asyncio.sleep(pause)
 
     async def _ask(self, client: C, archived: bool) -> tuple[ListSeen[T], float]:
-        """Return what changed and how long to wait before the next question, in seconds."""
+        """Return what changed and how many seconds to wait before the next request."""
         raise NotImplementedError
 
 
 class RoomsFeed(ListFeed["RoomsClient", RoomInfo]):
-    """Follows the list of rooms, told of changes where the server tells them."""
+    """Follows the list of rooms; uses the server's changes if it offers them."""
 
     _cursor: str | None = None
-    _is_plain = False  # it tells no changes: all are asked for again and again
+    _is_plain = False  # the server offers no changes: all rooms are requested again and again
 
     async def _ask(self, client: RoomsClient, archived: bool) -> tuple[ListSeen[RoomInfo], float]:
         if not self._is_plain:

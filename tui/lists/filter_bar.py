@@ -1,4 +1,4 @@
-"""The row in which is written which of a list's rows are wanted."""
+"""The line for filtering the rows of a list."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MAX_NEEDLE_CHARACTERS: Final = 200
 
 
 class FilterBar(Horizontal):
-    """Calls ``look_for`` with what is written, while it is written; hidden while nothing is."""
+    """Calls ``look_for`` with the text while it is typed; hidden while it is empty."""
 
     def __init__(
         self, placeholder: str, look_for: Callable[[str], None], rows: Widget, *, ascii_only: bool
     ) -> None:
-        """``rows`` get the focus back."""
+        """``rows`` gets the focus back."""
         super().__init__(id="filter-bar", classes="-hidden")
         placeholder = twin(placeholder) if ascii_only else placeholder
         self._line = Input(placeholder=placeholder, id="filter", compact=True, select_on_focus=False)

@@ -1,4 +1,4 @@
-"""What a list knows of its server: what is listed there, how the connection is, what cannot be done."""
+"""What a list knows about its server: the items, the state of the connection, and what cannot be done."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.screens.words import say
 
 
 class ListFollowing(Generic[T]):
-    """Keeps a listing as the server has it; ``changed()`` is called after everything a reader can see."""
+    """Keeps a listing like the server's; ``changed()`` is called after every visible change."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class ListFollowing(Generic[T]):
     ) -> None:
         self.missing: Mapping[str, str] = {}  # what this server does not offer, and why
         self.state = LinkChanged("live")
-        self.is_known = len(listing) > 0  # what there is
+        self.is_known = len(listing) > 0  # whether the server has sent its list
         self._link = link
         self._feed = feed
         self._listing = listing
@@ -41,7 +41,7 @@ class ListFollowing(Generic[T]):
         self._has_looked = False  # for what is missing
 
     async def follow(self) -> None:
-        """Take in what changes, until it is cancelled."""
+        """Apply changes until it is cancelled."""
         events: AsyncGenerator[Any, None] = self._feed.follow(lambda: self._listing.shows_archived)
         async with aclosing(events), TaskGroup() as beside:
             async for event in events:
@@ -69,9 +69,9 @@ class ListFollowing(Generic[T]):
             self._acts.gone(item_id)
 
     async def _look_for_gaps(self, item_id: str) -> None:
-        """Learn what this server does not offer, once there is one to ask about."""
+        """Find out what this server does not offer, once there is an item to ask about."""
         try:
             self.missing = await (await self._link.client()).missing(item_id)
         except AgentTuiError:
-            return  # unknown: each call will say so itself
+            return  # unknown; each call will say so itself
         self._changed()

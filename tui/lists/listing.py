@@ -1,6 +1,6 @@
-"""Which of many are listed and in which order: what a list knows, without a screen.
+"""Which items are listed and in which order: the contents of a list, without a screen.
 
-One that changed costs its own place, however many there are: two searches in a sorted list.
+A change costs two binary searches, however many items there are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Place = tuple[float, float, str, str]
 
 
 class Listable(Protocol):
-    """What a list needs to know of a room or a chat."""
+    """What a list needs to know about a room or a chat."""
 
     @property
     def id(self) -> str: ...
@@ -46,46 +46,46 @@ T = TypeVar("T", bound=Listable)
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
-    """What the lists of rooms and of chats differ in, one row at a time."""
+    """The differences between the lists of rooms and of chats, row by row."""
 
-    name_of: Callable[[T], str]  # what one is called, in one harmless line
-    words_of: Callable[[T], Iterable[str]]  # what is looked through when some words are wanted
-    rank_of: Callable[[T], int]  # the rank of its status when they are sorted by that
+    name_of: Callable[[T], str]  # the name, safe and in one line
+    words_of: Callable[[T], Iterable[str]]  # what the filter searches
+    rank_of: Callable[[T], int]  # the sort key of its status
     extra_cells: tuple[int, int, int, int]  # of the column after the name, see ``form_of``
-    row: Callable[[T, Form, str, Mark], list[Piece]]  # what it says, given how long ago it was active
-    preview: Callable[[T], list[Told]] = lambda _item: []  # the preview of the one under the cursor
+    row: Callable[[T, Form, str, Mark], list[Piece]]  # what the row shows, given its age
+    preview: Callable[[T], list[Told]] = lambda _item: []  # the preview of the row under the cursor
 
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[T]):
-    """One in its place."""
+    """One item in its place."""
 
     item: T
     place: Place
-    moment: float  # of its last activity, in seconds since 1970
+    moment: float  # its last activity, in seconds since 1970
     is_listed: bool
 
 
 class Listing(Generic[T]):
-    """Many in order, as far as they fit what is asked for."""
+    """Many items in order, those that match the filter."""
 
     def __init__(self, kind: Kind[T], items: Iterable[T] = ()) -> None:
         self.kind = kind
         self._order: list[Place] = []
         self.sort: SortKey = "activity"
-        self.needle = ""  # what is searched for; "" lists all
+        self.needle = ""  # the filter; "" lists all
         self.shows_archived = False
         self.running = 0  # archived ones count only if they are shown
-        self.total = 0  # whatever is searched for; archived ones count only if they are shown
-        self._named: Counter[str] = Counter()  # how many are shown or looked for under each name
-        self.sorted_places = 0  # places that were found so far: what changes cost
+        self.total = 0  # with any filter; archived ones count only if they are shown
+        self._named: Counter[str] = Counter()  # how many shown or filtered items have each name
+        self.sorted_places = 0  # how many binary searches were done: the cost of changes
         self._entries: dict[str, Entry[T]] = {item.id: self._entry(item) for item in items}
         self._list()
 
     # --- what is known ---
 
     def __len__(self) -> int:
-        """How many are listed."""
+        """How many items are listed."""
         return len(self._order)
 
     def __getitem__(self, index: int) -> Entry[T]:
@@ -99,19 +99,19 @@ class Listing(Generic[T]):
         return self._named[self.kind.name_of(item)] > 1
 
     def index_of(self, item_id: str) -> int | None:
-        """Return where one is listed, if it is."""
+        """Return the index of an item, if it is listed."""
         entry = self._entries.get(item_id)
         return bisect_left(self._order, entry.place) if entry is not None and entry.is_listed else None
 
     @property
     def items(self) -> list[T]:
-        """All that are known, in no order."""
+        """All known items, in no order."""
         return [entry.item for entry in self._entries.values()]
 
     # --- what happens ---
 
     def put(self, item: T) -> None:
-        """Take one as it is now, a new one too."""
+        """Add an item, or update it."""
         self.remove(item.id)
         entry = self._entries[item.id] = self._entry(item)
         self._count(entry, 1)
@@ -131,7 +131,7 @@ class Listing(Generic[T]):
     def arrange(
         self, *, sort: SortKey | None = None, needle: str | None = None, archived: bool | None = None
     ) -> None:
-        """Sort or choose by something else; what is not given stays."""
+        """Change the order or the filter; arguments that are not given stay as they are."""
         self.sort = self.sort if sort is None else sort
         self.needle = self.needle if needle is None else needle.strip().casefold()
         self.shows_archived = self.shows_archived if archived is None else archived
@@ -161,8 +161,8 @@ class Listing(Generic[T]):
         return not self.needle or any(self.needle in word.casefold() for word in self.kind.words_of(item))
 
     def _place(self, item: T, moment: float) -> Place:
-        """Return where one belongs. Those that run are all active now: they keep their order, so that they
-        do not change places with every word.
+        """Return the index where an item belongs. Running ones are all active now: they keep their order, so
+        that they do not change places with every word.
         """
         recent = -moment_of(item.created_at) if item.status == "running" else -moment
         match self.sort:

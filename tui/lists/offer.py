@@ -1,4 +1,4 @@
-"""One line under a list while nothing but the demo model can speak."""
+"""One line under a list while there is only the demo model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.screens.words import say
 
 
 class SetupOffer(Static):
-    """Says which key sets up a provider, for as long as there is none; takes no row otherwise."""
+    """Says which key connects a model, as long as there is none; takes no row otherwise."""
 
     DEFAULT_CSS = (
         "SetupOffer { height: auto; padding: 0 1; display: none; } SetupOffer.-shown { display: block; }"
@@ -26,11 +26,13 @@ class SetupOffer(Static):
 
     @work(group="offer", exclusive=True)
     async def look(self, key: str) -> None:
-        """Ask the backend for its providers; ``key`` is the one that sets one up, "" where there is none."""
+        """Ask the backend for its providers; ``key`` is the one that connects a model, "" if there is
+        none.
+        """
         try:
             providers = await (await self._link.client()).backend.providers()
         except AgentTuiError:
-            return  # nobody knows; the next look may tell
+            return  # unknown; the next look may tell
         is_needed = bool(key) and all(provider.kind == DEMO_PROVIDER for provider in providers)
         self.update(say("list.only_demo", press=key) if is_needed else "")
         self.set_class(is_needed, "-shown")

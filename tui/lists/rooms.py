@@ -46,7 +46,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
     _link: RoomLink
 
     class Opened(Message):
-        """A room was chosen, or a message in it; ``start`` when it is new and shall begin at once."""
+        """Posted when a room was chosen, or a message in it; ``start`` for a new room that begins at once."""
 
         def __init__(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
             super().__init__()
@@ -62,7 +62,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
         *,
         ascii_only: bool,
     ) -> None:
-        """``rooms`` are the ones known already."""
+        """``rooms`` are those known already."""
         listing = Listing(ROOMS, rooms)
         acts = RoomActs(link, listing, changed=self.show_all, tell=self.tell)
         super().__init__(link, listing, acts, RoomsFeed(link), deletions, ascii_only=ascii_only)

@@ -1,4 +1,4 @@
-"""What the list of rooms asks of the server, and what is known of that until the answer is seen."""
+"""Changes that the list of rooms asks the server for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.screens.words import say, say_count
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient  # noqa: F401 - named in quotes below
 
-AT_ONCE: Final = 8  # calls under way at the same time
+AT_ONCE: Final = 8  # calls at the same time
 _COPY: Final = re.compile(r" \(copy(?: \d+)?\)$")
 
 
@@ -32,7 +32,7 @@ class RoomActs(ListActs["RoomsClient", RoomInfo]):
     # --- pausing ---
 
     async def pause_or_resume(self, room: RoomInfo) -> None:
-        """Pause a room that runs; resume any other."""
+        """Pause a running room; resume any other."""
         if room.id in self.marks:
             return  # asked already, or deleted
         match room.status:
@@ -52,8 +52,8 @@ class RoomActs(ListActs["RoomsClient", RoomInfo]):
                 await (await self._link.client()).pause(item.id)
 
     async def pause_or_resume_all(self) -> None:
-        """Pause all rooms that run; where none does, resume those that were paused this way, else all that
-        are paused and may go on.
+        """Pause all running rooms. If none is running, resume those that were paused this way, else all that
+        are paused and can continue.
         """
         rooms = [room for room in self._listing.items if room.id not in self.marks and not room.archived]
         chosen = [room for room in rooms if room.status == "running"]
@@ -93,8 +93,8 @@ class RoomActs(ListActs["RoomsClient", RoomInfo]):
 
 
 def copied_fields(room: RoomInfo, taken: Collection[str] = ()) -> dict[str, Any]:
-    """Return what ``RoomsClient.create`` needs for a room like this one, without what says nothing; its
-    name is none of those that are ``taken``.
+    """Return what ``RoomsClient.create`` needs for a room like this one, without empty fields; its name is
+    none of ``taken``.
     """
     agents = [
         {name: value for name in settings_of(AgentInfo) if (value := getattr(agent, name))}

@@ -1,4 +1,4 @@
-"""The rooms of a list: what a row says at every width, and what they are sorted and found by."""
+"""The rooms of a list: what a row shows at every width, and by what rows are sorted and found."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from tui.screens.words import say
 from widgets.painter import cropped
 
 MAX_AGENT_CHARACTERS: Final = 24
-ROUND_CELLS: Final = (10, 5, 5, 5)  # of the round, by how wide a row is
-STATE_CELLS: Final = 200  # of the state, where it is looked through
-MAX_AGENTS: Final = 32  # more are never named in one row
+ROUND_CELLS: Final = (10, 5, 5, 5)  # of the round, by the width of a row
+STATE_CELLS: Final = 200  # of the state, for the filter
+MAX_AGENTS: Final = 32  # a row never names more
 _SIGNS: Final = {
     "running": signs.SPEAKING,
     "paused": signs.PAUSED,
@@ -55,12 +55,12 @@ _AGENT_SIGNS: Final = {
 
 
 def name_of(room: RoomInfo) -> str:
-    """Return what a room is called in one harmless line: its name, or what it is about."""
+    """Return a room's name, or its task, safe and in one line."""
     return inert_line(room.name, MAX_NAME_CHARACTERS) or inert_line(room.task, MAX_NAME_CHARACTERS)
 
 
 def words_of(room: RoomInfo) -> Iterable[str]:
-    """Return its name, its task, who is in it, and its state: in the protocol's word and as it is shown."""
+    """Return its name, its task, its agents, and its state: in the protocol's word and as it is shown."""
     shown = "".join(piece.text for piece in state(room, NO_MARK, STATE_CELLS))
     about = (room.status, round_text(room, ROUND_CELLS[0]), shown)
     return (room.name, room.task, *about, *(agent.name for agent in room.agents))
@@ -72,7 +72,7 @@ def rank_of(room: RoomInfo) -> int:
 
 
 def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
-    """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
+    """Return the pieces of one row after the cursor mark, exactly as wide as ``shape`` says."""
     head = Head(
         signs.WARNS if room.asks else _SIGNS.get(room.status, signs.WAITING),
         name_of(room) or say("room.untitled"),
@@ -86,7 +86,9 @@ def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Pie
 
 
 def state(room: RoomInfo, mark: Mark, cells: int) -> list[Piece]:
-    """Return the state of a room: what was asked of it, who speaks, why it is paused, or the last words."""
+    """Return the state of a room: what was asked of it, who is speaking, why it is paused, or the last
+    words.
+    """
     if mark.asked:
         return [Piece(say(f"room.{mark.asked}"))]
     if away := put_away(mark, is_archived=room.archived):
@@ -105,7 +107,7 @@ def state(room: RoomInfo, mark: Mark, cells: int) -> list[Piece]:
 
 
 def pause_text(room: RoomInfo) -> str:
-    """Return why a room is not running: who was cut off, or what stopped it."""
+    """Return why a room is not running: who was interrupted, or what stopped it."""
     reason = inert_line(room.interrupted, MAX_AGENT_CHARACTERS)
     if reason == "budget":
         return say("list.paused.budget")
@@ -137,7 +139,9 @@ def _last_words(room: RoomInfo) -> list[Piece]:
 
 
 def agents(all_agents: tuple[AgentInfo, ...], cells: int) -> list[Piece]:
-    """Return names with the signs of what they do, as many as fit, and how many more there are."""
+    """Return as many names as fit, each with the sign of what the agent is doing, and how many more there
+    are.
+    """
     pieces: list[Piece] = []
     used = 0
     for index, agent in enumerate(all_agents):
@@ -181,7 +185,7 @@ def round_text(room: RoomInfo, cells: int) -> str:
 
 
 def preview(room: RoomInfo) -> list[Told]:
-    """Return more of a room: its whole task, its agents, its state and what was said last."""
+    """Return more about a room: its whole task, its agents, its state and its last words."""
     agents_told = [
         " ".join(filter(None, (_agent_sign(agent), _agent_name(agent), _agent_model(agent))))
         for agent in room.agents[:MAX_AGENTS]

@@ -1,4 +1,4 @@
-"""The rows of a list: one widget that draws those in sight and no others."""
+"""The rows of a list: one widget that draws only the visible ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from widgets.painter import Look, Painter
 CURSOR: Final = "▸ "
 NO_CURSOR: Final = "  "
 WHEEL_ROWS: Final = 3
-SHORT_ID_CHARACTERS: Final = 4  # of one whose name others have, too
+SHORT_ID_CHARACTERS: Final = 4  # of an item whose name others have, too
 _INKS: Final = {
     "plain": PLAIN,
     "strong": STRONG,
@@ -40,7 +40,7 @@ _INKS: Final = {
 
 
 class _Seen(NamedTuple, Generic[T]):
-    """What a row shows, with its look: the same again is not painted again."""
+    """What a row shows, with its style: a row that did not change is not painted again."""
 
     item: T
     mark: Mark
@@ -50,9 +50,9 @@ class _Seen(NamedTuple, Generic[T]):
 
 
 class RowList(Widget, Generic[T], can_focus=True):
-    """Draws a ``Listing`` with a cursor. The cursor stays on what it points at when the order changes.
+    """Draws a ``Listing`` with a cursor. The cursor stays on its item when the order changes.
 
-    A change costs a look at the rows in sight and the painting of those that look different.
+    A change compares the visible rows and paints those that look different.
     """
 
     ALLOW_SELECT = False
@@ -75,17 +75,17 @@ class RowList(Widget, Generic[T], can_focus=True):
     """
 
     class Chosen(Message):
-        """Somebody clicked on one."""
+        """Posted when a row was clicked."""
 
         def __init__(self, item_id: str) -> None:
             super().__init__()
             self.item_id = item_id
 
     class Moved(Message):
-        """The cursor is on another one, or that has another state."""
+        """Posted when the cursor is on another item, or its item has another state."""
 
     class Shaped(Message):
-        """The columns have other widths."""
+        """Posted when the columns have other widths."""
 
     def __init__(
         self,
@@ -95,31 +95,31 @@ class RowList(Widget, Generic[T], can_focus=True):
         ascii_only: bool,
         id: str | None = None,  # noqa: A002
     ) -> None:
-        """``marks`` is what the screen knows of each, by its id."""
+        """``marks`` has what the screen knows about each item, by its id."""
         super().__init__(id=id)
         self._listing = listing
         self._marks = marks
         self._ascii_only = ascii_only
-        self._cursor = ""  # id of what it points at
-        self._place = 0  # where it stood last
-        self._top = 0  # the first row in sight
+        self._cursor = ""  # the id of its item
+        self._place = 0  # where it was last
+        self._top = 0  # the first visible row
         self._has_cost = False
         self.shape = form_of(0, listing.kind.extra_cells, has_cost=False)
         self._seen: list[_Seen[T] | None] = []
         self._lines: list[Line] = []
-        self._painters: tuple[Painter, Painter] | None = None  # of a row, of the cursor's
+        self._painters: tuple[Painter, Painter] | None = None  # for a row, and for the cursor's
         self._painted_for = (0, 0)
-        self.rows_painted = 0  # so far: what changes cost
+        self.rows_painted = 0  # how many rows were painted: the cost of changes
 
     # --- what can be asked ---
 
     def kept_rows(self) -> list[tuple[int, bool]]:
-        """Return the row that nothing may ever cover: the cursor's."""
+        """Return the row that must not be covered: the cursor's."""
         return [(self._place - self._top, True)]
 
     @property
     def cursor(self) -> T | None:
-        """What is under the cursor, if there is anything."""
+        """The item under the cursor, if there is one."""
         return self._listing.get(self._cursor) if self._listing.index_of(self._cursor) is not None else None
 
     @property
@@ -130,7 +130,7 @@ class RowList(Widget, Generic[T], can_focus=True):
     # --- what can be done ---
 
     def move(self, rows: int) -> None:
-        """Move the cursor, at most to the first or the last."""
+        """Move the cursor, at most to the first or the last row."""
         if len(self._listing):
             place = min(max(self._place + rows, 0), len(self._listing) - 1)
             self.go_to(self._listing[place].item.id)
@@ -140,13 +140,13 @@ class RowList(Widget, Generic[T], can_focus=True):
         self.move(round(pages * max(2, self.outer_size.height - 1)))
 
     def go_to(self, item_id: str) -> None:
-        """Put the cursor on one."""
+        """Put the cursor on an item."""
         self._cursor = item_id
         self.look()
         self.post_message(self.Moved())
 
     def look(self) -> None:
-        """Show what changed; the rows that look as before cost nothing."""
+        """Show what changed; rows that look as before cost nothing."""
         self._keep_cursor()
         if self._painted_for != self.outer_size or not self.is_attached:
             self.refresh()
@@ -156,7 +156,7 @@ class RowList(Widget, Generic[T], can_focus=True):
             self.refresh(*(Region(0, y, width, 1) for y in changed))
 
     def _keep_cursor(self) -> None:
-        """Find again what the cursor points at, or take what came into its place; keep it in sight."""
+        """Find the item of the cursor again, or take the one that came into its place; keep it visible."""
         length = len(self._listing)
         place = self._listing.index_of(self._cursor)
         if place is None:
@@ -183,12 +183,12 @@ class RowList(Widget, Generic[T], can_focus=True):
         return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
 
     def notify_style_update(self) -> None:
-        """Paint anew after a change of theme."""
+        """Repaint after a change of theme."""
         super().notify_style_update()
         self._painters = None
 
     def _paint(self) -> list[int]:
-        """Paint the rows that look different from before; return which."""
+        """Paint the rows that look different from before; return their indexes."""
         width, height = self.outer_size
         if self._painters is None:
             self._painters = self._painter(self.rich_style), self._painter(self._cursor_style())
@@ -256,7 +256,7 @@ class RowList(Widget, Generic[T], can_focus=True):
             return painter.own(piece.text), base + Style(color=self._agent_color(piece.agent, base))
         style = painter.style(_INKS[piece.ink])
         if is_cursor and piece.ink == "dim":
-            style = base  # what is dim on the ground of all rows cannot be read on this one
+            style = base  # dim text for the other rows' background cannot be read on this one
         return painter.own(piece.text), style
 
     def _agent_color(self, agent: AgentInfo, base: Style) -> RichColor:

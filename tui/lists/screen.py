@@ -1,4 +1,4 @@
-"""What the list of rooms and the list of chats have in common: it is live, filtered, and undone."""
+"""What the lists of rooms and of chats share: they are live, can be filtered, and deletions can be undone."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tui.screens.rename import RenameScreen
 from tui.screens.words import say
 from widgets.status_line import Part
 
-AGE_SECONDS: Final = 20.0  # how often "2 min ago" is looked at
+AGE_SECONDS: Final = 20.0  # how often "2 min ago" is updated
 
 
 def keys_of(one: str, rename: str) -> list[BindingType]:
-    """Return the keys of all lists; ``one`` is what is listed, "room", ``rename`` says what that key does."""
+    """Return the keys of all lists; ``one`` is what is listed, "room"; ``rename`` says what that key does."""
     kind = f"{one}s"
     return [
         Binding("d", "delete", f"Delete the {one}", id=f"{kind}.delete"),
@@ -58,8 +58,8 @@ def keys_of(one: str, rename: str) -> list[BindingType]:
 class ListScreen(Screen[None], Generic[T]):
     """A list. It stays below what is opened from it, and follows its server again when that is left.
 
-    A kind of list has a ``KIND``, with which the ids of its bindings and the keys of its words begin, what it
-    is made of (given to ``__init__``), and what opens one of them.
+    A kind of list has a ``KIND``, with which the ids of its bindings and the keys of its words begin, its
+    parts (given to ``__init__``), and the way to open a row.
     """
 
     CSS_PATH = "list.tcss"
@@ -75,11 +75,11 @@ class ListScreen(Screen[None], Generic[T]):
         "rename": ("change",),
         "archive": ("change",),
     }
-    # The actions that are about the one under the cursor.
+    # The actions on the row under the cursor.
     OF_ONE: ClassVar[frozenset[str]] = frozenset({"open", "delete", "rename", "archive"})
 
     class Searches(Message):
-        """Words are to be looked for in everything that was said."""
+        """Posted to search for words in everything that was said."""
 
         def __init__(self, words: str = "") -> None:
             super().__init__()
@@ -95,7 +95,7 @@ class ListScreen(Screen[None], Generic[T]):
         *,
         ascii_only: bool,
     ) -> None:
-        """``deletions`` are those of the program, where it has some for this kind."""
+        """``deletions`` are the program's, if it has some for this kind."""
         super().__init__()
         self.key_of: Callable[[str], str] = lambda _binding_id: ""  # its key now, for a person
         self.listing = listing
@@ -104,7 +104,7 @@ class ListScreen(Screen[None], Generic[T]):
         self._link = link
         self._ascii_only = ascii_only
         self.following = ListFollowing(link, feed, listing, acts, changed=self.show_all, tell=self.tell)
-        # Held, not looked for: an answer may come in while the screen is being taken down.
+        # Held, not looked up: an answer may come while the screen is being taken down.
         self._list = RowList(listing, acts.marks, ascii_only=ascii_only, id="list")
         self._body = ListBody(self._list, listing, self.KIND, ascii_only=ascii_only)
         self._filter = FilterBar(self.words("filter"), self.look_for, self._list, ascii_only=ascii_only)
@@ -126,13 +126,13 @@ class ListScreen(Screen[None], Generic[T]):
         self.show_all()
 
     def on_screen_resume(self) -> None:
-        """Go on where it stopped when one was opened."""
+        """Continue following, where it stopped when a row was opened."""
         self._follow()
         if self._link.is_embedded:
             self._offer.look(self.key_of("app.setup"))
 
     def on_screen_suspend(self) -> None:
-        """Ask for nothing while nobody looks."""
+        """Stop following: the screen is not visible."""
         self.workers.cancel_group(self, "follow")
 
     def words(self, key: str, **fields: object) -> str:
@@ -151,7 +151,7 @@ class ListScreen(Screen[None], Generic[T]):
 
     @on(RowList.Moved)
     def show_lines(self) -> None:
-        """Say what there is, and what can be done with the one under the cursor."""
+        """Show the count, and what can be done with the row under the cursor."""
         hints = []
         for hint in self.HINTS:
             key = self.key_of(hint.binding_id)
@@ -167,8 +167,8 @@ class ListScreen(Screen[None], Generic[T]):
     # --- what can be done ------------------------------------------------------------------------------
 
     def why(self, binding_id: str) -> str:
-        """Say why an action, also by the id of its binding, cannot be done now: a word of "help.why"; "" if
-        it can.
+        """Return why an action (or the action of a binding id) cannot be done now: a word of "help.why"; ""
+        if it can.
         """
         action = binding_id.removeprefix(f"{self.KIND}.")
         if action in self.OF_ONE and self._list.cursor is None:
@@ -182,14 +182,14 @@ class ListScreen(Screen[None], Generic[T]):
         return ""
 
     def can(self, action: str) -> bool:
-        """Whether an action can be done now; says why not."""
+        """Return whether an action can be done now; if not, show why."""
         why = self.why(action)
         if why:
             self.tell(say(f"help.why.{why}"), False)
         return not why
 
     def one_for(self, action: str) -> T | None:
-        """Return the one under the cursor, if the action can be done with it; else say why not."""
+        """Return the item under the cursor, if the action can be done with it; else show why not."""
         item = self._list.cursor
         if not self.can(action) or item is None:
             return None
@@ -200,7 +200,7 @@ class ListScreen(Screen[None], Generic[T]):
 
     @work(group="ask")
     async def do(self, act: Coroutine[Any, Any, object]) -> None:
-        """Do it beside everything else."""
+        """Do it in the background."""
         await act
 
     def action_move(self, rows: int) -> None:
@@ -230,7 +230,7 @@ class ListScreen(Screen[None], Generic[T]):
 
     def action_show_archived(self) -> None:
         self.listing.arrange(archived=not self.listing.shows_archived)
-        self._follow()  # asks at once for what it did not want before
+        self._follow()  # follows again at once, with what was left out before
         self.show_all()
 
     def action_sort(self) -> None:
@@ -241,7 +241,7 @@ class ListScreen(Screen[None], Generic[T]):
     # --- deleting, which can be undone --------------------------------------------------------------------
 
     def action_delete(self) -> None:
-        """Delete it when the program is left, unless that is undone."""
+        """Delete the item when the program is left, unless that is undone."""
         item = self.one_for("delete")
         if item is not None:
             self.deletions.add(item.id)
@@ -255,7 +255,7 @@ class ListScreen(Screen[None], Generic[T]):
     def action_undo(self) -> None:
         if self.can("undo"):
             item_id = self.deletions.undo()
-            self.app.clear_notifications()  # one may say how to undo what is undone now
+            self.app.clear_notifications()  # one of them may say how to undo this
             self.acts.marks.pop(item_id, None)
             self._list.go_to(item_id)
             self.show_all()
@@ -266,7 +266,7 @@ class ListScreen(Screen[None], Generic[T]):
         self._filter.open()
 
     def look_for(self, words: str) -> None:
-        """List what has these words."""
+        """List the items that match."""
         self.listing.arrange(needle=words)
         self.show_all()
 
@@ -275,7 +275,9 @@ class ListScreen(Screen[None], Generic[T]):
             self.post_message(self.Searches(self.listing.needle))
 
     async def action_clear(self) -> None:
-        """List all again; where all are listed, go back to the first screen if one came from there."""
+        """List all items again. If all are listed, go back to the home screen, if the list was opened from
+        there.
+        """
         if self.listing.needle:
             self._filter.clear()
         else:

@@ -1,4 +1,4 @@
-"""Words looked for in all rooms and chats: in what was said, and in the titles."""
+"""Search in all rooms and chats: in titles, and in everything that was said."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from tui.screens.words import count, say
 if TYPE_CHECKING:
     from agent_tui.clients.records import Hit
 
-MOST: Final = 50  # hits that are asked for
-INDENT: Final = 2  # cells of the words below where they were said
+MOST: Final = 50  # hits that are requested
+INDENT: Final = 2  # cells before the words that were found
 MAX_TITLE_CHARACTERS: Final = 60
 MAX_SNIPPET_CHARACTERS: Final = 600
 BEGIN, END = "\x02", "\x03"  # around each match of a snippet
 
 
 class SearchScreen(Dialog["Hit | None"]):
-    """Closes with what was chosen, or with nothing."""
+    """Closes with the hit that was chosen, or with ``None``."""
 
     CSS_PATH = ["../screens/room_dialogs.tcss", "conversations.tcss"]  # noqa: RUF012 - as Textual wants it
     BINDINGS: ClassVar[list[BindingType]] = keys_of("search", "Back")
@@ -46,15 +46,15 @@ class SearchScreen(Dialog["Hit | None"]):
         line = Line(words, placeholder=say("search.line"), id="search-line")
         self._part = LineAndList(line, say("search.first"), note_first=True, ascii_only=ascii_only)
         self._hits: list[Hit] = []
-        self._found_for = ""  # the words that the hits have
-        self._takes_first = False  # enter came before they did
+        self._found_for = ""  # the words of the current hits
+        self._takes_first = False  # enter was pressed before the hits came
 
     def compose(self) -> ComposeResult:
         hint = say("search.hint")
         yield framed(say("search.title"), self._part, hint=hint, ascii_only=self._ascii_only)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search while it is typed; what is asked already is let go."""
+        """Search while the words are typed; an earlier request is cancelled."""
         event.stop()
         self._takes_first = False
         self._search(self._part.typed)
@@ -84,7 +84,9 @@ class SearchScreen(Dialog["Hit | None"]):
         self._takes_first = False
 
     def _row(self, hit: Hit, now: datetime) -> RenderableType:
-        """Return a hit as it is listed: where it was said, by whom, when; below the words around it."""
+        """Return a hit as it is listed: the place, the speaker and the time; below them the words that were
+        found.
+        """
         who = {"user": "search.you", "assistant": "search.answer"}.get(hit.role)
         facts = [say("search.room")] if hit.kind == "room" else []
         facts += [say(who)] if who else []
@@ -100,7 +102,7 @@ class SearchScreen(Dialog["Hit | None"]):
         self._part.note.update(own(text, ascii_only=self._ascii_only))
 
     def on_line_and_list_taken(self, event: LineAndList.Taken) -> None:
-        """Close with where this was found, or with the first hit of what is being searched."""
+        """Close with the hit that was taken, or with the first one of the running search."""
         if not event.is_clicked and self._part.typed != self._found_for:
             self._takes_first = True
         elif event.at is not None:
@@ -111,7 +113,7 @@ class SearchScreen(Dialog["Hit | None"]):
 
 
 def snippet_of(text: str) -> list[str | tuple[str, str]]:
-    """Return the words around a match, without signs of Markdown, and the matches so that they are seen."""
+    """Return the words around a match, without Markdown signs, with the matches marked."""
     pieces: list[str | tuple[str, str]] = []
     for number, part in enumerate(without_markdown(text[:MAX_SNIPPET_CHARACTERS]).split(BEGIN)):
         found, mark, rest = part.partition(END) if number else ("", "", part)
@@ -122,5 +124,5 @@ def snippet_of(text: str) -> list[str | tuple[str, str]]:
 
 
 def _harmless(text: str) -> str:
-    """Return one line of it, with the spaces at its ends."""
+    """Return one safe line, with the spaces at its ends."""
     return inert_line(f"|{text}|", MAX_SNIPPET_CHARACTERS + 2)[1:-1]

@@ -1,4 +1,4 @@
-"""What rows of lists are made of: pieces of text in columns, and what all lists say alike."""
+"""The parts of rows in lists: pieces of text in columns, and what all lists say alike."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from widgets.units import tokens
 
 Ink = Literal["plain", "strong", "dim", "failed", "warned", "agent"]
 MAX_WORDS_CHARACTERS: Final = 200
-MAX_PREVIEW_CHARACTERS: Final = 600  # of a task in a preview
+MAX_PREVIEW_CHARACTERS: Final = 600  # of a task in the preview
 GAP: Final = 2
-TOKEN_CELLS: Final = 6  # "1.25M" at least; the heading may need more
-AGE_CELLS: Final = 10  # "59 min ago", as well
-MARGIN: Final = 1  # at the right, as the lines above and below have it
-HEAD_CELLS: Final = 4  # the mark of the cursor, the sign of the status
+TOKEN_CELLS: Final = 6  # at least "1.25M"; the heading may need more
+AGE_CELLS: Final = 10  # "59 min ago", for the same reason
+MARGIN: Final = 1  # at the right, like the lines above and below
+HEAD_CELLS: Final = 4  # the cursor mark and the sign of the status
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some text of a row; ``agent`` is whose name it is, for the colour."""
+    """A piece of a row's text. ``agent`` is the agent whose name it is, for the colour."""
 
     text: str
     ink: Ink = "plain"
@@ -36,8 +36,8 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What this screen knows of one in its list: ``asked`` is what was asked of it and is not done yet,
-    ``undo`` the key that undoes a deletion, ``short`` a piece of its id where another has the same name.
+    """What this screen knows about an item: ``asked`` was asked and is not done yet, ``undo`` is the key that
+    undoes its deletion, ``short`` is a part of its id if another item has the same name.
     """
 
     asked: str = ""
@@ -46,31 +46,31 @@ class Mark:
     short: str = ""
 
 
-_MARKUP: Final = re.compile(r"\*\*|`|(?<!\S)#{1,6} ")  # bold, code, headings; one star may be a product
+_MARKUP: Final = re.compile(r"\*\*|`|(?<!\S)#{1,6} ")  # bold, code, headings; a single star may be a product
 _RULES: Final = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?(?!\S))?")  # below the head of a table
 _BARS: Final = re.compile(r"(?:\s*\|\s*)+")  # between its cells
-LEAST_BARS: Final = 3  # in a table; fewer may be a pipe of a command
+LEAST_BARS: Final = 3  # in a table; fewer may be pipes of a command
 
 
 def without_markdown(text: str) -> str:
-    """Return a text without the commonest signs of Markdown; the cells of a table are parted by blanks."""
+    """Return a text without the most common Markdown signs; blanks separate the cells of a table."""
     text = _MARKUP.sub("", text)
     return _BARS.sub("  ", _RULES.sub("", text)) if text.count("|") >= LEAST_BARS else text
 
 
 def last_words(text: str) -> str:
-    """Return an agent's last words in one line, as they are read: without the signs of Markdown."""
+    """Return an agent's last words in one line, without Markdown signs."""
     return without_markdown(inert_line(text, MAX_WORDS_CHARACTERS)).strip()
 
 
-LEAST_NAME_CELLS: Final = 16  # of a name that is told from others of its kind
+LEAST_NAME_CELLS: Final = 16  # of a name that others have, too
 NO_MARK: Final = Mark()
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Cells of each column at one width, 0 where it is left out. Columns are two cells apart; ``extra``
-    is the one after the name.
+    """The width of each column, 0 if it is left out. Columns are two cells apart; ``extra`` is the one after
+    the name.
     """
 
     name: int
@@ -83,31 +83,31 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """How a row begins: the sign of its status, and its name in one harmless line."""
+    """The beginning of a row: the sign of its status, and its name, safe and in one line."""
 
     sign: str
     name: str
     is_bad: bool = False
-    asks: bool = False  # it waits for a person
+    asks: bool = False  # it is waiting for a person
     is_quiet: bool = False  # deleted or archived
-    short: str = ""  # what tells it from others of its name
+    short: str = ""  # a part of its id, if others have its name
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A paragraph of a preview: text, and the label above it, "" for a heading; all harmless."""
+    """A paragraph of the preview: a text, and the label above it ("" for a heading); all safe."""
 
     label: str
     text: str
 
 
 def paragraph(label: str, text: str) -> list[Told]:
-    """Return a paragraph under the words of ``label``; none where there is nothing to say."""
+    """Return a paragraph below the words of ``label``; none if the text is empty."""
     return [Told(say(f"list.preview.{label}"), text)] if text else []
 
 
 def begun(text: str) -> str:
-    """Return the beginning of a long text for a preview, with its line breaks."""
+    """Return the beginning of a long text for the preview, with its line breaks."""
     shown = inert(text[:MAX_PREVIEW_CHARACTERS]).strip()
     return f"{shown}…" if len(text) > MAX_PREVIEW_CHARACTERS else shown
 
@@ -122,8 +122,8 @@ class Use:
 
 
 def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool) -> Form:
-    """Return the columns for rows of so many cells; ``extra`` are the cells of the extra column where there
-    is most room for it, less, little and hardly any.
+    """Return the columns for rows with so many cells; ``extra`` are the widths of the extra column from the
+    widest rows to the narrowest.
     """
     left = row_cells - HEAD_CELLS - MARGIN
     used = max(TOKEN_CELLS, cell_len(say("list.column.tokens")))
@@ -145,9 +145,9 @@ def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool)
 
 
 def row_of(shape: Form, head: Head, extra: str, state: list[Piece], use: Use) -> list[Piece]:
-    """Return the pieces of one row after the mark of the cursor, exactly as wide as ``shape`` says."""
+    """Return the pieces of one row after the cursor mark, exactly as wide as ``shape`` says."""
     ink: Ink = "dim" if head.is_quiet else "plain"
-    is_untold = head.is_quiet and not shape.state  # that it is deleted or archived
+    is_untold = head.is_quiet and not shape.state  # no column would say that it is deleted or archived
     name = f"{state[0].text} · {head.name}" if is_untold and state else head.name
     short = f" {head.short}" if head.short and shape.name >= LEAST_NAME_CELLS else ""
     loud: Ink = "warned" if head.asks else "failed" if head.is_bad else "plain"
@@ -179,7 +179,7 @@ def heads_of(shape: Form, kind: str) -> str:
 
 
 def put_away(mark: Mark, *, is_archived: bool) -> Piece | None:
-    """Say that one is deleted, and how that is taken back, or that it is archived."""
+    """Say that a row is deleted, and how to undo that, or that it is archived."""
     if mark.is_deleted:
         undo = say("list.deleted.undo", press=mark.undo) if mark.undo else say("list.deleted")
         return Piece(undo, "dim")
@@ -188,7 +188,7 @@ def put_away(mark: Mark, *, is_archived: bool) -> Piece | None:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """An action of a list and how it is named in the last line."""
+    """An action of a list, and its name in the last line."""
 
     binding_id: str
     word: str
@@ -196,14 +196,14 @@ class Hint:
 
 
 def cost_text(cost: float | None) -> str:
-    """Return "$0.12"; "" where no price is known."""
+    """Return "$0.12"; "" if the price is unknown."""
     if not cost or not 0 < cost < 1e9:
         return ""
     return f"${cost:,.2f}" if cost >= 0.005 else "<$0.01"
 
 
 def moment_of(when: str) -> float:
-    """Return an ISO 8601 time in seconds since 1970; 0 for what is none."""
+    """Return an ISO 8601 time in seconds since 1970; 0 if it is not one."""
     try:
         moment = datetime.fromisoformat(when)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -212,7 +212,7 @@ def moment_of(when: str) -> float:
 
 
 def ago(when: str, now: datetime) -> str:
-    """Return "2 min ago" for an ISO 8601 time; times are relative up to a day."""
+    """Return "2 min ago" for an ISO 8601 time; times up to a day ago are relative."""
     moment = moment_of(when)
     return age_text(moment, now.timestamp()) if moment else ""
 
@@ -243,7 +243,7 @@ def right(text: str, cells: int) -> str:
 
 
 def filled_cells(pieces: list[Piece], cells: int) -> list[Piece]:
-    """Return the pieces in exactly so many cells."""
+    """Return the pieces, cut or filled to exactly so many cells."""
     filled: list[Piece] = []
     for piece in pieces:
         text = cropped(piece.text, cells)

@@ -1,4 +1,4 @@
-"""One of many, found by typing a part of it; where the asker allows it, any other word as well."""
+"""A dialog to choose one of many, found by typing a part of it; some callers allow any other text, too."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.localised import localised
 from tui.screens.words import count, say
 
-MOST_SHOWN: Final = 200  # of what fits; a provider may offer thousands
+MOST_SHOWN: Final = 200  # of the matches; a provider may offer thousands
 MAX_LABEL_CHARACTERS: Final = 120
-MAX_COLUMN_CELLS: Final = 44  # of the labels, where something follows them
+MAX_COLUMN_CELLS: Final = 44  # of the labels, if details follow them
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``label`` is what a person reads, ``detail`` is shown dim behind it; a ``color`` is shown before."""
+    """``label`` is the text for a person, ``detail`` is shown dim after it, a ``color`` is shown before
+    it.
+    """
 
     value: str
     label: str
@@ -40,8 +42,8 @@ Candidates = Sequence[Candidate]
 
 
 class ChooseScreen(Dialog[str | None]):
-    """Closes with a value, or with None. ``load`` brings what can be chosen, or says why there is nothing;
-    with ``may_type`` the text of the filter can be taken as it is.
+    """Closes with a value, or with ``None``. ``load`` returns the candidates, or says why there are none;
+    with ``may_type`` the text of the filter can be the result.
     """
 
     CSS_PATH = "room_dialogs.tcss"
@@ -85,7 +87,7 @@ class ChooseScreen(Dialog[str | None]):
             self._list("" if self._known else say("choose.none"))
 
     def _list(self, note: str = "") -> None:
-        """Show what matches the filter, the current choice first."""
+        """Show the matches, the current choice first."""
         typed = self._part.typed
         found = _fitting(self._known, typed)
         missing = len(found) - MOST_SHOWN
@@ -105,7 +107,7 @@ class ChooseScreen(Dialog[str | None]):
         self._part.note.display = bool(note) or not self._known
 
     def _content(self, one: Candidate, wide: int) -> Content:
-        """Return the row of one; details begin behind a label that is as ``wide`` as the widest."""
+        """Return the row of a candidate; details begin after a label padded to ``wide``."""
         label = inert_line(one.label, MAX_LABEL_CHARACTERS)
         detail = inert_line(one.detail, MAX_LABEL_CHARACTERS)
         if one.value == self._value and self._value:
@@ -131,8 +133,8 @@ class ChooseScreen(Dialog[str | None]):
 
 
 def _fitting(known: Candidates, typed: str) -> list[Candidate]:
-    """Return those that fit each word that was typed: those that have it in one piece before those that have
-    its letters in that order.
+    """Return the candidates that match every typed word: first those that contain it, then those with its
+    letters in that order.
     """
     ranked: tuple[list[Candidate], list[Candidate]] = [], []
     words = typed.casefold().split()

@@ -1,4 +1,4 @@
-"""What all dialogs are: a screen that names its keys as they are, and closes once."""
+"""The base of all dialogs: a screen that names its current keys, and closes once."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def framed(title: str, *parts: Widget, hint: str, ascii_only: bool, classes: str
 
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """Closes only itself. An answer may come in behind the key that went back: Textual's own would then close
-    whatever stands below. What goes for all screens ends at a dialog, but for keys with priority: so it has
-    the key of the help itself, where that is not typed.
+    """Closes only itself: after the key that goes back an answer may still come, and Textual's ``dismiss``
+    would then close the screen below. Bindings of the app without priority do not work in a dialog, so it has
+    the key of the help itself, except where that key types a character.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -35,12 +35,12 @@ class Dialog(ModalScreen[ScreenResultType]):
     ]
 
     def on_mount(self) -> None:
-        """Say what the keys do, as they are."""
+        """Show what the keys do."""
         for hints in self.query(Hints):
             hints.tell()
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close with ``result``; nothing happens unless this is the screen on top."""
+        """Close with ``result``; does nothing unless this is the top screen."""
         if self.is_current:
             return super().dismiss(result)
         nothing: AwaitComplete = AwaitComplete.nothing()  # type: ignore[no-untyped-call]  # as Textual has it

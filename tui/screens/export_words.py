@@ -37,7 +37,7 @@ EXPORT: Final[dict[str, str]] = {
     "export.agent": "agent",
     "export.file": "file",
     "export.picture": "picture",
-    # states and modes as servers name them; any other is shown as it came
+    # states and modes as servers name them; others are shown as they came
     "export.is.idle": "idle",
     "export.is.active": "active",
     "export.is.running": "running",

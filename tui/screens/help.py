@@ -1,4 +1,4 @@
-"""The help overlay: what it shows is made from the bindings themselves, so that it cannot be wrong."""
+"""The help overlay. It is made from the bindings themselves, so that it cannot be wrong."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tui.live.key_hints import Hints
 from tui.screens.words import say
 from widgets.signs import twin
 
-TWO_COLUMNS_CELLS: Final = 92  # from this width on the sections are side by side
+TWO_COLUMNS_CELLS: Final = 92  # from this width on the sections are in two columns
 COLUMN_GAP: Final = 4
 KEYS_GAP: Final = 2
-KEYS_CELLS: Final = 26  # the keys may take this much of a line, then they wrap as the words do
+KEYS_CELLS: Final = 26  # the keys may take this much of a line, then they wrap
 MOST_PER_CENT: Final = 90  # of the screen's height
 CHROME_ROWS: Final = (
     6  # the dialog's own: padding, the line that is typed into, the hint, and what parts them
@@ -34,7 +34,7 @@ MUTED: Final = "$text-muted"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One action; ``reason`` says why it cannot be done now and is empty if it can."""
+    """One action; ``reason`` says why it cannot be done now, "" if it can."""
 
     keys: str
     description: str
@@ -54,7 +54,7 @@ class Section:
 
 
 class Filter(Input):
-    """The line that is typed into; the key that opened the help closes it and is not typed."""
+    """The filter line. The key that opened the help closes it, and is not typed."""
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
         """Leave that key to the screen."""
@@ -62,7 +62,7 @@ class Filter(Input):
 
 
 class HelpScreen(ModalScreen[None]):
-    """Shows keys and what they do; typing leaves the rows that contain what was typed."""
+    """Shows keys and what they do; typing filters the rows."""
 
     CSS_PATH = "dialog.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -97,13 +97,13 @@ class HelpScreen(ModalScreen[None]):
     def _show(self) -> None:
         needle = self.query_one(Input).value.strip()
         keys = self.query_one("#help-keys")
-        width = keys.content_region.width - keys.styles.scrollbar_size_vertical  # it lies over the words
+        width = keys.content_region.width - keys.styles.scrollbar_size_vertical  # it covers the words
         kept = [filtered(section, needle) for section in self._sections]
         rows = columns([section for section in kept if section.rows], width)
-        if self._ascii_only:  # each sign of ours has a twin of one cell
+        if self._ascii_only:  # each of our signs has an ASCII twin of one cell
             rows = Content(twin(rows.plain), list(rows.spans))
         self.query_one("#help-rows", Static).update(rows or Content.styled(say("help.nothing"), MUTED))
-        if not needle:  # while something is typed the dialog stays as large as it is
+        if not needle:  # while something is typed the dialog keeps its size
             most = max(1, self.size.height * MOST_PER_CENT // 100 - CHROME_ROWS)
             self.query_one("#help-keys").styles.height = min(most, rows.plain.count("\n") + 1)
 
@@ -111,20 +111,20 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#help-keys").scroll_relative(y=rows, animate=False)
 
     def action_scroll_pages(self, pages: int) -> None:
-        """Scroll by screenfuls, one row less."""
+        """Scroll by screens, one row less."""
         keys = self.query_one("#help-keys")
         keys.scroll_relative(y=pages * max(1, keys.content_region.height - 1), animate=False)
 
 
 def filtered(section: Section, needle: str) -> Section:
-    """Return a section with the rows that contain ``needle``; all of them where its title does."""
+    """Return a section with the rows that contain ``needle``; with all rows if its title contains it."""
     if needle.casefold() in section.title.casefold():
         return section
     return Section(section.title, tuple(row for row in section.rows if row.has(needle)))
 
 
 def columns(sections: Sequence[Section], width: int) -> Content:
-    """Return the sections as lines of at most ``width`` cells: one below the other, or in two columns."""
+    """Return the sections as lines of at most ``width`` cells, in one or two columns."""
     if width < TWO_COLUMNS_CELLS or len(sections) < 2:
         return Content("\n").join(_lines(sections, width))
     room = (width - COLUMN_GAP) // 2

@@ -1,4 +1,4 @@
-"""A line to type in and a list of what fits it."""
+"""A line to type in, and a list of what matches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE: Final = 8  # rows that a page key moves
 
 
 def keys_of(scope: str, back: str) -> list[BindingType]:
-    """Return the keys of such a dialog: their ids begin with ``scope``, ``back`` says what ``esc`` does."""
+    """Return the keys of such a dialog: their ids begin with ``scope``; ``back`` says what ``esc`` does."""
     return [
         Binding("escape", "dismiss", back, id=f"{scope}.back", priority=True),
         Binding("up", "move(-1)", "Up", id=f"{scope}.up", show=False),
@@ -31,13 +31,15 @@ def keys_of(scope: str, back: str) -> list[BindingType]:
 
 
 class LineAndList(VerticalGroup):
-    """All keys go to the line, those that move the mark too; ``enter`` or a click takes what is marked.
+    """All keys go to the line, including those that move the mark; ``enter`` or a click takes the marked row.
 
-    The widgets are held, not looked for: answers may come in while the screen is being taken down.
+    The widgets are held, not looked up: answers may come while the screen is being taken down.
     """
 
     class Taken(Message):
-        """The row ``at`` was taken; None: ``enter`` was pressed while nothing is marked."""
+        """Posted when the row ``at`` was taken; with ``None`` when ``enter`` was pressed and nothing is
+        marked.
+        """
 
         def __init__(self, at: int | None, *, is_clicked: bool) -> None:
             super().__init__()
@@ -45,7 +47,7 @@ class LineAndList(VerticalGroup):
             self.is_clicked = is_clicked
 
     def __init__(self, line: Line, note: str, *, note_first: bool, ascii_only: bool) -> None:
-        """``note`` is said until something else is, above the list or below it."""
+        """``note`` is shown until another text is, above the list or below it."""
         super().__init__()
         self.line = line
         self.note = Static(own(note, ascii_only=ascii_only), classes="note", markup=False)
@@ -63,7 +65,7 @@ class LineAndList(VerticalGroup):
         return self.line.value.strip()
 
     def show(self, rows: Sequence[Content | RenderableType], marked: int | None) -> None:
-        """List these, one of them marked."""
+        """List these rows, one of them marked."""
         self._listed.clear_options()
         self._listed.add_options(Option(row) for row in rows)
         self._listed.highlighted = marked

@@ -1,9 +1,9 @@
-"""What is said in English below the screens – by errors, the backend, commands – in the language spoken.
+"""Translates English texts from below the screens – of errors, the backend, commands – for a person.
 
-Errors carry their sentence, not a code: the same sentence is in logs, in JSON, in the store and on the wire,
-and there it stays English. People read it through here. A text without places is looked up as it is; one with
-places (``PATTERNS``, written by ``make messages``) is recognised by what stands between them, and what stands
-in them is looked up in turn. What is not known is shown as it came: the words of foreign servers are.
+Errors have a sentence, not a code: the same sentence is in logs, JSON, the store and on the wire, where it
+stays English. Screens translate it here. A text without placeholders is looked up as it is. One with
+placeholders (``PATTERNS``, written by ``make messages``) is recognised by the literals between them, and the
+values are translated in turn. Unknown texts are shown as they came: the words of foreign servers are.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tui.language import FOLDER, Spoken, translated
 
 BELOW: Final = "below"  # the context in the catalogues
 PATTERNS: Final = FOLDER / "patterns.txt"
-AS_TYPED: Final = ("agent-tui ", "'", '"')  # what follows is to be typed as it is, or was
-DEEPEST: Final = 3  # sentences in sentences
+AS_TYPED: Final = ("agent-tui ", "'", '"')  # what follows is a command or was typed by a person
+DEEPEST: Final = 3  # sentences within sentences
 MOST_CHARACTERS: Final = 2000  # of a text that is ours
-Parts = tuple[tuple[str, str], ...]  # each literal with the name of the place behind it, "" at the end
+Parts = tuple[tuple[str, str], ...]  # each literal with the name of the placeholder after it, "" at the end
 
 
 def localised(text: object) -> str:
-    """Return a text, or what an error says, in the language spoken; as it is where it is not known."""
+    """Return a text, or the text of an error, in the current language; unchanged if it is unknown."""
     words = str(text)
     if Spoken.texts is None or len(words) > MOST_CHARACTERS:
         return words
@@ -30,7 +30,7 @@ def localised(text: object) -> str:
 
 
 def parts_of(pattern: str) -> Parts:
-    """Return the literals of a text, each with the name of the place that follows it."""
+    """Return the literals of a text, each with the name of the placeholder that follows it."""
     pieces = [piece.partition("}") for piece in pattern.split("{")]
     literals = [pieces[0][0], *(after for _, _, after in pieces[1:])]
     names = [name for name, _, _ in pieces[1:]]
@@ -42,7 +42,7 @@ def _told(text: str, deep: int) -> str:
     if known is not None or not deep:
         return text if known is None else known
     head, colon, rest = text.partition(": ")
-    while colon:  # a title may have a colon itself
+    while colon:  # a title may contain a colon itself
         after = _told(rest, deep - 1)
         if (title := _known(head, deep - 1)) is not None or after != rest:
             return f"{head if title is None else title}: {after}"
@@ -52,7 +52,7 @@ def _told(text: str, deep: int) -> str:
 
 
 def _known(text: str, deep: int) -> str | None:
-    """Return a sentence that is ours in the language that is spoken; None for any other."""
+    """Return one of our sentences in the current language; ``None`` for any other text."""
     said = translated(BELOW, text)
     if said != text or not deep:
         return None if said == text else said
@@ -71,7 +71,7 @@ def _known(text: str, deep: int) -> str | None:
 
 
 def _values(text: str, parts: Parts) -> dict[str, str] | None:
-    """Return what is at the places of a pattern; None where the text is not of it."""
+    """Return the values of a pattern's placeholders; ``None`` if the text does not match."""
     (first, name), *others = parts
     if not text.startswith(first) or not text.endswith(parts[-1][0]):
         return None
@@ -87,6 +87,6 @@ def _values(text: str, parts: Parts) -> dict[str, str] | None:
 
 @cache
 def _patterns() -> list[tuple[str, Parts]]:
-    """Return the texts with places, those with the most words of their own first."""
+    """Return the patterns, those with the most words of their own first."""
     listed = [(line, parts_of(line)) for line in PATTERNS.read_text(encoding="utf-8").splitlines()]
     return sorted(listed, key=lambda one: -sum(len(literal) for literal, _ in one[1]))

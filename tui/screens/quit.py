@@ -1,4 +1,4 @@
-"""The question before leaving a room in which agents still speak."""
+"""The question before leaving a room in which agents are still speaking."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ MAX_NAME_CHARACTERS: Final = 200
 
 
 class RenameScreen(Dialog[str]):
-    """The result is the new name, "" where the old one stays."""
+    """The result is the new name, "" to keep the old one."""
 
     CSS_PATH = ["dialog.tcss", "../lists/list.tcss"]  # noqa: RUF012 - as Textual wants it
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -41,7 +41,7 @@ class RenameScreen(Dialog[str]):
 
     @on(Input.Submitted)
     def keep(self, event: Input.Submitted) -> None:
-        """Take the name, if it is another one."""
+        """Close with the name, if it is another one."""
         event.stop()
         name = inert_line(event.value, MAX_NAME_CHARACTERS)
         self.dismiss("" if name == self._before else name)

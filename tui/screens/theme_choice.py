@@ -1,4 +1,4 @@
-"""The theme that the program wears, as far as a person chooses it: from the list, or by its name."""
+"""The theme of the program, chosen from the list or by its name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ThemeChoice:
-    """Lets a theme be chosen, and has the program wear it."""
+    """Lets a person choose a theme, and sets it."""
 
     def __init__(self, app: AgentTuiApp, config: Config) -> None:
         self._app = app
@@ -25,7 +25,7 @@ class ThemeChoice:
         self._name = config.theme  # as written in the config file
 
     def wear(self, name: str) -> None:
-        """Wear a theme until the end; of one that cannot be read, say what is wrong."""
+        """Set a theme until the end of the program; show the problem if it cannot be read."""
         app = self._app
         name = themes.resolve(name, app.backdrop, has_colors=app.has_colors)
         try:

@@ -1,4 +1,4 @@
-"""The themes, to choose from: moving through them shows each on the room behind."""
+"""The list of themes: moving through it shows each theme on the screen behind."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from widgets.signs import GUTTER, twin
 
 NAME_CELLS: Final = 20
 SAMPLE_AGENTS: Final = 3
-TALL_ROWS: Final = 20  # from here on most themes are below each other
+TALL_ROWS: Final = 20  # from here on most themes fit below each other
 MAX_COMPLAINT_CHARACTERS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One row: a name as the config file has it, and its theme or why there is none."""
+    """One row: a name as in the config file, and its theme, or why there is none."""
 
     name: str
     theme: Theme | None
@@ -65,7 +65,7 @@ def choices(folder: Path | None, backdrop: Backdrop) -> list[Choice]:
 
 
 def wear(app: App[Any], theme: Theme) -> None:
-    """Show the program in ``theme``; costs nothing when it is worn already."""
+    """Set the program's theme; costs nothing if it is set already."""
     if app.current_theme == theme:
         return
     is_same_name = app.theme == theme.name
@@ -79,8 +79,8 @@ def wear(app: App[Any], theme: Theme) -> None:
 class ThemeScreen(Dialog[str]):
     """Shows each theme as the reader moves to it; the result is the name that was kept, "" for none.
 
-    Keeping writes ``theme = "…"`` into the config file ``config``, beside which the user's themes are.
-    ``current`` is the name as written there. ``backdrop`` is what is known of the terminal's.
+    Keeping writes ``theme = "…"`` into the config file ``config``; the user's themes are beside that file.
+    ``current`` is the configured name. ``backdrop`` is what is known about the terminal's background.
     """
 
     CSS_PATH = ["dialog.tcss", "theme_picker.tcss"]  # noqa: RUF012 - as Textual wants it
@@ -109,7 +109,7 @@ class ThemeScreen(Dialog[str]):
             yield Static(say("theme.title"), classes="title", markup=False)
             yield Input(placeholder=say("theme.filter"), select_on_focus=False)
             choosing = OptionList(markup=False)
-            choosing.can_focus = False  # the keys go to the filter, and from there to this screen
+            choosing.can_focus = False  # keys go to the filter, and from there to this screen
             yield choosing
             yield Static("", id="complaint", markup=False)
             yield Hints(say(hint), ascii_only=self._ascii_only)
@@ -130,7 +130,7 @@ class ThemeScreen(Dialog[str]):
         event.stop()
         chosen = self._chosen
         theme = chosen.theme if chosen else None
-        if theme := theme or self._before:  # what cannot be read shows what was
+        if theme := theme or self._before:  # a theme that cannot be read shows the previous one
             wear(self.app, theme)
         self._complain(chosen.complaint if chosen else "")
 
@@ -151,13 +151,15 @@ class ThemeScreen(Dialog[str]):
             choosing.highlighted = min(max(place, 0), len(self._shown) - 1)
 
     def action_back(self) -> None:
-        """Wear what was worn before, and close."""
+        """Go back to the previous theme, and close."""
         if self._before is not None:
             wear(self.app, self._before)
         self.dismiss("")
 
     async def action_keep(self) -> None:
-        """Write the theme into the config file, and close; where that fails, wear it and say so."""
+        """Write the theme into the config file, and close. If that fails, keep the theme for now and say
+        so.
+        """
         chosen = self._chosen
         if chosen is None or chosen.theme is None:
             return
@@ -177,7 +179,7 @@ class ThemeScreen(Dialog[str]):
         return self._shown[place] if place is not None and place < len(self._shown) else None
 
     def _list(self, needle: str, name: str) -> None:
-        """Show the themes whose name has ``needle``, the one called ``name`` chosen, else the first."""
+        """Show the themes whose name contains ``needle``; ``name`` is marked, else the first."""
         self._shown = [
             choice for choice in self._choices if needle.strip().casefold() in choice.name.casefold()
         ]
@@ -213,7 +215,7 @@ class ThemeScreen(Dialog[str]):
 
 
 def sample(theme: Theme) -> list[tuple[str, Style]]:
-    """Return a strip of a theme: words, three agents, code, failure and the focus, on its background."""
+    """Return a sample of a theme on its background: words, three agents, code, failure and the focus."""
     ground = Color.parse(theme.background or "")
     below = ground_of(ground, theme)
     palette = PALETTE if theme.dark else PALETTE_ON_LIGHT

@@ -1,4 +1,4 @@
-"""Places notifications: over words, and over nothing that is read or done just then."""
+"""Places notifications over plain text, and never over what a person is reading or doing."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from textual.widget import Widget
 from widgets.terminal.frame_clock import FrameClock
 from widgets.terminal.private import toasts_of
 
-NEVER: Final = 1000  # such a cell weighs as much as so many others
+NEVER: Final = 1000  # such a cell weighs as much as this many others
 
 
 @runtime_checkable
 class Yields(Protocol):
-    """Something of which most may be covered for a moment."""
+    """A widget that notifications may mostly cover."""
 
     def kept_rows(self) -> Iterable[tuple[int, bool]]:
-        """Return the rows, from 0, that may not be, and whether never: headers, what needs approval, the
+        """Return the rows, from 0, that must not be covered, and whether never: headers, approvals, the
         cursor.
         """
         ...
 
 
 class Toasts:
-    """Moves them out of the way, on every screen: when they come, when the layout changes, and with every
-    frame that is drawn meanwhile.
+    """Moves notifications out of the way, on every screen: when they appear, when the layout changes, and
+    with every frame meanwhile.
     """
 
     def __init__(self, app: App[Any], clock: FrameClock) -> None:
@@ -37,7 +37,7 @@ class Toasts:
         self._clock = clock
 
     def watch(self, screen: Screen[Any]) -> None:
-        """Look after the toasts of a screen from now on."""
+        """Watch the notifications of a screen from now on."""
         screen.screen_layout_refresh_signal.subscribe(self._app, self._place, immediate=True)
 
     def _place(self, screen: Screen[Any]) -> None:
@@ -53,8 +53,8 @@ class Toasts:
 
 
 def free_row(area: Region, kept: Sequence[tuple[Region, bool]], height: int) -> int:
-    """Return the row in which ``area`` is to begin, so that it covers nothing of ``kept``, or the least:
-    where it is if it can stay there, else the first one below the top row of a screen of ``height`` rows.
+    """Return the first row for ``area`` so that it covers nothing of ``kept``, or as little as possible: its
+    own row if that is free, else the first free one from the top of a screen of ``height`` rows.
     """
 
     def covered(row: int) -> int:
@@ -70,7 +70,9 @@ def free_row(area: Region, kept: Sequence[tuple[Region, bool]], height: int) -> 
 
 
 def kept_in(screen: Screen[Any], rack: Widget) -> list[tuple[Region, bool]]:
-    """Return what must not be covered, and whether never: all but what yields, and of that some rows."""
+    """Return what must not be covered, and whether never: all widgets that do not yield, and some rows of
+    those that do.
+    """
     kept: list[tuple[Region, bool]] = []
     for widget in screen.walk_children(Widget, with_self=False):
         if (

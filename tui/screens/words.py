@@ -1,7 +1,7 @@
-"""Every sentence the screens say, in English and in one table; the catalogues have it in other languages.
+"""Every sentence of the screens, in English and in one table; the catalogues have it in other languages.
 
-Placeholders are named. What is said of a number has a singular, ``KEY.one``, and is said by ``say_count``.
-Nothing here says that a room has been paused before ``room_paused`` was received: scripts wait for that word.
+Placeholders have names. A text about a number has a singular, ``KEY.one``, and is read by ``say_count``. No
+text says that a room is paused before ``room_paused`` was received: scripts wait for that word.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ ENGLISH: Final[dict[str, str]] = {
     "agent.failed": "failed",
     "agent.round": "round {round}",
     "agent.tokens": "{count} tok",
-    # why a turn was cut
+    # why a turn was interrupted
     "cut.pause": "cut at the pause",
     "cut.crash": "cut when the backend crashed",
     "cut.handover": "cut when the backend stopped",
@@ -265,7 +265,7 @@ ENGLISH: Final[dict[str, str]] = {
     "help.why.not_searched": "no search yet",
     "help.why.another_field": "not in this field",
     "help.why.bar_closed": "only in the find bar",
-    # the keys of the config file, and what the palette says of an action
+    # the keys of the config file, and what the palette says about an action
     "keys.problems.one": "[keys]: 1 line cannot be used – run agent-tui config check",
     "keys.problems": "[keys]: {count} lines cannot be used – run agent-tui config check",
     "palette.search": "Search for commands…",
@@ -328,7 +328,7 @@ ENGLISH: Final[dict[str, str]] = {
     "choose.typed": 'use "{typed}"',
     "choose.hint": "{choose.up} {choose.down} choose · enter select · {choose.back} back",
     "choose.now": "in use",
-    # acts on one agent
+    # actions on one agent
     "agent.skip_next": "will be skipped",
     "agent.skipped": "skipped",
     "agent.gone": "left the room",
@@ -523,15 +523,15 @@ ENGLISH: Final[dict[str, str]] = {
 
 
 def say(key: str, **fields: object) -> str:
-    """Return the sentence ``key`` in the person's language, with its placeholders filled."""
+    """Return the text of ``key`` in the current language, with its placeholders filled."""
     text = ENGLISH[key]
-    if Spoken.texts is not None:  # every key pressed says many of them
+    if Spoken.texts is not None:  # called many times with every key press
         text = translated(key, text)
     return text.format(**fields) if fields else text
 
 
 def say_count(key: str, number: int, **fields: object) -> str:
-    """Return the sentence ``key`` about so many of something; ``KEY.one`` is its English singular.
+    """Return the text of ``key`` for a number of something; ``KEY.one`` is its English singular.
 
     Its placeholder ``count`` is the number.
     """
@@ -540,7 +540,7 @@ def say_count(key: str, number: int, **fields: object) -> str:
 
 
 def said(key: str) -> str:
-    """Return the sentence ``key`` with its places unfilled, "" where there is none."""
+    """Return the text of ``key`` with its placeholders unfilled, "" if there is none."""
     text = ENGLISH.get(key, "")
     return text if Spoken.texts is None else translated(key, text)
 
