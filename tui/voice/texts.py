@@ -115,9 +115,8 @@ def card(state: VoiceState, shown: Shown) -> Card | None:
     sound = state.sound
     if "no_audio" in overlays and (shown.had_input or not len(state.lines)):
         problem = localised(inert_line(sound.input_problem, MAX_DETAIL_CHARACTERS))
-        what = say("voice.card.no_audio" if sound.output_problem else "voice.card.no_input")
-        why = say("voice.card.problem", problem=problem)
-        return Card(f"{why}\n{what}", (("voice.devices", "voice.card.devices"), text))
+        key = "voice.card.no_audio" if sound.output_problem else "voice.card.no_input"
+        return Card(say(key, problem=problem), (("voice.devices", "voice.card.devices"), text))
     if not shown.has_signal and "muted" not in overlays and "text_only" not in overlays:
         return Card(say("voice.card.no_signal"), (("voice.devices", "voice.card.devices"),))
     return None
