@@ -1,7 +1,7 @@
 """Characters as the terminal counts them: clusters that must stay together, and the cells they take.
 
-Widths are those of ``rich.cells``, because that is what Textual cuts and pads with. Terminals disagree
-about joined emoji; every row is painted from an absolute position, so such a row can only be wrong in itself.
+Widths are those of ``rich.cells``, because Textual cuts and pads with them. Terminals disagree about joined
+emoji. Since every row is painted from an absolute position, a wrong width affects only its own row.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOO_WIDE = "?"  # replaces a two-cell character where there is only one cell
 
 JOINER = "\u200d"
 VARIATION = "\ufe0f"
-# One cell each and never combined with a neighbour (tested against rich's table).
+# One cell each, and never combined with a neighbour (tested against rich's table).
 _NARROW = re.compile(
     "[ -~\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u2199"
     "\u2500-\u25fc\u2800-\u28ff]*"
@@ -37,12 +37,12 @@ def cells_in(pieces: Iterable[tuple[str, object]]) -> int:
 
 
 def is_narrow(text: str) -> bool:
-    """Whether every character takes one cell by itself: then characters can be counted as cells."""
+    """Whether every character takes exactly one cell: then characters can be counted as cells."""
     return (text.isascii() and text.isprintable()) or _NARROW.fullmatch(text) is not None
 
 
 class Clusters:
-    """A text as clusters that are never parted: ``starts[i]`` is the index of cluster ``i``, ``edges[i]`` the
+    """A text as clusters that are never split: ``starts[i]`` is the index of cluster ``i``, ``edges[i]`` the
     cells before it. Both have one entry more than there are clusters.
     """
 
@@ -71,7 +71,7 @@ class Clusters:
 
 
 def _with_flags(text: str, spans: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Join the two letters that make a flag."""
+    """Join the two letters of a flag."""
     joined: list[tuple[int, int, int]] = []
     pending = False  # the last span is the first half of a flag
     for start, end, cells in spans:
@@ -86,7 +86,9 @@ def _with_flags(text: str, spans: Sequence[tuple[int, int, int]]) -> list[tuple[
 
 
 def tidy(runs: Sequence[Run], width: int) -> list[Run]:
-    """Return runs that can be cut before any cluster: no tabs, no stray joiners, nothing too wide."""
+    """Return runs that can be cut between any clusters: without tabs, stray joiners or characters that are
+    too wide.
+    """
     text = "".join([piece for piece, _ in runs])
     if "\t" in text:
         runs = _without_tabs(runs)
@@ -133,7 +135,7 @@ def _without_stray_joiners(runs: Sequence[Run]) -> list[Run]:
 
 def _stray_joiners(text: str) -> set[int]:
     stray: set[int] = set()
-    base = ""  # the character that a joiner would join to
+    base = ""  # the character that a joiner would join
     joined = 0  # joiners in this cluster so far
     for index, char in enumerate(text):
         if char == JOINER:
@@ -150,7 +152,7 @@ def _stray_joiners(text: str) -> set[int]:
 
 
 def _together(runs: Sequence[Run]) -> list[Run]:
-    """Give each run the combining characters that the next one begins with."""
+    """Move combining characters to the end of the run before them."""
     out: list[Run] = []
     for text, ink in runs:
         if out and text and not text[0].isascii():

@@ -1,4 +1,4 @@
-"""A list that opens above a line while something is typed there that can be completed."""
+"""The completion popup: a list above a line, with what can complete the typed text."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from widgets.signs import FOLDED, GUTTER
 
 MOST_ROWS: Final = 8
 MAX_CHARACTERS: Final = 200  # of a row
-LEAST_ABOUT_CELLS: Final = 12  # a description with less room is left out
+LEAST_ABOUT_CELLS: Final = 12  # shorter descriptions are left out
 GAP: Final = "  "
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What can be taken: ``text`` is read in the list, its ``marks`` were typed, ``about`` says what it is,
-    ``word`` is written. ``is_all``: ``enter`` also sends it, nothing has to follow.
+    """One completion: ``text`` is shown in the list, its ``marks`` were typed, ``about`` describes it,
+    ``word`` is inserted. ``is_all``: ``enter`` also sends it, since nothing has to follow.
     """
 
     text: str
@@ -38,14 +38,14 @@ class Choice:
 
 
 class Completion(NamedTuple):
-    """What may replace the last ``length`` characters before the cursor, the best first."""
+    """What can replace the last ``length`` characters before the cursor, the best first."""
 
     length: int = 0
     choices: tuple[Choice, ...] = ()
 
 
 class ChoiceList(Painted):
-    """Lies over what is above its parent's first row. It never has the focus: the line says what to show."""
+    """Covers what is above its parent's first row. It never has the focus: the line says what to show."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "choice-list--dim",
@@ -67,11 +67,11 @@ class ChoiceList(Painted):
     """
 
     def __init__(self, taken: Callable[[int], None], *, ascii_only: bool = False) -> None:
-        """``taken`` is called with the number of a choice that was clicked."""
+        """``taken`` is called with the index of a choice that was clicked."""
         super().__init__()
         self._taken = taken
         self._ascii_only = ascii_only
-        self.was_moved = False  # the marked one was chosen by hand
+        self.was_moved = False  # the marked choice was selected by hand
         self._choices: Sequence[Choice] = ()
         self._at = 0
         self._top = 0
@@ -85,19 +85,19 @@ class ChoiceList(Painted):
         return self._choices[self._at] if self._choices else None
 
     def show(self, choices: Sequence[Choice]) -> None:
-        """Show these, the first one marked; none close the list."""
+        """Show these choices, the first one marked; an empty list closes it."""
         if choices != self._choices:
             self._choices, self._at, self._top, self.was_moved = choices, 0, 0, False
             self._fit()
 
     def move(self, step: int) -> None:
-        """Mark another one; behind the last comes the first."""
+        """Move the mark; after the last choice comes the first."""
         if self._choices:
             self._at, self.was_moved = (self._at + step) % len(self._choices), True
             self._fit()
 
     def _fit(self) -> None:
-        """Be as high as what there is to choose from, within the room above the line."""
+        """Set the height: all choices, as far as there is room above the line."""
         parent = self.parent
         above = parent.region.y if isinstance(parent, Widget) else 0
         rows = max(0, min(len(self._choices), MOST_ROWS, above))

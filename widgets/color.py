@@ -1,5 +1,5 @@
-"""Colours of agents, made readable: a server may send anything, and the same agent keeps the same hue. Of the
-terminal's own sixteen colours an agent gets one that can be read under every usual palette, or none.
+"""Colours of agents, made readable. A server may send any colour; the same agent keeps the same hue. Of the
+terminal's own sixteen colours, an agent gets one that can be read with every common palette, or none.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from textual.theme import Theme
 
 from widgets.palettes import DEFAULT, MIN_CONTRAST, Rgb, linear, luminance, ratio
 
-LEAST_CONTRAST: Final = "least-contrast"  # the variable in which a theme asks for more
-OWN_COLORS: Final = "own-colors"  # the variable in which a theme says which of the terminal's agents may have
-# For agents without a colour, on dark and on light: neither the red of failure nor the amber of the focus.
+LEAST_CONTRAST: Final = "least-contrast"  # the variable with the least contrast that a theme asks for
+OWN_COLORS: Final = "own-colors"  # the variable with the terminal colours that a theme allows for agents
+# For agents without a colour, on dark and on light: neither the red of errors nor the amber of the focus.
 # Neighbours differ most, also for those who cannot tell red from green: lightness differs where hue does not.
 PALETTE: Final = ("#6f9ffb", "#9af0ae", "#cf8bbb", "#d3d566", "#22c3ee", "#9ab035", "#b8eaff", "#62c797")
 PALETTE_ON_LIGHT: Final = (
@@ -31,7 +31,7 @@ PALETTE_ON_LIGHT: Final = (
     "#4642a2",
     "#00633f",
 )
-# Of the terminal's own, those that an agent may have; none is the red of failure.
+# The terminal's colours that an agent may have; none is the red of errors.
 OWN: Final = ("bright_cyan", "bright_yellow", "bright_green", "cyan", "green", "blue", "magenta")
 _OWN_HUES: Final = {  # in radians, of OKLCH
     "cyan": 3.40,
@@ -52,7 +52,9 @@ Lch = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a text is on: ``color`` is "" for the terminal's own, on which ``own`` colours can be read."""
+    """The background of a text: ``color`` is "" for the terminal's own, on which ``own`` colours can be
+    read.
+    """
 
     color: str
     own: tuple[str, ...] = ()
@@ -60,7 +62,7 @@ class Ground:
 
 
 def ground_of(background: Color, theme: Theme) -> Ground:
-    """Return ``background`` as the ground of texts of ``theme``."""
+    """Return ``background`` as the ground of texts in ``theme``."""
     if background.ansi is not None:
         return Ground("", tuple(theme.variables.get(OWN_COLORS, "").split()))
     return Ground(background.hex6, least=float(theme.variables.get(LEAST_CONTRAST, MIN_CONTRAST)))
@@ -73,9 +75,9 @@ def is_color(text: str) -> bool:
 
 @lru_cache(maxsize=512)
 def readable(color: str, ground: Ground | str, name: str = "") -> str:
-    """Return ``color`` (``#rgb`` or ``#rrggbb``) with its lightness moved until it stands out from ``ground``
-    (4.5:1 from a plain colour), as ``#rrggbb``; or one of the terminal's own where that is the ground. What
-    is no colour gives the palette's for ``name``.
+    """Return ``color`` (``#rgb`` or ``#rrggbb``) with its lightness changed until it is readable on
+    ``ground`` (4.5:1 against a plain colour), as ``#rrggbb``; or one of the terminal's own colours if that is
+    the ground. If ``color`` is not a colour, the result is the palette's colour for ``name``.
     """
     if isinstance(ground, str):
         ground = Ground(ground)
@@ -104,7 +106,9 @@ def contrast(first: Rgb, second: Rgb) -> float:
 
 
 def oklch(color: Rgb) -> Lch:
-    """Return a colour by what the eye sees of it (Björn Ottosson's OKLab, in polar form)."""
+    """Return a colour's lightness, chroma and hue as the eye perceives them (Björn Ottosson's OKLab, in polar
+    form).
+    """
     red, green, blue = (linear(value / 255) for value in color)
     long = (0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue) ** (1 / 3)
     middle = (0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue) ** (1 / 3)
@@ -116,7 +120,7 @@ def oklch(color: Rgb) -> Lch:
 
 
 def from_oklch(color: Lch) -> Rgb:
-    """Return the colour of that lightness and hue, with as much of the chroma as a screen can show."""
+    """Return the colour with that lightness and hue, and as much of the chroma as a screen can show."""
     lightness, chroma, hue = color
     if (shown := _shown(color)) is not None:
         return shown
@@ -133,7 +137,7 @@ def from_oklch(color: Lch) -> Rgb:
 
 
 def _shown(color: Lch) -> Rgb | None:
-    """Return an OKLCH colour in sRGB, or ``None`` when that lies outside."""
+    """Return an OKLCH colour in sRGB, or ``None`` if it is outside."""
     lightness, chroma, hue = color
     a, b = chroma * cos(hue), chroma * sin(hue)
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
@@ -151,7 +155,7 @@ def _shown(color: Lch) -> Rgb | None:
 
 
 def _own(color: str, own: tuple[str, ...], name: str) -> str:
-    """Return which of the terminal's colours ``own`` is nearest in hue, or belongs to ``name``."""
+    """Return the one of ``own`` that is nearest in hue to ``color``, or the one for ``name``."""
     if not own:
         return DEFAULT
     if color:

@@ -1,4 +1,4 @@
-"""A few lines to write in: they grow, remember what was sent, and complete what is begun."""
+"""A few lines to write in, with history and completion."""
 
 from __future__ import annotations
 
@@ -28,37 +28,36 @@ class _Keys(Enum):
     ALT_ENTER = "alt+enter"
 
 
-# A terminal without the newer keyboard protocol sends these for alt+enter; Textual takes them for enter,
-# which would send what is only half written.
+# A terminal without the newer keyboard protocol sends these for alt+enter. Textual takes them for enter,
+# which would send a half-written message.
 name_key("\x1b\r", _Keys.ALT_ENTER)
 
 
 class Composer(TextArea):
-    """Takes nothing that a terminal would obey, and no more than ``MAX_CHARACTERS``.
+    """Takes no control characters, and no more than ``MAX_CHARACTERS``.
 
-    ``past`` is what was sent, the newest last. ``choices`` lists what may be written for what was begun:
-    shown by the owner of the completer. ``free_keys`` are not typed while nothing is written: each does an
-    action then.
+    ``past`` is what was sent, the newest last. ``choices`` lists the completions; the owner of the completer
+    shows it. ``free_keys`` run an action, and are not typed, while the text is empty.
     """
 
     class Submitted(Message):
-        """The text is to be sent; it stays until ``take_away``."""
+        """Posted when the text is to be sent; it stays until ``take_away``."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class Cut(Message):
-        """More was put in than there is room for."""
+        """Posted when the text was too long and was cut."""
 
     class Cleared(Message):
-        """What was written was taken away; it is the newest of ``past``."""
+        """Posted when the text was cleared; it becomes the newest of ``past``."""
 
     class ChoicesChanged(Message):
-        """The list of what may be written was opened or closed."""
+        """Posted when the completion list was opened or closed."""
 
     class Ended(Message):
-        """Nothing is written, and the key for the end was pressed."""
+        """Posted when the key for the end was pressed in an empty text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         # Textual's own line break would come first.
@@ -91,25 +90,27 @@ class Composer(TextArea):
         ascii_only: bool = False,
         id: str | None = None,  # noqa: A002 - Textual's own word
     ) -> None:
-        """``completer`` is told the text before the cursor; ``may_be_empty``: nothing can be sent, too."""
+        """``completer`` gets the text before the cursor; with ``may_be_empty`` an empty text can be sent,
+        too.
+        """
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=placeholder, id=id)
         self.cursor_blink = False
         self.choices = ChoiceList(self._take, ascii_only=ascii_only)
         self.free_keys: Mapping[str, str] = {}
         self.past: Sequence[str] = ()
         self._completer = completer
-        self._closed_at: tuple[int, int] | None = None  # where the word begins whose list was closed
-        self._back = 0  # how many steps back in ``past`` the shown text is; 0 is what is being written
-        self._written = ""  # kept while something of ``past`` is shown
+        self._closed_at: tuple[int, int] | None = None  # where the word begins whose list the person closed
+        self._back = 0  # how far back in ``past`` the shown text is; 0 is the text being written
+        self._written = ""  # kept while a text from ``past`` is shown
         self._most_rows = MOST_ROWS
         self._may_be_empty = may_be_empty
 
     def on_unmount(self) -> None:
-        """Be forgotten by the app, whose theme text areas watch."""
+        """Unregister from the app, which text areas watch for the theme."""
         forget_theme_watcher(self.app, self)
 
     def edit(self, edit: Edit) -> EditResult:
-        """Make harmless what comes in, and cut it to what there is room for."""
+        """Make inserted text safe, and cut it to the space that is left."""
         text = inert(with_line_ends(edit.text)).replace("\t", SPACES_OF_A_TAB)
         if len(text) > 1:
             replaced = len(self.get_text_range(edit.top, edit.bottom))
@@ -125,13 +126,13 @@ class Composer(TextArea):
         return result
 
     def put(self, text: str) -> None:
-        """Show ``text`` instead of what is written, the cursor at its end."""
+        """Replace the text with ``text``, with the cursor at its end."""
         self.load_text(inert(text).replace("\t", SPACES_OF_A_TAB)[:MAX_CHARACTERS])
         self.move_cursor(self.document.end)
         self._fit()
 
     def take_away(self, sent: str) -> None:
-        """Take what was sent out of the text; what was written behind it meanwhile stays."""
+        """Remove the sent text; what was written after it meanwhile stays."""
         if self.text.startswith(sent):
             self.put(self.text[len(sent) :])
         self._back = 0
@@ -156,8 +157,8 @@ class Composer(TextArea):
         self.call_after_refresh(self._fit)
 
     def action_send(self) -> None:
-        """Ask for the text to be sent; what is only begun is completed first. This waits behind the letters
-        typed before it: a priority binding would overtake them.
+        """Complete the current word first, if a completion is open; then post ``Submitted``. Waits until the
+        letters typed before it are in the text: a priority binding would overtake them.
         """
         self.call_later(self._send)
 
@@ -170,11 +171,11 @@ class Composer(TextArea):
             self.post_message(self.Submitted(self.text))
 
     def action_new_line(self) -> None:
-        """Begin another line, behind what was typed before."""
+        """Insert a line break, after what was typed before."""
         self.call_later(lambda: type_into(self, "\n", *self.selection))
 
     def action_cursor_up(self, select: bool = False) -> None:
-        """Go up, in the list if it is open, from the first row to what was sent before."""
+        """Go up: in the list if it is open; from the first row to the text that was sent before."""
         if self.choices.is_open and not select:
             self.choices.move(-1)
         elif select or not self.navigator.is_first_wrapped_line(self.cursor_location):
@@ -183,7 +184,7 @@ class Composer(TextArea):
             self._step(1)
 
     def action_cursor_down(self, select: bool = False) -> None:
-        """Go down, in the list if it is open, from the last row to what was sent after."""
+        """Go down: in the list if it is open; from the last row to the text that was sent after."""
         if self.choices.is_open and not select:
             self.choices.move(1)
         elif select or not self.navigator.is_last_wrapped_line(self.cursor_location):
@@ -201,20 +202,20 @@ class Composer(TextArea):
         self.put(self.past[-target] if target else self._written)
 
     async def on_key(self, event: events.Key) -> None:
-        """Do what a key is free for while nothing is written."""
+        """Run the action of a free key while the text is empty."""
         if not self.text and event.key in self.free_keys:
             event.prevent_default().stop()
             await self.run_action(self.free_keys[event.key])
 
     def action_end(self) -> None:
-        """Ask for the end where nothing is written; else delete what is right of the cursor."""
+        """Post ``Ended`` if the text is empty; else delete the character right of the cursor."""
         if self.text:
             self.action_delete_right()
         else:
             self.post_message(self.Ended())
 
     def clear_line(self) -> bool:
-        """Take away what is written, and keep it among what was sent; return whether there was anything."""
+        """Clear the text, and keep it in the history; return whether there was any."""
         text = self.text
         if text.strip():
             self.past = [*(known for known in self.past if known != text), text]
@@ -244,7 +245,7 @@ class Composer(TextArea):
     @on(events.Focus)
     @on(events.Blur)
     def look_for_choices(self) -> None:
-        """List what may be written now, while it is written here."""
+        """List the completions of the text, if it has the focus."""
         completion = self.completion if self.has_focus else Completion()
         row, column = self.cursor_location
         begins_at = row, column - completion.length
@@ -259,7 +260,7 @@ class Composer(TextArea):
             self.post_message(self.ChoicesChanged())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keep the keys of the list free while it is closed."""
+        """Let the list's keys through while it is closed."""
         if action in ("choose", "take_choice", "close_choices"):
             return self.choices.is_open
         return super().check_action(action, parameters)
@@ -268,7 +269,7 @@ class Composer(TextArea):
         self.choices.move(step)
 
     def action_close_choices(self) -> None:
-        """Close the list, until another word is begun."""
+        """Close the list until another word begins."""
         row, column = self.cursor_location
         self._closed_at = row, column - self.completion.length
         self._list(())
@@ -288,25 +289,29 @@ class Composer(TextArea):
 
     @property
     def _takes_choice(self) -> bool:
-        """Whether ``enter`` takes what is marked: it was looked for, or what was begun is no whole word."""
+        """Whether ``enter`` takes the marked choice: the person moved the mark, or the typed word is not
+        complete.
+        """
         self.look_for_choices()  # what was typed last may not have been looked at
         length, choices = self.completion
         begun = self.text_before(length)
         return self.choices.was_moved or bool(begun and all(begun != one.word for one in choices))
 
     def text_before(self, length: int) -> str:
-        """Return so many characters before the cursor, of its line."""
+        """Return at most that many characters before the cursor, from its line."""
         row, column = self.cursor_location
         return self.document[row][column - length : column]
 
 
 def with_line_ends(text: str) -> str:
-    """Return a pasted text with the ends of its lines as ours: terminals send returns for them."""
+    """Return a pasted text with our line ends: terminals send carriage returns."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def whispered(text: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return the name that ``text`` is a whisper to (the longest that fits, "" for all), and its words."""
+    """Return the name that ``text`` is a whisper to (the longest that matches, "" for everyone), and the
+    message.
+    """
     for name in sorted(names, key=len, reverse=True):
         head = f"{AT}{name}"
         if text.startswith(head) and text[len(head) : len(head) + 1].isspace():

@@ -1,24 +1,26 @@
-"""Which letters of a text match the few that were typed, and how well the text fits."""
+"""Fuzzy matching: which letters of a text match the typed ones, and how well."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-MAX_CHARACTERS: Final = 400  # of a text that is looked at
-MOST_STARTS: Final = 12  # places of the first letter from which the others are looked for
+MAX_CHARACTERS: Final = 400  # of a text that are searched
+MOST_STARTS: Final = 12  # places of the first letter from which the others are searched
 BEGINNING, WORD, WITHIN, SCATTERED = range(4)
 
 
 class Match(NamedTuple):
-    """How a text fits: ``rank`` is smaller the better it does, ``places`` are the letters that were meant."""
+    """A match: a smaller ``rank`` is better, ``places`` are the indexes of the matching letters."""
 
     rank: tuple[int, int, int]
     places: tuple[int, ...]
 
 
 def match(typed: str, text: str) -> Match | None:
-    """Return how ``text`` fits, a beginning best, None if it lacks a letter that was typed in any case."""
+    """Return how ``text`` matches, ``None`` if it lacks a typed letter. Case does not matter; a match at the
+    beginning is best.
+    """
     low, wanted = _low(text[:MAX_CHARACTERS]), _low(typed)
     if not wanted:
         return Match((BEGINNING, 0, len(text)), ())
@@ -31,19 +33,19 @@ def match(typed: str, text: str) -> Match | None:
 
 
 def places(typed: str, text: str) -> tuple[int, ...]:
-    """Return which letters of ``text`` were meant, none where it does not fit."""
+    """Return the indexes of the matching letters, none if ``text`` does not match."""
     fits = match(typed, text)
     return fits.places if fits is not None else ()
 
 
 def span(typed: str, text: str) -> int:
-    """Return over how many letters of ``text`` those that were meant are spread."""
+    """Return how far the matching letters are spread."""
     meant = places(typed, text)
     return meant[-1] - meant[0] if meant else len(text)
 
 
 def has_letters(wanted: str, text: str) -> bool:
-    """Whether ``text`` has these letters in this order, capitals and small ones being two. A quick look."""
+    """Whether ``text`` has these letters in this order; case matters. Fast."""
     at = -1
     for letter in wanted:
         at = text.find(letter, at + 1)
@@ -53,13 +55,13 @@ def has_letters(wanted: str, text: str) -> bool:
 
 
 def _low(text: str) -> str:
-    """Return the text in small letters, each in its place: some letters have two for one."""
+    """Return the text in lower case with the same indexes: some letters have two in lower case."""
     low = text.casefold()
     return low if len(low) == len(text) else text.lower() if len(text.lower()) == len(text) else text
 
 
 def _whole(low: str, wanted: str, text: str) -> int:
-    """Return where all of it is found in one piece, at the start of a word if possible; else -1."""
+    """Return where the whole word is found, at the start of a word if possible; else -1."""
     first = at = low.find(wanted)
     while at >= 0:
         if _begins_word(text, at):
@@ -73,7 +75,7 @@ def _begins_word(text: str, at: int) -> bool:
 
 
 def _scattered(low: str, wanted: str) -> Iterator[tuple[int, ...]]:
-    """Yield the places of the letters in their order, from each place of the first one."""
+    """Yield the indexes of the letters in their order, from each place of the first one."""
     start = -1
     for _ in range(MOST_STARTS):
         at = start = low.find(wanted[0], start + 1)

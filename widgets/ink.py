@@ -1,6 +1,6 @@
-"""How a piece of text looks, without saying in which colour: flags that the painter turns into styles.
+"""How a piece of text looks, without colours: flags that the painter turns into styles.
 
-Rows are made of these, so that wrapped text survives a change of theme or focus unchanged.
+Rows are made of these, so that wrapped text does not depend on theme or focus.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FAILED: Final = 512
 CARET: Final = 1024
 FENCE: Final = 2048  # a line of a code block; CODE is code within a sentence
 URL: Final = 1 << 12  # the target of a link, shown after its text
-# Words of a code block, by what Pygments takes them for.
+# Words of a code block, by their Pygments tokens.
 KEYWORD: Final = 1 << 13
 STRING: Final = 1 << 14
 COMMENT: Final = 1 << 15
@@ -31,11 +31,11 @@ BUILTIN: Final = 1 << 18
 ADDED: Final = 1 << 19  # of a diff
 REMOVED: Final = 1 << 20
 TITLE: Final = 1 << 21  # of a message
-WARNED: Final = 1 << 22  # look at this before it is too late
-# The bits from here on number the link that a run belongs to: 1 is the first of its layout's ``links``.
+WARNED: Final = 1 << 22  # a warning
+# The bits from here on are the number of a run's link: 1 is the first of its layout's ``links``.
 LINK_SHIFT: Final = 24
 
-COMPONENTS: Final = (  # ink, name of the component that gives it its style: later ones win
+COMPONENTS: Final = (  # ink, and the component that gives it its style: later ones win
     (FENCE, "fence"),
     (KEYWORD, "keyword"),
     (STRING, "string"),

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class PaintedStrip(Strip):
-    """A row for Textual. A plain ``Strip`` keeps itself in its own cache when all of it is asked for, so that
-    every row waits until Python looks for cycles. This one does not.
+    """A row for Textual. A plain ``Strip`` keeps itself in its own cache when all of it is requested, so that
+    it stays in memory until the garbage collector runs. This one does not.
     """
 
     __slots__ = ()
@@ -30,20 +30,22 @@ class PaintedStrip(Strip):
 
     def crop(self, start: int, end: int | None = None) -> Strip:
         cropped = super().crop(start, end)
-        if type(cropped) is Strip:  # divided next; of the same layout, and only its own cache has it
+        if type(cropped) is Strip:  # divided next: same layout, and only its own cache refers to it
             cropped.__class__ = PaintedStrip
         return cropped
 
 
 class Line(NamedTuple):
-    """One painted row: ``extent`` is the number of cells until nothing but background follows."""
+    """One painted row. ``extent`` is its number of cells without the background at its end."""
 
     strip: Strip
     extent: int
 
 
 class Tone(NamedTuple):
-    """How a message looks: in whose colour, dim as no longer meant, on the ground of a component (a card)."""
+    """How a message looks: its colour, whether it is dim because it no longer counts, and the component whose
+    background it has (a card).
+    """
 
     color: str = ""
     who: str = ""
@@ -55,7 +57,9 @@ PLAIN_TONE: Final = Tone()
 
 
 class Layout:
-    """Rows of a block, each painted once for each painter. The first ``apart`` are between two messages."""
+    """Rows of a block, painted once for each painter. The first ``apart`` rows are the gap between two
+    messages.
+    """
 
     __slots__ = ("_lines", "_painter", "apart", "letters", "links", "offsets", "rows", "tone")
 
@@ -68,13 +72,13 @@ class Layout:
         tone: Tone = PLAIN_TONE,
         apart: int = 0,
     ) -> None:
-        """``former`` is what the block looked like a moment ago: most of its rows are the same."""
+        """``former`` is the layout of the block a moment ago: most rows are the same."""
         self.rows = rows
         self.links = links
         self.tone = tone
         self.apart = apart
-        self.offsets: list[RowOffsets] | None = None  # of the rows, once something is selected there
-        self.letters: LetterRows | None = None  # of the rows, once something is found there
+        self.offsets: list[RowOffsets] | None = None  # of the rows, once something in it is selected
+        self.letters: LetterRows | None = None  # of the rows, once something in it is found
         self._painter: Painter | None = None
         self._lines: list[Line | None] = [None] * len(rows)
         if former is not None:
@@ -95,7 +99,7 @@ class Layout:
         return line
 
     def lines(self, start: int, end: int, painter: Painter) -> list[Line]:
-        """Return rows ``start`` up to ``end``: in most frames all of them are painted, and only handed on."""
+        """Return the lines from ``start`` to ``end``. In most frames they are all painted already."""
         if self._painter is painter:
             known = [line for line in self._lines[start:end] if line is not None]
             if len(known) == end - start:
@@ -103,7 +107,9 @@ class Layout:
         return [self.line(index, painter) for index in range(start, end)]
 
     def keep(self, start: int, end: int) -> None:
-        """Drop what is painted of all rows but ``start`` up to ``end``: it takes twenty times their room."""
+        """Drop the painted lines except those from ``start`` to ``end``: they take twenty times the memory of
+        the rows.
+        """
         count = len(self.rows)
         self._lines[:start] = [None] * min(start, count)
         self._lines[end:] = [None] * max(0, count - end)
@@ -113,7 +119,7 @@ class Layout:
 
 
 class Span(NamedTuple):
-    """Rows ``start`` up to ``end`` of a message's part, one under another in sight."""
+    """Rows ``start`` to ``end`` of a message's part, which are visible."""
 
     message: int
     part: int
@@ -123,7 +129,7 @@ class Span(NamedTuple):
 
 
 def _same(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many targets of links are the same, from the first one on."""
+    """Return how many targets of links are the same, counted from the first."""
     for index, (before, after) in enumerate(zip(old, new, strict=False)):
         if before != after:
             return index
@@ -131,7 +137,7 @@ def _same(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def strips_in(crop: Region, width: int, lines: Sequence[Line], ground: Style | None = None) -> list[Strip]:
-    """Return what Textual asks a widget for: its ``lines`` in ``crop``, rows of ``ground`` behind them."""
+    """Return what Textual requests from a widget: its ``lines`` in ``crop``, on rows of ``ground``."""
     strips = [line.strip for line in lines[crop.y : crop.bottom]]
     if missing := crop.height - len(strips):
         strips += [Strip.blank(width, ground)] * missing

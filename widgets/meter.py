@@ -1,4 +1,4 @@
-"""How loud one direction of a conversation is: a bar, where it peaked, and dBFS."""
+"""How loud one direction of a conversation is: a bar, its peak, and dBFS."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from widgets.painted import Painted
 from widgets.painter import Painter, cropped, painter_of
 from widgets.terminal.frame_clock import FrameClock
 
-QUIETEST_DBFS: Final = -60.0  # the left end of the bar; what is quieter is silence
+QUIETEST_DBFS: Final = -60.0  # the left end of the bar; anything quieter is silence
 LABEL_CELLS: Final = 7
 TEXT_CELLS: Final = 10
 EIGHTHS: Final = "▏▎▍▌▋▊▉█"
@@ -25,7 +25,7 @@ Piece = tuple[str, str]  # characters, and the component whose style they have (
 
 
 class Meter(Painted):
-    """A label, the bar, and a number or a word. Only cells that differ are repainted, by the clock."""
+    """A label, the bar, and a number or a word. The clock repaints only cells that changed."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "meter--label",
@@ -60,8 +60,8 @@ class Meter(Painted):
         self._painter: Painter | None = None
 
     def show(self, rms: float, peak: float, *, is_clipping: bool = False, word: str = "") -> None:
-        """Show a level in dBFS and its peak, or ``word`` ("muted") for the number. Free when no cell would
-        differ.
+        """Show a level in dBFS and its peak, or ``word`` ("muted") instead of the number. Costs nothing if no
+        cell would change.
         """
         self._level, self._word = (rms, peak, is_clipping), word
         shown = self._key(self.size.width)
@@ -74,7 +74,7 @@ class Meter(Painted):
         return super().text.rstrip()
 
     def _key(self, width: int) -> tuple[object, ...]:
-        """Return what the row depends on: levels between two eighths of a cell look the same."""
+        """Return what the row depends on: levels within the same eighth of a cell look the same."""
         eighths = 8 * self._bar_cells(width)
         rms, peak, is_clipping = self._level
         return round(share_of(rms) * eighths), round(share_of(peak) * eighths / 8), is_clipping, self._said
@@ -89,7 +89,7 @@ class Meter(Painted):
         return f"{MINUS if rms < 0 else ''}{abs(rms):.0f} dB" if rms > QUIETEST_DBFS else "quiet"
 
     def draw(self) -> bool:
-        """Repaint the cells that differ; nothing is ever left for later."""
+        """Repaint the cells that changed; nothing is left for later."""
         before = self._cells
         self.repaint()
         after = self._cells
@@ -152,5 +152,5 @@ class Meter(Painted):
 
 
 def share_of(dbfs: float) -> float:
-    """Return how much of the bar a level fills, from 0 to 1."""
+    """Return which part of the bar a level fills, from 0 to 1."""
     return min(1.0, max(0.0, 1.0 - dbfs / QUIETEST_DBFS))

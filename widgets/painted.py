@@ -1,4 +1,4 @@
-"""Widgets that paint their own rows: borders, padding and scrollbars of the stylesheet do not apply."""
+"""Widgets that paint their own rows: borders, padding and scrollbars from stylesheets do not apply."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from widgets.layout import Line, strips_in
 
 
 def is_shown(widget: Widget) -> bool:
-    """Return whether the widget is on the screen, with at most see-through screens (dialogs) above it."""
+    """Return whether the widget is visible, with only transparent screens (dialogs) above it."""
     if not widget.is_attached or not widget.is_on_screen:
         return False
     stack = widget.app.screen_stack
@@ -21,7 +21,7 @@ def is_shown(widget: Widget) -> bool:
 
 
 class Painted(Widget):
-    """Keeps the rows that ``paint`` returns until the size or the theme is another one, or ``repaint``."""
+    """Keeps the rows that ``paint`` returns until the size or the theme changes, or ``repaint`` is called."""
 
     ALLOW_SELECT = False
 
@@ -29,7 +29,7 @@ class Painted(Widget):
     _painted_for: Size | None = None
 
     def paint(self) -> list[Line]:
-        """Return the rows for the size that it has now."""
+        """Return the rows for the current size."""
         raise NotImplementedError
 
     def repaint(self) -> list[Line]:
@@ -37,7 +37,7 @@ class Painted(Widget):
         return self._lines
 
     def outdate(self) -> None:
-        """Have all of it painted anew with the next frame of the screen."""
+        """Repaint all of it with the screen's next frame."""
         self._painted_for = None
         self.refresh()
 
@@ -47,16 +47,16 @@ class Painted(Widget):
 
     @property
     def texts(self) -> list[str]:
-        """The text of its rows now."""
+        """The text of the current rows."""
         return [strip.text for strip in self.render_lines(self.outer_size.region)]
 
     @property
     def text(self) -> str:
-        """The text of its first row now."""
+        """The text of the current first row."""
         return self.texts[0]
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        if not self.is_attached:  # removed a moment ago, and painted once more
+        if not self.is_attached:  # it was just removed, and is painted once more
             return [Strip.blank(crop.width)] * crop.height
         if self._painted_for != self.outer_size:
             self.repaint()

@@ -1,5 +1,5 @@
-"""Rows to strips: inks become the theme's styles, rows get margins and full width. This bypasses Textual's
-style cache, so the app's line filters are applied here, once for each strip.
+"""Turns rows into strips: inks become the theme's styles, and rows get margins and full width. Textual's
+style cache is not used, so the app's line filters are applied here, once for each strip.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ _ATTRIBUTES: Final = (
     (inks.STRIKE, Style(strike=True)),
 )
 BLACK: Final = Ground("#000000")
-CARD: Final = "card"  # of a tool that runs or ran
-ASK: Final = "ask"  # of one that needs approval
+CARD: Final = "card"  # the card of a tool that is running or has run
+ASK: Final = "ask"  # the card of a tool that needs approval
 ASKS: Final = "asks"  # its head row
-PEOPLE: Final = "people"  # instead of a colour: theirs is none of the agents' hues but that of plain words
-_GROUNDS: Final = inks.ADDED | inks.REMOVED  # lines of a diff have these as their ground up to the margin
+PEOPLE: Final = "people"  # instead of a colour: plain text, none of the agents' hues
+_GROUNDS: Final = inks.ADDED | inks.REMOVED  # lines of a diff have these as their background up to the margin
 _INKS: Final = (1 << inks.LINK_SHIFT) - 1  # without the number of a link
-# A link costs its target on every row. A row of many long ones opens the first of them only, so that no text
-# makes a frame of megabytes.
+# A link repeats its target on every row. Only the first ones of a row with many long targets can be opened,
+# so that no text makes a frame of megabytes.
 TARGETS_PER_ROW: Final = 4096  # characters
 MAX_OWNERS: Final = 64
-MAX_MARKED: Final = 64  # rows with a piece of the scroll bar: more than are in sight
-MAX_FINALS: Final = 1024  # every target of a link makes some
+MAX_MARKED: Final = 64  # rows with a piece of the scroll bar: more than are visible
+MAX_FINALS: Final = 1024  # every target of a link creates some
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Everything that decides how a row is painted; a painter is made for one look."""
+    """Everything that decides how a row is painted; each painter is made for one look."""
 
     width: int
     base: Style
     background: Color
     color: str = ""  # of the caret
     bar: str = ""  # the colour of a bar in the gutter and of titles, where there is one
-    is_faded: bool = False  # what was said is no longer meant: all of it is dim
-    card: str = ""  # the component whose ground the rows have; that of ASKS has one colour for all words
-    ground: Ground = BLACK  # what colours of the bar must stand out from
+    is_faded: bool = False  # it no longer counts: all of it is dim
+    card: str = ""  # the component with the rows' background; that of ASKS has one colour for all words
+    ground: Ground = BLACK  # the background on which colours of the bar must be readable
     has_divider: bool = False
     ascii_only: bool = False
     filters: tuple[LineFilter, ...] = ()
@@ -66,18 +66,20 @@ class Look:
 
 @dataclass(slots=True)
 class Painter:
-    """Paints rows for one look. ``component`` gives the style of a component by its name."""
+    """Paints rows for one look. ``component`` returns the style of a component by its name."""
 
     look: Look
     component: Callable[[str], Style]
     _styles: dict[int, Style] = field(default_factory=dict)
     _owners: dict[Tone, Painter] = field(default_factory=dict)
     _marked: dict[int, tuple[Line, Line]] = field(default_factory=dict)  # by the id of the first
-    _finals: dict[Style, Style] = field(default_factory=dict)  # what the filters make of styles
+    _finals: dict[Style, Style] = field(default_factory=dict)  # what the filters turn styles into
     _blank: Line | None = None
 
     def of(self, tone: Tone) -> Painter:
-        """Return the painter of messages in a tone, whose colour may be anything; itself for that of none."""
+        """Return the painter of messages in a tone, whose colour may be any text; ``self`` for the default
+        tone.
+        """
         if tone == PLAIN_TONE:
             return self
         own = self._owners.get(tone)
@@ -91,7 +93,9 @@ class Painter:
         return own
 
     def _card(self, card: str) -> Painter:
-        """Return the painter of rows on a ground of their own; the colour of an ask is that of its edge."""
+        """Return the painter of rows with a background of their own; the colour of an ask is that of its
+        edge.
+        """
         own, plain = self.component(card), self.look.base.bgcolor
         ground = Style(bgcolor=own.bgcolor)
         is_flat = card == ASKS
@@ -117,12 +121,12 @@ class Painter:
 
     @property
     def gutter(self) -> int:
-        """Cells left free at the left."""
+        """Empty cells at the left."""
         return 1 if self.look.width >= MARGIN_FROM else 0
 
     @property
     def room(self) -> int:
-        """Cells that a row may take; at least one."""
+        """Cells for the words of a row; at least one."""
         right = self.look.has_divider + 1 if self.look.width >= MARGIN_FROM else 0
         return max(1, self.look.width - self.gutter - right)
 
@@ -147,17 +151,17 @@ class Painter:
         return style
 
     def _above(self, style: Style, own: Style) -> Style:
-        """Return the style of a component on that of its container, whose ground shows through."""
+        """Return the style of a component on top of its container's background."""
         if own.bgcolor == self.look.base.bgcolor:
             return style + own + Style(bgcolor=style.bgcolor)
         return style + own
 
     def line(self, row: Row, links: Sequence[str] = ()) -> Line:
-        """Return ``row`` between the margins; ``links`` are the targets that its inks number, opened where
-        they are safe. The ground of code reaches to the margin, and so do those of what a diff adds and takes
-        away.
+        """Return ``row`` between the margins. ``links`` are the targets that its inks number; safe ones can
+        be opened. The background of code reaches to the margin, and so does that of a diff's added and
+        removed lines.
         """
-        styles, seen = self._styles, 0  # this is done for every row of every frame that changed
+        styles, seen = self._styles, 0  # this runs for every row of every changed frame
         pieces: list[tuple[str, Style]] = []
         for text, ink in row:
             seen |= ink
@@ -202,7 +206,9 @@ class Painter:
         return self.line((*row, (CARET_SIGN, inks.CARET | ground)), links)
 
     def paint(self, pieces: Sequence[tuple[str, Style]], left: int = 0, ground: Style | None = None) -> Line:
-        """Return a full row of text pieces that fit, ``left`` cells from the left, on ``ground``."""
+        """Return a full row of text pieces that fit, beginning ``left`` cells from the left, on
+        ``ground``.
+        """
         look = self.look
         base = ground or look.base
         used = left + cells_in(pieces)
@@ -233,7 +239,7 @@ class Painter:
             if len(self._marked) >= MAX_MARKED:
                 self._marked.clear()
             mark = [Segment(self.own(SCROLL_MARK), self.style(inks.MARK))]
-            # The line is kept with it: as long as it lives, its id is its own.
+            # The line is kept with it: while it exists, its id is not used again.
             known = self._marked[id(line)] = line, self.over(line, right, right + 1, mark)
         return known[1]
 
@@ -247,7 +253,9 @@ class Painter:
         return [Segment(text, style and self._final(style)) for text, style, _ in segments]
 
     def _final(self, style: Style) -> Style:
-        """Return a style as the app's filters want it. Each style passes once: they look at nothing else."""
+        """Return a style after the app's filters. Each style passes them once, since they look at nothing
+        else.
+        """
         final = self._finals.get(style)
         if final is None:
             segments = [Segment(" ", style)]
@@ -260,12 +268,12 @@ class Painter:
         return final
 
     def own(self, text: str) -> str:
-        """Return a text of ours as this terminal can show it."""
+        """Return a text of ours in signs that this terminal can show."""
         return twin(text) if self.look.ascii_only else text
 
 
 def painter_of(widget: Widget, prefix: str, *, ascii_only: bool) -> Painter:
-    """Return what paints a widget that is one row or a few; its component classes begin with ``prefix``."""
+    """Return the painter of a widget with one or a few rows; its component classes begin with ``prefix``."""
     look = Look(
         width=widget.outer_size.width,
         base=widget.rich_style,
@@ -277,8 +285,8 @@ def painter_of(widget: Widget, prefix: str, *, ascii_only: bool) -> Painter:
 
 
 def _identified(style: Style) -> Style:
-    """Return a style whose link has an id that comes from its target: terminals take cells with one id for
-    one link. Rich makes a new id with each addition and cannot be told one, so it is set here, on a copy.
+    """Return a style whose link has an id made from its target: terminals treat cells with one id as one
+    link. Rich makes a new id with each addition and does not accept one, so it is set here, on a copy.
     """
     target = style.link
     if not target:
@@ -289,8 +297,8 @@ def _identified(style: Style) -> Style:
 
 
 def _joined(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:
-    """Return pieces as segments, as few as there are styles: each costs some forty bytes of its own. Spaces
-    take the style of what follows where that shows nothing on a space.
+    """Return pieces as segments, as few as there are styles: each takes some forty bytes. Spaces take the
+    style of what follows if that does not show on a space.
     """
     segments: list[Segment] = []
     text, style = "", Style.null()
@@ -307,13 +315,13 @@ def _joined(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:
 
 
 def _looks_empty(space: Style, style: Style) -> bool:
-    """Whether a space in ``style`` looks like one in ``space``."""
+    """Whether a space in ``style`` looks like a space in ``space``."""
     marks = (space.underline, space.strike, space.reverse, style.underline, style.strike, style.reverse)
     return space.bgcolor == style.bgcolor and not any(marks)
 
 
 def cropped(text: str, cells: int) -> str:
-    """Return ``text`` in at most ``cells`` cells, with an ellipsis where something is missing."""
+    """Return ``text`` in at most ``cells`` cells, with an ellipsis if it was cut."""
     if cells < 1:
         return ""
     if cell_len(text) <= cells:

@@ -1,4 +1,4 @@
-"""The sixteen colours of well-known terminals, and what can be read on a background, without Textual."""
+"""The sixteen colours of well-known terminals, and which can be read on a background, without Textual."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 Rgb = tuple[int, int, int]
 
 MIN_CONTRAST: Final = 4.5  # WCAG 2.1, AA, for text
-MID_LUMINANCE: Final = 0.179  # black reads better on what is brighter, white on what is darker
-DEFAULT: Final = "default"  # the terminal's own foreground, which can be read on its own background
+MID_LUMINANCE: Final = 0.179  # black reads better on anything brighter, white on anything darker
+DEFAULT: Final = "default"  # the terminal's own foreground, which is readable on its own background
 _BASIC: Final = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 NAMES: Final = (*_BASIC, *(f"bright_{name}" for name in _BASIC))  # in the order of SGR 30–37 and 90–97
-LINUX_CONSOLE: Final = "linux"  # its TERM; it does not say what its background is, which is black
+LINUX_CONSOLE: Final = "linux"  # its TERM; it does not tell its background, which is black
 
 
 def _colors(text: str) -> tuple[Rgb, ...]:
@@ -45,23 +45,23 @@ PALETTES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Backdrop:
-    """A background's luminance (0 to 1, WCAG 2) under each of ``PALETTES``; empty where nobody knows."""
+    """A background's luminance (0 to 1, WCAG 2) under each of ``PALETTES``; empty if unknown."""
 
     luminances: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, value: float) -> Backdrop:
-        """Return that of a terminal that said its colour."""
+        """Return the backdrop of a terminal that told its colour."""
         return cls((value,) * len(PALETTES))
 
     @classmethod
     def numbered(cls, number: int) -> Backdrop:
-        """Return that of a terminal whose background is one of its sixteen colours."""
+        """Return the backdrop of a terminal whose background is one of its sixteen colours."""
         return cls(tuple(luminance(colors[number]) for colors in PALETTES.values()))
 
     @property
     def is_light(self) -> bool | None:
-        """Whether black reads better on it than white; ``None`` where nobody knows."""
+        """Whether black reads better on it than white; ``None`` if unknown."""
         if not self.luminances:
             return None
         return sum(value > MID_LUMINANCE for value in self.luminances) * 2 > len(self.luminances)
@@ -89,5 +89,5 @@ def luminance(color: Rgb) -> float:
 
 
 def linear(part: float) -> float:
-    """Return the light of a channel of sRGB; both are from 0 to 1."""
+    """Return the linear light of a channel of sRGB; both are from 0 to 1."""
     return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4

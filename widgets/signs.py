@@ -1,4 +1,4 @@
-"""Signs of ours and their ASCII twins, for terminals that cannot show them (one cell each)."""
+"""Our signs and their ASCII twins (one cell each), for terminals that cannot show them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ BELOW: Final = "▼"
 SCROLL_MARK: Final = "▐"
 FAILED: Final = "✗"
 WARNS: Final = "!"
-NEEDS_YOU: Final = "‖"  # of a step: it waits until it is allowed
+NEEDS_YOU: Final = "‖"  # of a step that waits for approval
 FOLDED: Final = "▸"
 UNFOLDED: Final = "▾"
 ELLIPSIS: Final = "…"
 DOT: Final = "·"
-TASK: Final = "☐"  # a task that is not done
+TASK: Final = "☐"  # an open task
 DONE: Final = "☑"
 IMAGE: Final = "▣"  # before the words of an image
 
-# Each sign, with its twin behind it.
+# Each sign, followed by its twin.
 _PAIRS: Final = """
     ●* ◌. ◔~ ‖" ✓+ ✗x ┄- ▸> ▾v ›> ↓v ↑^ ↳\\ ▼v ▎| ▐# ▌_ █# │| ─- ┼+ •* ◦- ·- …~ –- −- ☐o ☑x ▣#
 """

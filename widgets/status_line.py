@@ -1,4 +1,4 @@
-"""One row of chrome with fields at the left, in the middle and at the right."""
+"""One row of a screen's frame, with fields at the left, in the middle and at the right."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from widgets.signs import DOT
 from widgets.signs import FAILED as FAILED_SIGN
 
 SEPARATOR: Final = f" {DOT} "
-GAP_CELLS: Final = 2  # at least, between the fields
+GAP_CELLS: Final = 2  # at least, between fields
 MIN_LEFT_CELLS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a field. ``key`` is drawn bold before it. Where the row is too narrow the parts of the
-    highest ``rank`` go first, those of rank 0 never. ``warns``: a person should look at it.
+    """A piece of a field. ``key`` is drawn bold before it. If the row is too narrow, parts with the highest
+    ``rank`` are left out first, those with rank 0 never. ``warns``: it needs a person's attention.
     """
 
     text: str
@@ -47,9 +47,7 @@ Parts = Iterable[Part | str]
 
 
 class StatusLine(Widget):
-    """Fields of parts at the left, at the right and before that. It draws itself, only when something
-    changed.
-    """
+    """A row with fields of parts. It paints itself, and only when something changed."""
 
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {"status-line--dim", "status-line--failed", "status-line--warned"}
@@ -66,7 +64,7 @@ class StatusLine(Widget):
     """
 
     class KeyClicked(Message):
-        """A part with a key was clicked: what the key does is wanted."""
+        """Posted when a part with a key was clicked."""
 
         def __init__(self, key: str) -> None:
             super().__init__()
@@ -80,17 +78,19 @@ class StatusLine(Widget):
         id: str | None = None,  # noqa: A002 - Textual's own word
         classes: str | None = None,
     ) -> None:
-        """``is_dim`` draws the left and middle fields dim (hints), else plain, what it is about bold."""
+        """``is_dim`` draws the left and middle fields dim (hints); without it they are plain, and the subject
+        is bold.
+        """
         super().__init__(id=id, classes=classes)
         self._ascii_only = ascii_only
         self._is_dim = is_dim
         self._fields: tuple[list[Part], list[Part], list[Part]] = ([], [], [])
         self._line: Line | None = None
         self._painted_for = 0  # width
-        self._keys: list[tuple[int, int, str]] = []  # from which cell to which each key and its words are
+        self._keys: list[tuple[int, int, str]] = []  # from which cell to which each key with its words is
 
     def show(self, left: Parts = (), middle: Parts = (), right: Parts = ()) -> None:
-        """Show these parts; plain strings are parts of rank 0. Costs nothing when they are shown already."""
+        """Show these parts; plain strings are parts with rank 0. Costs nothing if they are shown already."""
         fields = (_clean(left), _clean(middle), _clean(right))
         if fields != self._fields:
             self._fields = fields
@@ -116,7 +116,7 @@ class StatusLine(Widget):
         self._line = None
 
     def on_click(self, event: events.Click) -> None:
-        """Do what the key does whose words were clicked."""
+        """Post the key whose words were clicked."""
         for start, end, key in self._keys:
             if start <= event.x < end:
                 event.stop()
@@ -153,8 +153,9 @@ class StatusLine(Widget):
 def fitted(
     fields: tuple[list[Part], list[Part], list[Part]], room: int
 ) -> tuple[list[Part], list[Part], list[Part]]:
-    """Return the fields without the parts that do not fit in ``room`` cells, the highest rank first. A left
-    field of one part is cut off at half the row before others go, at a third before those of rank 1.
+    """Return the fields without the parts that do not fit into ``room`` cells, the highest rank removed
+    first. A left field of one part is first cut to half the row, and to a third before parts with rank 1 are
+    removed.
     """
     left, middle, right = fields
     is_title = len(left) == 1 and not left[0].key
@@ -175,9 +176,9 @@ def fitted(
 
 
 def _keys(parts: Iterable[Part], start: int, cells: int) -> Iterator[tuple[int, int, str]]:
-    """Yield the places of the parts with a key in a field that begins at ``start`` and is ``cells`` wide."""
+    """Yield the places of parts with a key in a field that begins at ``start`` and is ``cells`` wide."""
     at, found = start, list(parts)
-    while found and not found[-1].key:  # most fields have none, and this is done with every key
+    while found and not found[-1].key:  # most fields have none, and this runs with every key
         found.pop()
     for part in found:
         end = at + cell_len(part.whole)
@@ -202,7 +203,7 @@ def _wanted(parts: list[Part]) -> int:
 def _pieces(
     painter: Painter, parts: list[Part], ink: int, room: int | None = None
 ) -> list[tuple[str, Style]]:
-    """Return the parts of a field as styled texts, cut off at ``room`` cells."""
+    """Return the parts of a field as styled texts, cut after ``room`` cells."""
     room = painter.room if room is None else max(0, room)
     texts: list[tuple[str, int]] = []
     for part in parts:

@@ -1,4 +1,4 @@
-"""A strip of one-line summaries: the agents whose panes there is no room for."""
+"""A strip of one-line summaries, for agents whose panes do not fit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from widgets.signs import ELLIPSIS, GUTTER
 from widgets.signs import FAILED as FAILED_SIGN
 from widgets.terminal.frame_clock import FrameClock
 
-DRAW_SECONDS: Final = 0.25  # words that only go by are read no faster
+DRAW_SECONDS: Final = 0.25  # words that pass by cannot be read faster
 MIN_NAME_CELLS: Final = 4
 MAX_NAME_CELLS: Final = 14
 WORDS_CHARACTERS: Final = 400
@@ -34,8 +34,8 @@ WORDS_CHARACTERS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One line: who (``color`` as sent), the sign of what it does, its words; ``is_growing`` ones show their
-    end.
+    """One line: the name (``color`` as sent), the sign of what the agent is doing, its words. With
+    ``is_growing`` the end of the words is shown.
     """
 
     key: str
@@ -47,8 +47,8 @@ class Summary:
 
 
 class AgentStrip(Painted):
-    """Draws one line for each summary, in columns; the last place says how many more there are. It asks for
-    them when it draws: a chunk costs no more than a mark.
+    """Draws one line for each summary, in columns; the last one says how many more there are. Summaries are
+    requested when it draws, so a chunk costs only a mark.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"strip--dim", "strip--mark", "strip--failed"}
@@ -61,7 +61,7 @@ class AgentStrip(Painted):
     """
 
     class Chosen(Message):
-        """Somebody clicked on the line of ``key``."""
+        """Posted when the line of ``key`` was clicked."""
 
         def __init__(self, key: str) -> None:
             super().__init__()
@@ -77,7 +77,7 @@ class AgentStrip(Painted):
         now: Callable[[], float] = monotonic,
         id: str | None = None,  # noqa: A002 - Textual's own word
     ) -> None:
-        """``summaries()`` is what to show now, ``more(9)`` says "9 more"; ``now`` is in seconds."""
+        """``summaries()`` returns what to show now, ``more(9)`` returns "9 more"; ``now`` is in seconds."""
         super().__init__(id=id)
         self._clock = clock
         self._summaries = summaries
@@ -100,13 +100,13 @@ class AgentStrip(Painted):
             self.touch(at_once=True)
 
     def touch(self, *, at_once: bool = False) -> None:
-        """Have it drawn again within a quarter of a second, or with the next frame. O(1)."""
+        """Draw it within a quarter of a second, or with the next frame. O(1)."""
         if at_once:
             self._drawn_at = float("-inf")
         self._clock.mark(self)
 
     def draw(self) -> bool:
-        """Paint the lines that changed, at most four times a second; return whether that is still to do."""
+        """Paint the lines that changed, at most four times a second; return whether more is left to do."""
         now = self._now()
         if now - self._drawn_at < DRAW_SECONDS:
             return True
@@ -134,7 +134,7 @@ class AgentStrip(Painted):
             self.post_message(self.Chosen(self._shown[at].key))
 
     def _hidden(self, height: int) -> int:
-        """Return how many summaries there is no line for."""
+        """Return how many summaries have no line."""
         places = self._columns * height
         return len(self._shown) - places + 1 if len(self._shown) > places else 0
 
@@ -175,7 +175,7 @@ class AgentStrip(Painted):
             (painter.own(GUTTER) + set_cell_size(name, name_cells), own),
             (f" {sign} ", painter.style(FAILED if is_failure else PLAIN)),
         ]
-        left = room - cells_in(head) - 1  # a cell between the columns
+        left = room - cells_in(head) - 1  # one cell between the columns
         if left < 1:
             whole = set_cell_size("".join(text for text, _ in head), room)
             return [(whole, own)]
@@ -186,7 +186,7 @@ class AgentStrip(Painted):
 
 
 def cropped_left(text: str, cells: int) -> str:
-    """Return the end of ``text`` in at most ``cells`` cells, after an ellipsis where something is missing."""
+    """Return the end of ``text`` in at most ``cells`` cells, after an ellipsis if it was cut."""
     if cells < 1:
         return ""
     if cell_len(text) <= cells:

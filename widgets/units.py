@@ -1,4 +1,4 @@
-"""Numbers as a person reads them: with units, and with no more digits than tell something."""
+"""Numbers for people: with units, and with no more digits than are useful."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ENGLISH: Final[Mapping[str, str]] = {unit: unit for unit in ("ms", "s", "min", "
 
 
 class Spoken:
-    """The units, separators and few words of widgets in the language; set by those who have catalogues."""
+    """The units, separators and few words of widgets in the current language; set by the program."""
 
     units: Mapping[str, str] = ENGLISH
     separators: Mapping[int, str] = {}
@@ -24,7 +24,7 @@ def decimal(value: float, digits: int = 0) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return "3 ms", "1.2 s", "12 s", "2 min 5 s" or "1 h 3 min", in the units of the language."""
+    """Return "3 ms", "1.2 s", "12 s", "2 min 5 s" or "1 h 3 min", in the current language's units."""
     unit = Spoken.units
     if not 0 <= seconds < float("inf"):
         return f"0 {unit['ms']}"
@@ -45,12 +45,14 @@ def duration(seconds: float) -> str:
 
 
 def elapsed(seconds: int) -> str:
-    """Return how long something takes by now: "4 s", "2 min 5 s"; in whole seconds, so that it is calm."""
+    """Return the time that something has taken so far, "4 s", "2 min 5 s": in whole seconds, so that it does
+    not flicker.
+    """
     return duration(seconds) if seconds >= 10 else f"{max(0, seconds)} {Spoken.units['s']}"
 
 
 def size(count: int) -> str:
-    """Return so many bytes as "840 B", "1.2 kB", "34 kB" or "5.6 MB"."""
+    """Return a number of bytes as "840 B", "1.2 kB", "34 kB" or "5.6 MB"."""
     value, unit = float(max(0, count)), 0
     while value >= 999.5 and unit < len(_SIZES) - 1:
         value, unit = value / 1000, unit + 1
@@ -59,7 +61,7 @@ def size(count: int) -> str:
 
 
 def tokens(count: int) -> str:
-    """Return so many tokens as "840", "1.2k", "128k" or "1.05M"."""
+    """Return a number of tokens as "840", "1.2k", "128k" or "1.05M"."""
     if count < 1_000:
         return str(max(0, count))
     value, unit = (count / 1_000, "k") if count < 999_500 else (count / 1_000_000, "M")

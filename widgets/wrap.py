@@ -1,4 +1,4 @@
-"""Wrapping of styled text into rows, exact in cells."""
+"""Wraps styled text into rows, exact to the cell."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _NO_END = frozenset("([{\u2018\u201c\u3008\u300a\u300c\u300e\u3010\u3014\u3016\u
 
 
 def wrap(runs: Sequence[Run], width: int, *, words: bool = True) -> list[Row]:
-    """Return ``runs`` as rows of at most ``width`` cells (at least one); ``\\n`` always ends a row.
+    """Return ``runs`` as rows of at most ``width`` cells (at least one); ``\n`` always ends a row.
 
-    With ``words`` a row ends between words, or between CJK characters, where it can; spaces at such an end
-    are dropped. Without it (code) rows are filled to the last cell and no character is dropped.
+    With ``words`` a row ends between words, or between CJK characters, if possible; spaces at such an end are
+    dropped. Without it (code) rows are filled to the last cell and no character is dropped.
     """
     width = max(1, width)
     runs = tidy(runs, width)
@@ -30,7 +30,7 @@ def wrap(runs: Sequence[Run], width: int, *, words: bool = True) -> list[Row]:
 
 
 def _spans(text: str, width: int, words: bool) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each row in ``text``."""
+    """Yield the start and end of each row in ``text``."""
     start = 0
     for line in text.split("\n"):
         if not words:
@@ -110,7 +110,7 @@ def _may_break(line: str, clusters: Clusters, cluster: int) -> bool:
 def cut(runs: Sequence[Run], spans: Iterator[tuple[int, int]]) -> list[Row]:
     """Cut ``runs`` at ``spans``, which are in order."""
     rows: list[Row] = []
-    index, offset = 0, 0  # the run under the knife and where it begins
+    index, offset = 0, 0  # the current run, and where it begins
     for start, end in spans:
         row: list[Run] = []
         while start < end:

@@ -1,4 +1,4 @@
-"""The pieces that a Markdown text is drawn in."""
+"""The pieces in which a Markdown text is drawn."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Kind = Literal["paragraph", "heading", "code", "rule", "table", "title", "step",
 PIECE_CHARACTERS: Final = 4096
 PIECE_LINES: Final = 16  # of code or table in one piece
 
-# What a block other than a paragraph may begin with.
+# How a block other than a paragraph may begin.
 SIGNS: Final = frozenset("#>-*+_`~|=[0123456789")
 FENCE: Final = re.compile(r"(?P<sign>`{3,}|~{3,})[ \t]*(?P<label>[^`]*)$")
 HEADING: Final = re.compile(r"(?P<level>#{1,6})(?:[ \t]|$)")
-UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*$")  # of the paragraph above it, which is a heading then
+UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*$")  # of the paragraph above it, which is then a heading
 RULE: Final = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)$")
-# A last line that may yet become a sign: shown when it is clear what it is.
+# A last line that may yet become a sign: it is shown when that is clear.
 UNCLEAR: Final = re.compile(
     r"(?:#{1,6}|[-*_+ \t]{1,}|`{1,2}|~{1,2}|[0-9]{1,3}|[0-9]{1,9}[.)][ \t]*|\|[-:| \t]*"
     r"|(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[[ xX]?\]?)$"
@@ -39,11 +39,12 @@ UNCLEAR: Final = re.compile(
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """One block, or one piece of a long one: characters ``start`` to ``end`` of the message's text. The first
-    line begins at its content, further ones with what their containers (``path``) ask for. ``lead`` is drawn
-    before the first row, ``rest`` before the others, ``gap``, unless None, before the empty row above.
-    ``lines`` counts source lines, ``level`` is a heading's or the columns that code is indented by, ``label``
-    a fence's language or the text of our own rows. ``shape`` is that of a table's later pieces, ``code`` is
-    set on later pieces of a labelled fence and while it grows, ``references`` where there may be links.
+    line begins at its content, further ones with the signs of their containers (``path``). ``lead`` is drawn
+    before the first row, ``rest`` before the others, ``gap``, unless ``None``, before the empty row above.
+    ``lines`` counts source lines, ``level`` is a heading's level or the columns of a code block's
+    indentation, ``label`` a fence's language or the text of our own rows. ``shape`` is set for later pieces
+    of a table, ``code`` for later pieces of a labelled fence and while it grows, ``references`` where there
+    may be links.
     """
 
     kind: Kind
@@ -81,8 +82,8 @@ def closes_fence(line: str, at: int, fence: str) -> bool:
 
 
 def cut_at(text: str, first: int, *, is_code: bool) -> int:
-    """Return where a piece of ``text`` that begins at ``first`` ends when it has grown too long: at a line,
-    else at a space, else (and always in code) before a whole character. Looks at one piece's length only.
+    """Return where a piece of ``text`` that begins at ``first`` ends when it is too long: at a line, else at
+    a space, else (and always in code) between whole characters. Looks at one piece's length only.
     """
     last, middle = first + PIECE_CHARACTERS, first + PIECE_CHARACTERS // 2
     if not is_code:
@@ -106,8 +107,9 @@ _CONTAINER_OF: Final = attrgetter(*[one.name for one in fields(Container)])
 
 
 class PackedBlocks:
-    """A list of blocks that only grows, thirty-two bytes each: most of ten thousands differ only in where
-    they are, and objects would slow down the garbage collector. A block is made anew when it is asked for.
+    """A list of blocks that only grows and needs thirty-two bytes for each. Most of ten thousand blocks
+    differ only in their place, and objects would slow down the garbage collector. A block is created when it
+    is read.
     """
 
     __slots__ = ("_codes", "_columns", "_forms", "_numbers")
@@ -115,12 +117,12 @@ class PackedBlocks:
     def __init__(self) -> None:
         self._columns = array("q")
         self._forms: list[Block] = []  # one block of each form
-        self._numbers: dict[object, int] = {}  # of the forms
+        self._numbers: dict[object, int] = {}  # indexes of the forms
         self._codes: dict[int, Code] = {}  # by the index of their piece
 
     def extend(self, blocks: Iterable[Block]) -> None:
         for block in blocks:
-            # By value: every item of a list has containers of its own.
+            # By value: every list item has containers of its own.
             form = (_REST_OF(block), *[_CONTAINER_OF(container) for container in block.path])
             number = self._numbers.get(form)
             if number is None:
@@ -143,7 +145,7 @@ class PackedBlocks:
         return replace(self._forms[number], start=start, end=end, lines=lines, code=self._codes.get(index))
 
     def begun_at(self, start: int) -> range:
-        """Return the indices of the blocks that begin with character ``start``."""
+        """Return the indexes of the blocks that begin with character ``start``."""
         every = range(len(self))
         return range(
             bisect_left(every, start, key=self._start_of), bisect_right(every, start, key=self._start_of)

@@ -1,6 +1,6 @@
-"""The containers of Markdown blocks: quotes and list items, nested, and the prefixes they draw.
+"""The containers of Markdown blocks: nested quotes and list items, and the prefixes they draw.
 
-A *path* is the open containers from the outside in. Lines are matched against it the way CommonMark does.
+A *path* is the open containers from the outside in. Lines are matched against it as CommonMark does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from widgets.signs import DONE, TASK
 
-MAX_DEPTH: Final = 12  # containers inside one another; deeper ones are shown as text
+MAX_DEPTH: Final = 12  # nested containers; deeper ones are shown as text
 QUOTE_BAR: Final = "▎ "
 BULLETS: Final = ("•", "◦")
 TAB_COLUMNS: Final = 4
@@ -23,8 +23,8 @@ _BLANKS: Final = re.compile(r"[ \t]*")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Container:
-    """A quote or a list item. Further lines of an item are indented by ``need`` columns; ``near`` will do for
-    a list inside it (models indent those by two). ``lead`` is drawn before its first row, ``rest`` before
+    """A quote or a list item. Further lines of an item are indented by ``need`` columns; ``near`` is enough
+    for a list inside it (models indent those by two). ``lead`` is drawn before its first row, ``rest`` before
     others.
     """
 
@@ -40,7 +40,7 @@ QUOTE: Final = Container(QUOTE_BAR, QUOTE_BAR, is_quote=True)
 
 
 def first_word(line: str, at: int) -> int:
-    """Return the index of the first character from ``at`` that is not blank."""
+    """Return the index of the first character from ``at`` on that is not blank."""
     if line[at : at + 1] > " ":
         return at
     found = _BLANKS.match(line, at)
@@ -48,18 +48,18 @@ def first_word(line: str, at: int) -> int:
 
 
 def columns(line: str, start: int, end: int) -> int:
-    """Return how many columns the blanks between two indices take."""
+    """Return how many columns the blanks between two indexes take."""
     return end - start + (TAB_COLUMNS - 1) * line.count("\t", start, end)
 
 
 def is_deep(line: str, at: int, word: int) -> bool:
-    """Whether the blanks from ``at`` to ``word`` indent what is there as code."""
+    """Whether the blanks from ``at`` to ``word`` indent the line as code."""
     return word > at and columns(line, at, word) >= TAB_COLUMNS
 
 
 def match(line: str, path: Path) -> tuple[int, int]:
-    """Return how many containers of ``path`` the line continues (a blank one every item), and where its
-    content is.
+    """Return how many containers of ``path`` the line continues (a blank line continues every item), and
+    where its content is.
     """
     at = 0
     for depth, container in enumerate(path):
@@ -87,7 +87,7 @@ def skip(line: str, at: int, wanted: int) -> int:
 
 
 def next_container(line: str, at: int, path: Path) -> tuple[Container, int] | None:
-    """Return the container that the line opens at ``at`` and where its content begins, if it opens one."""
+    """Return the container that the line opens at ``at``, if any, and where its content begins."""
     word = first_word(line, at)
     if line.startswith(">", word):
         return QUOTE, word + 1 + line.startswith(" ", word + 1)
@@ -113,7 +113,7 @@ def next_container(line: str, at: int, path: Path) -> tuple[Container, int] | No
 
 
 def may_interrupt(line: str, at: int) -> bool:
-    """Whether a list marker may end a paragraph: not an empty item, of numbered ones only the first."""
+    """Whether a list marker may end a paragraph: not an empty item; a numbered one only with 1."""
     word = first_word(line, at)
     marker = MARKER.match(line, word)
     if marker is None:
@@ -122,13 +122,13 @@ def may_interrupt(line: str, at: int) -> bool:
 
 
 def content_lines(text: str, path: Path) -> list[str]:
-    """Return the lines of a block's text without the prefixes of its containers; the first has none."""
+    """Return the lines of a block's text without the prefixes of its containers; the first line has none."""
     first, *others = text.split("\n")
     return [first, *([line[match(line, path)[1] :] for line in others] if path else others)]
 
 
 def lead_of(path: Path, used: int) -> str:
-    """Return the prefix of a block's first row when ``used`` containers have shown their lead before."""
+    """Return the prefix of a block's first row if ``used`` containers have shown their lead already."""
     return "".join([part.rest if depth < used else part.lead for depth, part in enumerate(path)])
 
 

@@ -1,4 +1,6 @@
-"""Unified diffs: what a line is, its numbers in both files, its rows: side by side where there is room."""
+"""Unified diffs: the kind of each line, its numbers in both files, and its rows: side by side if there is
+room.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
     from widgets.markdown.highlight import Drawn
 
 NAMES: Final = frozenset(("diff", "patch", "udiff"))  # of languages, as models write them
-LEAST_DIGITS: Final = 3  # so that most files have one column
-LONGEST_CHANGE: Final = 64  # lines that are not torn apart, so that old and new are side by side
+LEAST_DIGITS: Final = 3  # so that most files need one width
+LONGEST_CHANGE: Final = 64  # lines that stay in one piece, so that old and new are side by side
 
 Side = Literal["head", "both", "old", "new"]
 _INKS: Final[dict[Side, int]] = {"head": NAME, "both": 0, "old": REMOVED, "new": ADDED}
@@ -36,12 +38,12 @@ class At(NamedTuple):
     new_left: int = 0
     digits: int = 0
     is_change: bool = False  # the hunk has lines of both files
-    is_numbered: bool = False  # this line is one of a file
-    is_torn: bool = False  # it continues where the next piece begins
+    is_numbered: bool = False  # this line belongs to a file
+    is_torn: bool = False  # it continues in the next piece
 
 
 class Diff:
-    """Reads a diff line by line, as ``languages.Language`` reads code; a state is an ``At``."""
+    """Reads a diff line by line, as ``languages.Language`` reads code; its state is an ``At``."""
 
     def inks(self, line: str, state: object) -> tuple[list[Run], object]:
         """Return the line in pieces with their inks, and its place."""
@@ -67,7 +69,7 @@ def place(line: str, before: At) -> At:
         is_change = old_left > 0 and new_left > 0
         return At("head", max(0, old - 1), max(0, new - 1), old_left, new_left, digits, is_change)
     sign = line[:1]
-    if sign == "\\":  # "No newline at end of file", of the line above
+    if sign == "\\":  # "No newline at end of file", about the line above
         return before._replace(is_numbered=False)
     is_over = before.old_left <= 0 and before.new_left <= 0
     if is_over and _HEAD.match(line):
@@ -89,18 +91,18 @@ def place(line: str, before: At) -> At:
 
 
 def goes_on(line: str) -> bool:
-    """Whether a line may belong to the change above it: no piece of a diff ends before it."""
+    """Whether the line may belong to the change above it: no piece of a diff ends before it."""
     return line[:1] in ("+", "-", "\\")
 
 
-SPLIT_FROM: Final = 112  # cells of a fence: those of a pane of 120, within a card or a list
+SPLIT_FROM: Final = 112  # cells of a fence: those of a pane of 120 cells, within a card or a list
 DIVIDER: Final = " │ "
 FIRST_WIDE: Final = "\u2e80"  # scripts from here on have no spaces between words
-GOES_ON: Final = "↳"  # in the column of the numbers: the row continues the line above it
+GOES_ON: Final = "↳"  # in the column of numbers: the row continues the line above
 
 
 class Shown(NamedTuple):
-    """One row: line ``left`` up to character ``middle`` (0: all), then ``right`` (-1: none), and their
+    """One row: line ``left`` up to character ``middle`` (0: all of it), then ``right`` (-1: none), and their
     change.
     """
 
@@ -112,8 +114,8 @@ class Shown(NamedTuple):
 
 
 def composed(lines: Sequence[Drawn], bars: tuple[str, str], width: int) -> list[Shown]:
-    """Return the rows of lines of a diff, at most ``width`` cells wide, each with its lines. The first of
-    ``bars`` is before each row, the second before those that continue a line without a number.
+    """Return the rows of a diff's lines, at most ``width`` cells wide, each with its lines. The first of
+    ``bars`` is before each row, the second before rows that continue a line without a number.
     """
     every = _compared([_Line(runs, at if isinstance(at, At) else At()) for _, runs, at in lines])
     out: list[Shown] = []
@@ -137,7 +139,7 @@ class _Line(NamedTuple):
     at: At
 
     def rows(self, bars: tuple[str, str], width: int, side: Side = "both") -> list[Row]:
-        """Return the rows of the line, behind its number in the file of one ``side``."""
+        """Return the rows of the line, after its number in the file of one ``side``."""
         at, ink = self.at, MARK | FENCE
         has_room = width - len(bars[0]) > 3 * at.digits
         if not at.digits or at.side == "head" or not has_room:
@@ -155,7 +157,7 @@ def _end(lines: Sequence[_Line], start: int, side: Side) -> int:
 
 
 def _compared(lines: Sequence[_Line]) -> list[_Line]:
-    """Return the lines; where one was changed a little, the words that differ are strong."""
+    """Return the lines; if one was changed a little, the changed words are strong."""
     out = list(lines)
     start = 0
     while start < len(out):
@@ -173,7 +175,9 @@ def _compared(lines: Sequence[_Line]) -> list[_Line]:
 
 
 def _same_ends(before: str, after: str) -> tuple[int, int] | None:
-    """Return how many characters two lines share at both ends, in whole words; None if under half, or all."""
+    """Return how many characters two lines share at both ends, in whole words; ``None`` if less than half, or
+    all.
+    """
     least = min(len(before), len(after))
     head = next((at for at in range(least) if before[at] != after[at]), least)
     while head and any(_is_in_word(line, head) for line in (before, after)):
@@ -187,7 +191,7 @@ def _same_ends(before: str, after: str) -> tuple[int, int] | None:
 
 
 def _is_in_word(line: str, at: int) -> bool:
-    """Whether a character and the one before it are of one word, which is written with spaces around it."""
+    """Whether a character and the one before it belong to one word, in a script with spaces between words."""
     return all(
         one < FIRST_WIDE and (one.isalnum() or one == "_") for one in line[at - 1 : at + 1]
     ) and 0 < at < len(line)
@@ -201,7 +205,7 @@ def _strong(runs: Sequence[Run], start: int, stop: int) -> list[Run]:
 
 
 def _beside(lines: Sequence[_Line], change: range, bar: str, width: int) -> Iterator[Shown]:
-    """Yield the rows of a change, or of a line that both files have: old beside new."""
+    """Yield the rows of a change, or of a line that is in both files: old beside new."""
     middle = _end(lines, change.start, "old")
     is_both = lines[change.start].at.side == "both"
     olds, news = (change, change) if is_both else (range(change.start, middle), range(middle, change.stop))

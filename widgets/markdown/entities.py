@@ -1,4 +1,4 @@
-"""HTML entities, made harmless: ``&amp;`` is ``&``, but ``&#27;`` never becomes an escape."""
+"""HTML entities, made safe: ``&amp;`` is ``&``, but ``&#27;`` never becomes an escape."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNCLEAR: Final = re.compile(r"&(?:#(?:[xX][0-9a-fA-F]{0,6}|[0-9]{0,7})|[A-Za-z]
 
 
 def decoded(entity: str) -> str:
-    """Return the characters of one entity (``&…;``), or the entity itself where there is no such one."""
+    """Return the characters of one entity (``&…;``), or the entity itself if it is unknown."""
     if not entity.startswith("&#") and entity[1:] not in html5:
         return entity
     return inert(html.unescape(entity)).replace("\n", " ").replace("\t", " ") or entity
@@ -26,5 +26,5 @@ def all_decoded(text: str) -> str:
 
 
 def without_unclear(text: str) -> str:
-    """Return a growing text without the beginning of an entity at its end."""
+    """Return a growing text without an entity that is incomplete at its end."""
     return _UNCLEAR.sub("", text)

@@ -1,6 +1,6 @@
-"""Words of code to inks, line by line: how a line looks depends on it and on the lexer's state before it, so
-that a line once drawn never changes, and text in any pieces looks alike. Pygments is imported with the first
-labelled fence that is drawn, and its plug-ins never, whatever a label says.
+"""Turns words of code into inks, line by line. A line's look depends only on the line and on the lexer's
+state before it, so a line that was drawn never changes, however the text arrived. Pygments is imported with
+the first labelled fence that is drawn; its plug-ins never are, whatever a label says.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from widgets.ink import ADDED, BUILTIN, COMMENT, FENCE, KEYWORD, NAME, NUMBER, R
 from widgets.markdown.diff import NAMES as DIFFS
 from widgets.markdown.diff import At, Diff
 
-MAX_LINE: Final = 1000  # characters; longer lines stay plain, for the sake of slow patterns
-STEPS_PER_CHARACTER: Final = 8  # a lexer that takes more goes in circles
+MAX_LINE: Final = 1000  # characters; longer lines stay plain, since some patterns are slow
+STEPS_PER_CHARACTER: Final = 8  # a lexer that takes more is in an endless loop
 MAX_STACK: Final = 200
 
 _PLAIN: Final = frozenset(
     ("text", "txt", "plain", "plaintext", "none", "output", "raw", "ascii", "log", "math")
 )
-_NAMES: Final = {  # names that Pygments does not know, or takes for something else, by those it knows
+_NAMES: Final = {  # names that Pygments does not know, or takes for something else → the names to use
     name: known
     for known, names in {
         "bash": "dotenv env shellscript",
@@ -43,7 +43,7 @@ _NAMES: Final = {  # names that Pygments does not know, or takes for something e
     }.items()
     for name in names.split()
 }
-# Inks by what the names of their token types begin with; the first that fits.
+# Inks by the beginnings of token types; the first match counts.
 _INKS: Final = (
     (NUMBER, ("Token.Literal.Number",)),
     (STRING, ("Token.Literal",)),
@@ -56,8 +56,8 @@ _INKS: Final = (
     (ADDED, ("Token.Generic.Inserted",)),
     (REMOVED, ("Token.Generic.Deleted",)),
 )
-# What may stay open over lines where Pygments reads it with one pattern: the end of one line must tell the
-# next. Opening and closing sign, ink; by the first lexer alias.
+# What may span lines but is read by Pygments with one pattern: the state at the end of a line must tell the
+# next one. Opening and closing sign, ink; by the first lexer alias.
 _C: Final = (("/*", "*/", COMMENT),)
 _XML: Final = (("<!--", "-->", COMMENT),)
 _SPANS: Final[dict[str, tuple[tuple[str, str, int], ...]]] = {
@@ -71,7 +71,7 @@ _SPANS: Final[dict[str, tuple[tuple[str, str, int], ...]]] = {
     "xml": _XML,
 }
 _STARTS: Final = {"php": ("root", "php")}  # models leave out the opening tag
-# What lexers of others raise when they meet what they did not expect.
+# What lexers of others raise on unexpected text.
 _FAILURES: Final = (
     ArithmeticError,
     AssertionError,
@@ -86,7 +86,9 @@ _WORD: Final = re.compile(r"[a-z0-9+#_-]+")
 
 
 class Span(NamedTuple):
-    """Something that began on a line before: until ``close`` all is ``ink``; then the lexer continues."""
+    """Something that began on an earlier line: everything up to ``close`` is ``ink``; then the lexer
+    continues.
+    """
 
     close: str
     ink: int
@@ -94,11 +96,11 @@ class Span(NamedTuple):
 
 
 Piece = tuple[str, int]
-Read = tuple[list[Piece], object]  # pieces of a line and the state behind it
+Read = tuple[list[Piece], object]  # pieces of a line, and the state after it
 
 
 class Language:
-    """A lexer that reads line by line. A state is None at the beginning, else what ``inks`` gave."""
+    """A lexer that reads line by line. A state is ``None`` at the beginning, else what ``inks`` returned."""
 
     def __init__(self, lexer: Any) -> None:
         from pygments.lexer import ExtendedRegexLexer, RegexLexer  # lazy: see above
@@ -114,8 +116,8 @@ class Language:
             self._read = self._read_stack
 
     def inks(self, line: str, state: object) -> Read:
-        """Return the line in pieces with their inks, and the state behind it. Where a lexer raises or goes in
-        circles the line is plain and the next one a beginning.
+        """Return the line in pieces with their inks, and the state after it. If a lexer raises or loops, the
+        line is plain and the next one starts anew.
         """
         if len(line) > MAX_LINE:
             return [(line, FENCE)], state
@@ -135,7 +137,7 @@ class Language:
         return _without_end([*pieces, *more]), state
 
     def _read_alone(self, text: str, state: object) -> Read:
-        """Read a line with a lexer that has no state to carry."""
+        """Read a line with a lexer without a state to carry."""
         return _complete(self._lexer.get_tokens_unprocessed(text), text), None
 
     def _read_extended(self, text: str, state: object) -> Read:
@@ -147,7 +149,7 @@ class Language:
         return pieces, context
 
     def _read_stack(self, text: str, state: object) -> Read:
-        """Read a line as Pygments' own loop does, but with the stack that the line before left."""
+        """Read a line as Pygments' own loop does, but with the stack of the line before."""
         stack = list(state) if isinstance(state, tuple) else list(self._start)
         tokens: list[tuple[int, Any, str]] = []
         at, end, steps = 0, len(text), 0
@@ -183,7 +185,7 @@ class Language:
         for begin, close, ink in self._spans:
             if text.startswith(begin, at) and text.find(close, at + len(begin)) < 0:
                 if len(stack) > 1 and tokens and ink_of(tokens[-1][1]) & STRING:
-                    return None  # within a string
+                    return None  # inside a string
                 return Span(close, ink, tuple(stack))
         return None
 
@@ -212,7 +214,7 @@ def _new_context(lexer: Any) -> Any:
 
 
 def _complete(tokens: Iterable[tuple[int, Any, str]], text: str) -> list[Piece]:
-    """Return ``text`` in pieces, whatever the tokens left out or said twice."""
+    """Return ``text`` in pieces, whatever the tokens left out or repeated."""
     pieces: list[Piece] = []
     at = 0
     for count, (start, kind, value) in enumerate(tokens):
@@ -230,7 +232,7 @@ def _complete(tokens: Iterable[tuple[int, Any, str]], text: str) -> list[Piece]:
 
 
 def _without_end(pieces: list[Piece]) -> list[Piece]:
-    """Drop the line end that every line was given."""
+    """Remove the line end that was added to every line."""
     text, ink = pieces[-1]
     pieces[-1] = (text[:-1], ink)
     return [piece for piece in pieces if piece[0]]
@@ -278,14 +280,14 @@ def _lexer_names() -> dict[str, str]:
     return {alias.lower(): name for name, aliases, _, _ in get_all_lexers(plugins=False) for alias in aliases}
 
 
-# Code is coloured in stretches of about so many characters. A jump into the middle of a huge fence has to go
-# through its stretch from the start, never through more.
+# Code is coloured in stretches of about this many characters. After a jump into the middle of a huge fence
+# only its own stretch must be read from the start.
 STRETCH_CHARACTERS: Final = 32_768
-DIFF_STRETCHES: Final = 20  # reading a diff costs next to nothing, and beyond it has no numbers
+DIFF_STRETCHES: Final = 20  # reading a diff costs almost nothing, and beyond a stretch it has no numbers
 
 
 class Drawn(NamedTuple):
-    """A line as it was drawn, and the lexer's state behind it."""
+    """A line as it was drawn, and the lexer's state after it."""
 
     line: str
     runs: list[Run]
@@ -294,21 +296,21 @@ class Drawn(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Code:
-    """Where in its fence a piece of code begins, so that it is coloured as if it were drawn whole: in the
-    state behind ``passed``, lines nobody has read yet, which follow ``before`` or ``state``. ``is_torn``:
-    within a line.
+    """Where in its fence a piece of code begins, so that it is coloured as if the fence were drawn whole: in
+    the state after ``passed``, lines that were not read yet, which follow ``before`` or ``state``.
+    ``is_torn``: within a line.
     """
 
     label: str
     before: Code | None = None
     passed: str | None = None
     state: object = None
-    stretch: int = 0  # characters between the begin of the stretch and this piece
+    stretch: int = 0  # characters between the beginning of the stretch and this piece
     is_torn: bool = False
     _drawn: list[Drawn] = field(default_factory=list)
 
     def following(self, text: str, *, is_torn: bool = False) -> Code:
-        """Return the piece after this one, whose lines are ``text``, without reading anything."""
+        """Return the code after this piece, whose lines are ``text``, without reading anything."""
         stretch = self.stretch + len(text)
         if stretch > STRETCH_CHARACTERS * (DIFF_STRETCHES if is_diff(self.label) else 1):
             return Code(self.label)
@@ -339,7 +341,7 @@ class Code:
         return drawn
 
     def _known(self, lines: Sequence[str]) -> list[Drawn]:
-        """Return the first lines that were drawn before as they are now."""
+        """Return the first lines that were already drawn as they are now."""
         known: list[Drawn] = []
         for line, drawn in zip(lines, self._drawn, strict=False):
             if line != drawn.line:
@@ -348,7 +350,7 @@ class Code:
         return known
 
     def _start(self, found: Language | Diff) -> object:
-        """Return the lexer's state before the first line; None is the beginning of a text."""
+        """Return the lexer's state before the first line; ``None`` is the beginning of a text."""
         chain = [self]
         while chain[-1].before is not None:
             chain.append(chain[-1].before)
@@ -361,14 +363,14 @@ class Code:
 
     @property
     def _begin(self) -> object:
-        """The state of the first line, once what is before was read."""
+        """The state of the first line, after reading what is before it."""
         if self.is_torn and isinstance(self.state, At):
             return self.state._replace(is_torn=True)
         return self.state
 
 
 def _coloured(found: Language | Diff, line: str, state: object) -> tuple[list[Run], object]:
-    """Return the runs of one line and the state behind it."""
+    """Return the runs of one line and the state after it."""
     inks, state = found.inks(line, state)
     runs: list[Run] = []
     for text, ink in inks:

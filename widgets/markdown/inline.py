@@ -1,9 +1,9 @@
-"""Inline Markdown to styled runs: strong, emphasis, strike, code, links, images, entities, escapes. HTML and
-``$math$`` stay text.
+"""Turns inline Markdown into styled runs: strong, emphasis, strike, code, links, images, entities, escapes.
+HTML and ``$math$`` stay text.
 
-Follows CommonMark with three deliberate differences: ``*`` and ``~~`` may be between CJK punctuation and
-a letter (CommonMark would show the asterisks), a closing sign pairs only with the nearest opening one, and
-a link shows its target behind its text. Every pass is linear in the text.
+Follows CommonMark with three deliberate differences: ``*`` and ``~~`` may be between CJK punctuation and a
+letter (CommonMark would show the asterisks), a closing sign pairs only with the nearest opening one, and a
+link shows its target after its text. Every pass is linear in the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from widgets.markdown.entities import ENTITY, decoded, without_unclear
 from widgets.markdown.links import MAX_TARGET, Links, clean, is_same, shown
 from widgets.signs import IMAGE
 
-OPEN_REACH = 400  # characters behind which an unclosed sign is taken for a plain character
+OPEN_REACH = 400  # characters after which an unclosed sign is taken for a plain character
 
 _SPECIAL = re.compile(r"[\\`*_~\[\]<&$]|https?:")
 _TOKEN = re.compile(
@@ -32,7 +32,7 @@ _TOKEN = re.compile(
 _DESTINATION = r"<[^<>\n]*>|[^\s()<][^\s()]*(?:\([^\s()]*\)[^\s()]*)*|(?:\([^\s()]*\)[^\s()]*)+"
 _TARGET = re.compile(rf"\(\s*+(?P<url>(?>{_DESTINATION}))?+(?:\s++(?>\"[^\"]*\"|'[^']*'|\([^()]*\)))?+\s*+\)")
 _LABEL = re.compile(r"\[(?P<label>(?:[^\[\]\\]|\\.){0,200})\]")
-# The end of a growing text behind "]" that may yet become a target or a label.
+# The end of a growing text after "]" that may yet become a target or a label.
 _OPEN_TARGET = re.compile(
     r"(?:\(\s*+(?:<[^<>\n]*+>?|[^\s()<][^\s()]*+(?:\([^\s()]*+\)?[^\s()]*+)*+)?+"
     r"(?:\s++(?:\"[^\"]*+\"?|'[^']*+'?)?+\s*+)?+"
@@ -40,7 +40,7 @@ _OPEN_TARGET = re.compile(
 )
 _URL_TAIL = ".,;:!?'\")_~}"
 _TICKS = re.compile("`+")
-# What the end of a growing text may still turn into a sign: not shown until it is clear.
+# What may still become a sign at the end of a growing text: not shown until it is clear.
 _UNCLEAR = re.compile(r"(?:\\?[*_~`]+|(?<![^\s\[(])!|\\?!?\[|\\|<[a-z:/]{0,8}|\$)$")
 _OPEN_ANGLE = re.compile(r"<(?:(?=https?://)|mailto:)[^\s<>]*$")
 _FLAGS = (1 << LINK_SHIFT) - 1
@@ -66,8 +66,8 @@ class _Bracket(NamedTuple):
 
 
 def parse(text: str, ink: int = 0, *, is_open: bool = False, links: Links | None = None) -> list[Run]:
-    """Return ``text`` as runs whose inks include ``ink``; targets go to ``links``. With ``is_open`` the text
-    still grows: signs not closed yet are taken for what they look like.
+    """Return ``text`` as runs whose inks include ``ink``; link targets are added to ``links``. With
+    ``is_open`` the text is still growing: signs that are not closed yet count as closed.
     """
     if not _SPECIAL.search(text):
         if is_open and text.endswith("!"):
@@ -89,7 +89,7 @@ def _without_unclear(text: str) -> str:
 
 
 class _Parser:
-    """One pass over one text. Nodes are pieces of text; ranges of nodes carry ink."""
+    """One pass over one text. Nodes are pieces of text; ranges of nodes have ink."""
 
     def __init__(self, text: str, is_open: bool, links: Links) -> None:
         self._text = text
@@ -100,7 +100,7 @@ class _Parser:
         self._ranges: list[tuple[int, int, int]] = []  # first node, last node, ink
         self._signs: dict[str, list[_Sign]] = {"*": [], "_": [], "~": []}
         self._brackets: list[_Bracket] = []
-        self._linked = 0  # so many of these enclose a link: they cannot be links themselves
+        self._linked = 0  # how many of these enclose a link: they cannot be links themselves
         self._ticks: dict[int, list[int]] | None = None
 
     def runs(self, ink: int) -> list[Run]:
@@ -206,7 +206,7 @@ class _Parser:
                     others.pop()
 
     def _close_open_signs(self) -> None:
-        """Let unclosed signs near the end of a growing text act as if the text closed them."""
+        """Treat unclosed signs near the end of a growing text as if they were closed there."""
         last, reach = len(self._nodes), 0
         near = last
         while near and reach <= OPEN_REACH:
@@ -241,8 +241,8 @@ class _Parser:
         return end
 
     def _target(self, bracket: _Bracket, end: int) -> tuple[str | None, int]:
-        """Return the target of a link whose text ends before ``end`` (None: it is no link; "": not yet), and
-        its end.
+        """Return the target of a link whose text ends before ``end`` (``None``: it is not a link; "": not
+        yet), and its end.
         """
         text = self._text
         if found := _TARGET.match(text, end):
@@ -256,7 +256,7 @@ class _Parser:
         return (None if target is None else clean(target)), after
 
     def _link(self, bracket: _Bracket, target: str) -> None:
-        """Make a link or an image of everything since ``bracket``."""
+        """Make a link or an image of everything after ``bracket``."""
         node, nodes = bracket.node, self._nodes
         ink = LINK | (self._links.number(target) if target else 0)
         nodes[node] = ""
@@ -275,12 +275,12 @@ class _Parser:
                 self._add(" (", URL)
                 self._add(shown(target), url)
                 self._add(")", URL)
-        for signs in self._signs.values():  # emphasis does not reach out of a link
+        for signs in self._signs.values():  # emphasis cannot cross the end of a link
             while signs and signs[-1].node > node:
                 signs.pop()
 
     def _open_links(self) -> None:
-        """Let a ``[`` near the end of a growing text act as if it began a link."""
+        """Treat a ``[`` near the end of a growing text as the beginning of a link."""
         for index, bracket in enumerate(self._brackets):
             is_near = len(self._text) - bracket.inside <= OPEN_REACH
             if is_near and (bracket.is_image or index >= self._linked):
@@ -291,7 +291,9 @@ class _Parser:
                     self._inks[bracket.node] = MARK
 
     def _inked(self, ink: int) -> list[Run]:
-        """Return the nodes with the inks of all ranges that cover them; of links the innermost counts."""
+        """Return the nodes with the inks of all ranges that cover them; of nested links the innermost
+        counts.
+        """
         changes: dict[int, list[tuple[int, int]]] = {}
         for first, last, added in sorted(self._ranges, key=lambda found: (found[0], -found[1])):
             changes.setdefault(first, []).append((added, 1))

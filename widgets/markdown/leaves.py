@@ -1,4 +1,4 @@
-"""The block that is being filled: takes the content of lines and emits blocks and pieces of blocks."""
+"""The block that is growing: takes the content of lines, and emits blocks and pieces of blocks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from widgets.markdown.diff import LONGEST_CHANGE, goes_on
 from widgets.markdown.highlight import Code, is_diff
 from widgets.markdown.links import References, definition
 
-MAX_BLANKS: Final = blocks.PIECE_LINES  # empty lines after which indented code continues
+MAX_BLANKS: Final = blocks.PIECE_LINES  # empty lines after which indented code may continue
 
 
 @dataclass(slots=True)
 class Leaf:
-    """The block that is being filled; ``start`` is None while it has no line (a fence just opened)."""
+    """The block that is growing; ``start`` is ``None`` while it has no line (a fence that just opened)."""
 
     kind: Kind
     start: int | None
@@ -25,20 +25,20 @@ class Leaf:
     lines: int = 0
     level: int = 0
     label: str = ""
-    fence: str = ""  # what closes it; "" for indented code
-    is_piece: bool = False  # an earlier piece of it is out
+    fence: str = ""  # the closing fence; "" for indented code
+    is_piece: bool = False  # an earlier piece of it was emitted
     shape: table.Shape | None = None
     code: Code | None = None
     blanks: int = 0  # empty lines that may belong to indented code
-    blank_at: int = 0  # where they begin
+    blank_at: int = 0  # where these begin
 
     def copy(self) -> Leaf:
-        """Return another one like this (``dataclasses.replace`` takes four times as long)."""
+        """Return a copy (``dataclasses.replace`` takes four times as long)."""
         return Leaf(*_VALUES_OF(self))
 
     @property
     def is_first_line(self) -> bool:
-        """Whether it is the first line of a paragraph, which may turn out to be the head of a table."""
+        """Whether it is the first line of a paragraph, which may become the head of a table."""
         return self.kind == "paragraph" and self.lines == 1 and not self.is_piece
 
     def may_be_heading(self, end: int) -> bool:
@@ -56,22 +56,22 @@ _VALUES_OF: Final = attrgetter(*[one.name for one in fields(Leaf)])
 
 @dataclass(slots=True, eq=False)
 class Leaves:
-    """Where blocks grow: the end of the text whose blocks are not out yet, its open containers, its leaf."""
+    """The end of the text whose blocks are not emitted yet, its open containers, and its leaf."""
 
-    text: str = ""  # the end of the whole text, from where blocks are not out yet
-    base: int = 0  # where that begins
+    text: str = ""  # the end of the whole text that was not emitted
+    base: int = 0  # where it begins in the whole text
     path: containers.Path = ()
-    used: int = 0  # containers of the path whose lead is out
+    used: int = 0  # containers of the path whose lead was emitted
     leaf: Leaf | None = None
     gap: int | None = None  # containers around the empty row before the next block
     started: bool = False
     out: list[Block] = field(default_factory=list)
     references: References | None = None  # of the message, once it has a bracket
-    is_fork: bool = False  # only looks at how the text is now
+    is_fork: bool = False  # only used to see how the text looks now
 
     def fork(self) -> Leaves:
-        """Return a copy that can be taken to the end without changing this."""
-        fork = Leaves()  # by hand: this is done in every frame
+        """Return a copy that can be finished without changing this."""
+        fork = Leaves()  # by hand: this runs in every frame
         fork.text, fork.base, fork.path, fork.used = self.text, self.base, self.path, self.used
         fork.gap, fork.started, fork.references = self.gap, self.started, self.references
         fork.leaf = self.leaf.copy() if self.leaf is not None else None
@@ -86,7 +86,7 @@ class Leaves:
         return self.text[start - self.base : end - self.base]
 
     def forget(self, until: int) -> None:
-        """Drop the text whose blocks are out."""
+        """Drop the text whose blocks were emitted."""
         leaf = self.leaf
         kept = until if leaf is None or leaf.start is None else leaf.start
         if kept > self.base:
@@ -140,7 +140,7 @@ class Leaves:
         leaf.lines += 1
 
     def add_blank(self, leaf: Leaf, end: int) -> bool:
-        """Take an empty line that ends at ``end`` for indented code; False when that has enough of them."""
+        """Take an empty line that ends at ``end`` for indented code; return False if there are too many."""
         if leaf.blanks >= MAX_BLANKS:
             return False
         leaf.blank_at = leaf.blank_at if leaf.blanks else end
@@ -148,7 +148,7 @@ class Leaves:
         return True
 
     def _take_blanks(self, leaf: Leaf) -> None:
-        """Let the empty lines belong to indented code: it went on."""
+        """Make the empty lines part of the indented code, which continues."""
         if leaf.blanks and leaf.start is not None:
             if leaf.lines + leaf.blanks > blocks.PIECE_LINES:
                 self._emit_piece(leaf)
@@ -157,7 +157,7 @@ class Leaves:
             leaf.blanks = 0
 
     def add_lazily(self, end: int) -> bool:
-        """Take a line that lost its containers for the paragraph, if there is one."""
+        """Add a line without its containers to the paragraph, if there is one."""
         leaf = self.leaf
         if leaf is None or leaf.kind != "paragraph":
             return False
@@ -194,7 +194,7 @@ class Leaves:
         leaf.shape, leaf.start, leaf.lines = shape, begin, 0
 
     def _is_own_line(self, line: str, at: int, word: int, begin: int, end: int) -> bool:
-        """Take a line that is a block by itself, makes one of the lines above, or opens a fence."""
+        """Take a line that is a block by itself, turns the lines above into one, or opens a fence."""
         leaf = self.leaf
         if leaf is not None and leaf.may_be_heading(end) and blocks.UNDERLINE.match(line, word):
             leaf.kind, leaf.level, leaf.end = "heading", 1 if line[word] == "=" else 2, end
@@ -216,7 +216,7 @@ class Leaves:
         return True
 
     def _is_definition(self, line: str, word: int) -> bool:
-        """Take a line that defines a label: nothing of it is drawn."""
+        """Take a line that defines a label; nothing of it is drawn."""
         if line[word] != "[" or (found := definition(line, word)) is None:
             return False
         if not self.is_fork and not self._known_references().define(*found):
@@ -243,7 +243,7 @@ class Leaves:
             leaf.start, leaf.end = cut, end
 
     def _emit_piece(self, leaf: Leaf, *, is_torn: bool = False) -> None:
-        """Emit what a leaf has so far; more of it comes, with ``is_torn`` of its last line."""
+        """Emit what the leaf has so far; more will follow. ``is_torn``: its last line continues."""
         self._emit(leaf)
         if leaf.code is not None and leaf.start is not None:
             lines = containers.content_lines(self.slice(leaf.start, leaf.end), self.path)
@@ -306,7 +306,7 @@ class Leaves:
 
 
 def _is_full(leaf: Leaf, end: int, line: str) -> bool:
-    """Whether a piece of code ends before ``line``: not between what a diff takes away and adds for it."""
+    """Whether a piece of code ends before ``line``: not between the removed and added lines of a diff."""
     if leaf.start is not None and end - leaf.start > blocks.PIECE_CHARACTERS:
         return True
     if leaf.lines < blocks.PIECE_LINES:

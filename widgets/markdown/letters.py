@@ -1,7 +1,7 @@
-"""The letters of a block: what it shows, but for spaces and signs of ours, counted from its beginning.
+"""The letters of a block: everything it shows except spaces and our signs, counted from its beginning.
 
-Wrapping moves letters to other rows and never changes them or their order, so that they tell where something
-stands at every width. In a table they count cell by cell, line by line.
+Wrapping moves letters to other rows and never changes them or their order, so they give a place at every
+width. In a table they count cell by cell, line by line.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from widgets.markdown.rows import code_lines, diff_beside, lay_out
 from widgets.transcript.marks import cells_of
 
 WIDE: Final = 65_536  # cells: no line of a block wraps
-CELL_END: Final = "\0"  # between two cells of a table: no phrase reaches over it
+CELL_END: Final = "\0"  # between two cells of a table: no phrase crosses it
 _BLANKS: Final = re.compile(r"\s+")
 
 
 def reading(block: Block, text: str, *, is_open: bool = False) -> str:
-    """Return what a block shows at any width, blanks as single spaces, without the name of a language."""
+    """Return what a block shows at any width, with single spaces, without a language's name."""
     if block.kind == "table":
         cells = [cell for line in _table_lines(block, text, is_open=is_open) for cell in line]
         return _BLANKS.sub(" ", CELL_END.join(cells))
@@ -44,8 +44,8 @@ def count_letters(text: str, start: int, end: int) -> int:
 
 
 class LetterRows:
-    """The places of a block's letters in its rows. In rows of a single cell they are a little off behind wide
-    ones.
+    """The places of a block's letters in its rows. In rows with a single cell they are slightly off after
+    wide characters.
     """
 
     __slots__ = ("_numbers", "_rows")
@@ -53,7 +53,7 @@ class LetterRows:
     def __init__(
         self, block: Block, text: str, rows: Sequence[Row], width: int, *, is_open: bool = False
     ) -> None:
-        """``rows`` are those that ``block``, whose source is ``text``, has at ``width``."""
+        """``rows`` are the rows of ``block``, whose source is ``text``, at ``width``."""
         self._rows = rows
         self._numbers = [[-1] * sum(len(piece) for piece, _ in row) for row in rows]
         if block.kind == "table":
@@ -80,11 +80,11 @@ class LetterRows:
         return cells_of(self._rows[row], inside[0], inside[-1] + 1) if inside else None
 
     def _number_halves(self, sizes: list[int], shown: Sequence[Shown]) -> None:
-        """Number a diff that is drawn side by side: a line of both files counts in its first place."""
+        """Number a diff that is drawn side by side: a line of both files counts only once."""
         taken = list(accumulate(sizes, initial=0))
         first = len(self._rows) - len(shown)
         for one, row, numbers in zip(shown, self._rows[first:], self._numbers[first:], strict=True):
-            index = sum(len(piece) for piece, _ in row) - len(text_of(one.row))  # behind what it is in
+            index = sum(len(piece) for piece, _ in row) - len(text_of(one.row))  # after its number
             for at, (char, ink) in enumerate((char, ink) for piece, ink in one.row for char in piece):
                 is_second = 0 < one.middle <= at
                 line = one.right if is_second else one.left
@@ -115,7 +115,7 @@ class LetterRows:
                         taken[column] += 1
 
     def _number_lines(self, lines: list[list[str]]) -> None:
-        """Number a table without room for columns: each cell is somewhere behind the one before."""
+        """Number a table without columns: each cell is somewhere after the one before."""
         places = [
             (row, start + at)
             for row, columns in enumerate([_columns(row) for row in self._rows])
@@ -149,7 +149,7 @@ def _number(row: Row, numbers: list[int], ours: int, count: int) -> int:
 
 
 def _columns(row: Row) -> list[tuple[int, str]]:
-    """Return the pieces of a table's row between signs of ours, with the index each begins at."""
+    """Return the pieces of a table's row between our signs, with the index where each begins."""
     columns: list[tuple[int, str]] = []
     at, is_new = 0, True
     for index, (piece, ink) in enumerate(row):

@@ -1,4 +1,4 @@
-"""Links: where they are defined, what is shown of a target, and which a terminal may be given to open."""
+"""Links: their definitions, how a target is shown, and which targets a terminal may open."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MAX_DEFINITIONS: Final = 1000  # of one message; further ones are shown as text
 MAX_WAITING: Final = 2000  # blocks that wait for a definition; further ones go without
 MAX_LABEL: Final = 200  # characters
 
-# What follows the colon must look like a target: "[Note]: yes" is something to read, as a footnote is.
+# What follows the colon must look like a target: "[Note]: yes" is text, and so is a footnote.
 _LABEL: Final = r"\[(?!\^)(?P<label>(?:[^\[\]\\]|\\.){1,200})\]:"
 _DEFINITION: Final = re.compile(
     _LABEL + r"[ \t]*(?:<(?P<angled>[^<>]+)>|(?P<url>[^\s<]\S*))"
     r"(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*$"
 )
 _LIKE_TARGET: Final = re.compile(r"[/#.]|[a-zA-Z][a-zA-Z0-9+.-]*:|[^/]*/|\S*\w\.\w")
-# The beginning of a line that may yet become a definition; up to so many characters of a label.
+# The beginning of a line that may yet become a definition; up to this many characters of a label.
 _UNCLEAR: Final = re.compile(
     r"\[(?!\^)[^\[\]]{0,60}$|" + _LABEL[:-1] + r"(?::[ \t]*(?:\S*|\S+[ \t]+(?:[\"'(].*)?))?$"
 )
@@ -33,15 +33,15 @@ _UNCLEAR: Final = re.compile(
 
 @dataclass(slots=True, eq=False)
 class References:
-    """The targets of a message's labels, and which blocks wait for one: only they are laid out again."""
+    """The targets of a message's labels, and the blocks that wait for one: only these are laid out again."""
 
     targets: dict[str, str] = field(default_factory=dict)
     waiting: dict[str, set[int]] = field(default_factory=dict)  # starts of blocks, by label
-    outdated: set[int] = field(default_factory=set)  # starts of blocks that got what they waited for
+    outdated: set[int] = field(default_factory=set)  # starts of blocks whose definition came
     waiting_count: int = 0
 
     def define(self, label: str, target: str) -> bool:
-        """Let ``label`` stand for ``target`` if it is free; False when there are too many."""
+        """Define ``label`` as ``target`` if it is free; return False if there are too many."""
         label = normal(label)
         if not label or (len(self.targets) >= MAX_DEFINITIONS and label not in self.targets):
             return False
@@ -51,7 +51,7 @@ class References:
         return True
 
     def target(self, label: str, start: int) -> str | None:
-        """Return the target of ``label``; if it is not known, the block at ``start`` waits for it."""
+        """Return the target of ``label``; if it is unknown, the block at ``start`` waits for it."""
         label = normal(label)
         target = self.targets.get(label)
         if target is None and label and self.waiting_count < MAX_WAITING:
@@ -62,12 +62,12 @@ class References:
 
 
 def normal(label: str) -> str:
-    """Return a label as it is compared: case and the number of blanks do not count."""
+    """Return a label for comparison: case and the number of blanks do not matter."""
     return " ".join(label.split()).casefold()
 
 
 def definition(line: str, at: int) -> tuple[str, str] | None:
-    """Return label and target of the definition that ``line`` is from ``at`` on, if it is one."""
+    """Return the label and target that ``line`` defines from ``at`` on, if it does."""
     found = _DEFINITION.match(line, at)
     if found is None:
         return None
@@ -85,7 +85,7 @@ def may_become_definition(line: str, at: int) -> bool:
 MAX_TARGET: Final = 2000  # characters
 SHOWN_CELLS: Final = 60  # of a target; its host is never cut
 SHOWN_TAIL: Final = 12
-MAX_AUTHORITY: Final = 255  # longer ones are no host: their end is shown, which is what counts
+MAX_AUTHORITY: Final = 255  # a longer one is not a host: its end is shown, which is what matters
 
 _SAFE: Final = re.compile(r"[!#-&(-;=?-\[\]_a-z~]+")  # ASCII without quotes, blanks, <>, backslash, ^`{|}
 _HOST: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.?|\[[0-9A-Fa-f:.]+\]")
@@ -95,10 +95,10 @@ _SCHEME: Final = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
 def safe_target(url: str) -> str:
-    """Return ``url`` when a terminal may be given it to open, else "".
+    """Return ``url`` if a terminal may open it, else "".
 
-    Only http and https with a host and without a user, in plain ASCII without blanks, quotes or anything
-    that a terminal or a shell behind it could take for more than a URL; at most 2,000 characters.
+    Only http and https with a host and without a user, in plain ASCII without blanks, quotes or anything that
+    a terminal or a shell could take for more than a URL; at most 2,000 characters.
     """
     if len(url) > MAX_TARGET or not _SAFE.fullmatch(url):
         return ""
@@ -113,12 +113,12 @@ def safe_target(url: str) -> str:
 
 
 def clean(target: str) -> str:
-    """Return a target as it was written in Markdown without its escapes and entities, harmless again."""
+    """Return a Markdown target without escapes and entities, made safe again."""
     return inert(_ESCAPE.sub(r"\1", all_decoded(target))).replace("\n", "").replace("\t", "")
 
 
 def shown(url: str) -> str:
-    """Return what is shown of ``url``: all, or its beginning with the whole host and its end."""
+    """Return how ``url`` is shown: all of it, or its beginning with the whole host, and its end."""
     if cell_len(url) <= SHOWN_CELLS:
         return url
     found = _AUTHORITY.match(url)
@@ -148,7 +148,7 @@ def _end(text: str, cells: int) -> str:
 
 
 def is_same(text: str, url: str) -> bool:
-    """Whether ``text`` says the same as ``url``, but for the scheme and a slash at the end."""
+    """Whether ``text`` is the same as ``url``, ignoring the scheme and a slash at the end."""
     return _bare(text) == _bare(url)
 
 
@@ -158,19 +158,19 @@ def _bare(url: str) -> str:
 
 @dataclass(slots=True)
 class Links:
-    """The links of one block while it is laid out: their targets in order, and the definitions it may use."""
+    """The links of one block while it is laid out: their targets in order, and the definitions it can use."""
 
     targets: list[str] = field(default_factory=list)
     references: References | None = None
     start: int = 0  # of the block
 
     def number(self, target: str) -> int:
-        """Take one more link and return the ink that numbers it."""
+        """Add a link and return the ink with its number."""
         self.targets.append(target)
         return len(self.targets) << LINK_SHIFT
 
     def defined(self, label: str) -> str | None:
-        """Return the target of ``label``, if there is one yet."""
+        """Return the target of ``label``, if it is defined already."""
         if self.references is None or len(label) > MAX_LABEL or "[" in label:
             return None
         return self.references.target(label, self.start)

@@ -1,4 +1,4 @@
-"""From what is shown back to the source: where in the Markdown the characters of a row come from. Only blocks
+"""Maps what is shown back to the source: where in the Markdown the characters of a row come from. Only blocks
 that are selected, clicked or copied are aligned; streaming pays nothing.
 """
 
@@ -19,7 +19,7 @@ from widgets.markdown.diff import Shown
 from widgets.markdown.entities import ENTITY, decoded
 from widgets.markdown.rows import diff_beside
 
-_OWN: Final = ("title", "step", "note", "failure")  # rows of ours: there is no source behind them
+_OWN: Final = ("title", "step", "note", "failure")  # our own rows: they have no source
 _WORDS: Final = re.compile(r"\S+")
 _ENTITY: Final = re.compile(ENTITY)
 _TARGET: Final = re.compile(
@@ -32,7 +32,7 @@ _PROBE_CHARACTERS: Final = 12  # of a word that are looked for where the text we
 
 class RowOffsets(NamedTuple):
     """Where the characters of one row come from: character ``i`` from ``starts[i]`` to ``ends[i]`` of the
-    message, the same twice for signs of ours. The row covers ``first`` up to ``last``.
+    message; both are equal for our signs. The row covers ``first`` to ``last``.
     """
 
     starts: list[int]
@@ -41,7 +41,7 @@ class RowOffsets(NamedTuple):
     last: int
 
     def at(self, index: int) -> tuple[int, int]:
-        """Return the offsets behind character ``index``; right of the row they are its end, twice."""
+        """Return the offsets of character ``index``; right of the row, its end twice."""
         if 0 <= index < len(self.starts):
             return self.starts[index], self.ends[index]
         return self.last, self.last
@@ -57,7 +57,7 @@ class RowOffsets(NamedTuple):
 
 
 def offsets(block: Block, text: str, rows: Sequence[Row], width: int) -> list[RowOffsets]:
-    """Return the offsets of every row of ``block`` at ``width``; they never go down. In a table all
+    """Return the offsets of every row of ``block`` at ``width``; they never decrease. In a table all
     characters of a line are the whole line; in a diff side by side the whole change.
     """
     if block.kind in _OWN:
@@ -86,7 +86,7 @@ def _table_offsets(block: Block, text: str, rows: Sequence[Row], width: int) -> 
         for index, line in enumerate(lines)
     ]
     gap = block.gap is not None
-    if gap + sum(heights) != len(rows):  # without room for columns: a table is taken whole
+    if gap + sum(heights) != len(rows):  # a table without columns: it counts as a whole
         return [_spread(row, block.start, block.end) for row in rows]
     out = [_spread(rows[0], block.start, block.start)] if gap else []
     at = block.start
@@ -105,14 +105,14 @@ def _diff_offsets(block: Block, text: str, rows: Sequence[Row], shown: Sequence[
 
 
 class _Aligner:
-    """Finds each shown character at the earliest place in the source where it can be; what is skipped is
-    markup. One that is found nowhere (made up, like the URL of a defined link) lies between its neighbours.
+    """Finds each shown character at the earliest possible place in the source; what is skipped is markup. A
+    character that is not found (such as the URL of a defined link) is placed between its neighbours.
     """
 
     def __init__(self, source: str, base: int) -> None:
         self._source = source
         self._base = base
-        self._is_raw = False  # code: entities are what they are written as
+        self._is_raw = False  # code: entities are literal
         self.at = 0
 
     def row(self, row: Row, *, is_code: bool) -> RowOffsets:
@@ -121,7 +121,7 @@ class _Aligner:
         first, offset = self.at, 0
         for piece, ink in row:
             after = offset + len(piece)
-            if ink & (MARK | (DIM if is_code else 0)):  # the dim row of a code block names its language
+            if ink & (MARK | (DIM if is_code else 0)):  # the dim row of a code block is its language
                 starts[offset:after] = [_OURS] * len(piece)
             else:
                 self._is_raw = is_code or ink & CODE != 0
@@ -160,13 +160,13 @@ class _Aligner:
         return at, at + 1 + self._rest_of_entity(at, char)
 
     def _rest_of_entity(self, at: int, char: str) -> int:
-        """Return how much longer than ``&`` the entity at ``at`` is, if it stands for ``char``."""
+        """Return how much longer than ``&`` the entity at ``at`` is, if it means ``char``."""
         may_be = self._source[at] == "&" and not self._is_raw
         entity = _ENTITY.match(self._source, at) if may_be else None
         return len(entity.group()) - 1 if entity and decoded(entity.group()).startswith(char) else 0
 
     def _sign_or(self, char: str) -> int:
-        """Return the place of ``char`` when only markup is skipped, or -1."""
+        """Return the place of ``char`` if only markup is skipped, or -1."""
         source, at = self._source, self.at
         while at < len(source):
             here = source[at]
@@ -183,9 +183,11 @@ class _Aligner:
         return -1
 
     def _take_blanks(self, text: str, starts: list[int], ends: list[int], first: int, blanks: str) -> None:
-        """Give spaces the blanks they come from, and what has no source the place between its neighbours."""
+        """Give spaces the blanks they come from, and characters without a source the place between their
+        neighbours.
+        """
         source, after = self._source, 0
-        for index in range(len(text) - 1, -1, -1):  # spaces before a word: from the word backwards
+        for index in range(len(text) - 1, -1, -1):  # spaces before a word: backwards from the word
             if starts[index] >= 0:
                 after = starts[index]
             elif starts[index] == _UNKNOWN and after and text[index] == " " and source[after - 1] in blanks:

@@ -1,4 +1,4 @@
-"""Blocks to rows of a given width."""
+"""Turns blocks into rows of a given width."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from widgets.signs import FAILED as FAILED_SIGN
 from widgets.wrap import wrap
 
 CODE_BAR: Final = "│ "
-CODE_GOES_ON: Final = "↳ "  # instead of the bar: the row continues the line above it
+CODE_GOES_ON: Final = "↳ "  # instead of the bar: the row continues the line above
 RULE_SIGN: Final = "─"
 _CLOSING_SIGNS: Final = re.compile(r"(?:^|[ \t]+)#+$")
 
@@ -31,8 +31,8 @@ def lay_out(
 ) -> list[Row]:
     """Return the rows of ``block``, whose source is ``text``, at most ``width`` cells (at least one) wide.
 
-    ``is_open`` says that the block still grows: what it does not close yet is shown as if it did. The
-    targets of the block's links are added to ``links``; the inks of the rows number them from 1.
+    ``is_open``: the block is still growing, so what it does not close yet is shown as closed. The targets of
+    the block's links are added to ``links``; the inks of the rows number them from 1.
     """
     width = max(1, width)
     lead, rest = _clipped(block.lead, width), _clipped(block.rest, width)
@@ -45,7 +45,7 @@ def lay_out(
 
 
 def estimate(block: Block, width: int) -> int:
-    """Return about how many rows ``lay_out`` would make, without looking at the text."""
+    """Return about how many rows ``lay_out`` would return, without looking at the text."""
     room = max(1, width - len(block.rest))
     rows = (block.end - block.start) // room + 1
     if block.kind in ("code", "table"):
@@ -83,7 +83,7 @@ def _body(block: Block, text: str, width: int, is_open: bool, links: Links) -> l
 
 
 def _clipped(prefix: str, width: int) -> str:
-    """Return the end of a prefix, as much as leaves most of a narrow row to the words."""
+    """Return the end of a prefix, so short that most of a narrow row is left for the words."""
     return prefix[max(0, len(prefix) - width // 2) :]
 
 
@@ -92,12 +92,14 @@ def _prefixed(prefix: str, row: Row) -> Row:
 
 
 def _barred(bar: str, row: Row) -> Row:
-    """Return a row of a code block; the ink of its bar says where the block's ground begins."""
+    """Return a row of a code block; the ink of its bar says where the block's background begins."""
     return ((bar, MARK | FENCE), *row) if bar else row
 
 
 def _joined(lines: list[str]) -> str:
-    """Return a paragraph's lines as one: hard breaks are new rows; between CJK characters is no space."""
+    """Return a paragraph's lines as one: hard breaks are new rows; there is no space between CJK
+    characters.
+    """
     out: list[str] = []
     for index, line in enumerate(lines):
         text = line.strip(" \t")
@@ -119,7 +121,7 @@ def _between(before: str, after: str) -> str:
 
 
 def _heading(block: Block, text: str) -> str:
-    """Return the words of a heading: those over the line that underlines it, or those behind the signs."""
+    """Return the words of a heading: above the line that underlines it, or after the signs."""
     if block.lines > 1:
         return _joined(content_lines(text, block.path)[:-1])
     return _CLOSING_SIGNS.sub("", text[block.level :].strip(" \t"))
@@ -132,7 +134,7 @@ def code_lines(block: Block, text: str) -> list[str]:
 
 
 def diff_beside(block: Block, text: str, width: int) -> list[Shown]:
-    """Return the lines in the last rows that ``lay_out`` makes of a diff, where it is side by side."""
+    """Return the lines in the last rows that ``lay_out`` makes of a diff, if it is side by side."""
     if block.kind != "code":
         return []
     shown = _diff(block, text, max(1, width - cell_len(_clipped(block.rest, max(1, width)))))
@@ -140,7 +142,7 @@ def diff_beside(block: Block, text: str, width: int) -> list[Shown]:
 
 
 def _diff(block: Block, text: str, width: int, *, is_open: bool = False) -> list[Shown]:
-    """Return the rows of a diff without their containers; nothing for what is none."""
+    """Return the rows of a diff without their containers; nothing for other blocks."""
     code = block.code or Code(block.label)
     if not block.lines or not is_diff(code.label):
         return []
@@ -148,7 +150,7 @@ def _diff(block: Block, text: str, width: int, *, is_open: bool = False) -> list
 
 
 def _bars(width: int) -> tuple[str, str]:
-    """Return the bars before the rows of code, and before those that continue the line above."""
+    """Return the bars before rows of code, and before rows that continue the line above."""
     return (CODE_BAR, CODE_GOES_ON) if width >= 2 * len(CODE_BAR) else ("", "")
 
 
@@ -172,12 +174,12 @@ def _code(block: Block, text: str, width: int, is_open: bool) -> list[Row]:
 NAME_CELLS: Final = 12  # shorter names are padded, so that what they are about is aligned
 PADDED_FROM: Final = 48  # cells of a row
 LEAST_NAME_CELLS: Final = 4  # kept of the name before the right side is cut
-APART: Final = "  "  # between a name and what it is about, within a label
+APART: Final = "  "  # between a name and its subject, within a label
 
 
 def head_row(label: str, summary: str, width: int, *, is_folded: bool) -> Row:
-    """Return the one row, exactly ``width`` cells where it has a summary. What it is about (behind two spaces
-    in ``label``) is cut first, then the name, then the summary, which is not searched or selected.
+    """Return the one row, exactly ``width`` cells if it has a summary. Its subject (after two spaces in
+    ``label``) is cut first, then the name, then the summary, which is not searched or selected.
     """
     fold = (f"{FOLDED if is_folded else UNFOLDED} "[:width], MARK)
     room = width - len(fold[0])
@@ -206,7 +208,7 @@ def title_row(label: str, summary: str, width: int) -> Row:
 
 
 def _fitted(text: str, cells: int, ink: int) -> list[Run]:
-    """Return ``text`` in at most so many cells; where something is missing, a sign of ours says so."""
+    """Return ``text`` in at most that many cells; if it was cut, with a sign of ours."""
     if cells < 1 or not text:
         return []
     whole = "".join(piece for piece, _ in tidy([(text, ink)], cells))

@@ -1,5 +1,5 @@
-"""Splits a growing Markdown text into blocks, looking at each line once: whatever pieces the text comes in,
-the blocks are the same. Raw HTML is text.
+"""Splits a growing Markdown text into blocks. Each line is read once, and the blocks do not depend on the
+pieces in which the text comes. Raw HTML is text.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from widgets.markdown.blocks import PIECE_CHARACTERS, RULE, SIGNS, UNCLEAR, UNDE
 from widgets.markdown.leaves import Leaves
 from widgets.markdown.links import may_become_definition
 
-CELL_REACH = 80  # characters of a line behind a table that may yet turn out to be a row of it
+CELL_REACH = 80  # characters of a line after a table that may yet become a row of it
 
 
 class Splitter:
-    """``feed`` returns the blocks that are complete; ``open_blocks`` shows the rest as it looks now."""
+    """``feed`` returns the complete blocks; ``open_blocks`` returns the rest as it looks now."""
 
     __slots__ = ("_is_long", "_leaves", "_read")
 
     def __init__(self) -> None:
         self._leaves = Leaves()
-        self._read = 0  # up to here lines are taken
-        self._is_long = False  # the line being read is a very long one, taken piece by piece
+        self._read = 0  # lines are read up to here
+        self._is_long = False  # the current line is very long, and read piece by piece
 
     def feed(self, text: str) -> list[Block]:
         """Take more text and return the blocks that it completed."""
@@ -30,7 +30,7 @@ class Splitter:
         return self._taken()
 
     def finish(self) -> list[Block]:
-        """Take the end of the text and return the blocks that it completed."""
+        """End the text and return the blocks that this completed."""
         end = self._leaves.end
         if self._read < end:
             self._take(self._read, end)
@@ -39,9 +39,7 @@ class Splitter:
         return self._taken()
 
     def open_blocks(self) -> list[Block]:
-        """Return the rest as the blocks it would be if the text ended here, without a sign that is still
-        unclear.
-        """
+        """Return the blocks of the rest as if the text ended here, without an unclear sign at its end."""
         fork = Splitter()
         fork._leaves, fork._read, fork._is_long = self._leaves.fork(), self._read, self._is_long
         leaves, end = fork._leaves, self._leaves.end
@@ -51,11 +49,11 @@ class Splitter:
         leaf = leaves.leaf
         if leaf is not None and leaf.start is not None and leaf.is_first_line:
             first = leaves.slice(leaf.start, leaf.start + 1)
-            leaf.kind = "table" if first == "|" else leaf.kind  # its second line will tell
+            leaf.kind = "table" if first == "|" else leaf.kind  # its second line will decide
         return fork.finish()
 
     def take_outdated(self) -> set[int]:
-        """Return, once, the starts of the blocks that have a link whose definition came."""
+        """Return, once, the starts of the blocks with a link whose definition came."""
         references = self._leaves.references
         if references is None or not references.outdated:
             return set()
@@ -87,7 +85,7 @@ class Splitter:
             self._read = stop + 1
 
     def _take(self, start: int, end: int, *, is_long: bool = False) -> None:
-        """Take one line, or the beginning of a very long one."""
+        """Read one line, or the beginning of a very long one."""
         leaves = self._leaves
         line = leaves.slice(start, end)
         matched, at = containers.match(line, leaves.path)
@@ -121,7 +119,7 @@ class Splitter:
             leaves.gap = len(leaves.path) if leaves.gap is None else min(leaves.gap, len(leaves.path))
 
     def _enter(self, line: str, at: int) -> int:
-        """Open the containers that the line begins, and return where its content begins."""
+        """Open the containers that the line begins; return where its content begins."""
         leaves = self._leaves
         while len(leaves.path) < containers.MAX_DEPTH:
             word = containers.first_word(line, at)
@@ -131,7 +129,7 @@ class Splitter:
             is_paragraph = leaf is not None and leaf.kind == "paragraph"
             if is_paragraph and not containers.may_interrupt(line, at):
                 break
-            # Code by its indentation; behind the words of an item it is a list that went too far.
+            # Code because of its indentation; after an item's words, a list nested too deep.
             if containers.is_deep(line, at, word) and not (is_paragraph and leaves.path):
                 break
             found = containers.next_container(line, at, leaves.path)
@@ -143,7 +141,7 @@ class Splitter:
         return at
 
     def _is_unclear(self) -> bool:
-        """Whether the unfinished last line may be the beginning of a sign."""
+        """Whether the unfinished last line may become a sign."""
         leaves = self._leaves
         line = leaves.slice(self._read, leaves.end)
         matched, at = containers.match(line, leaves.path)
@@ -165,7 +163,7 @@ class Splitter:
         return self._is_unclear_from(line, at, is_text=leaf is not None and leaf.kind == "paragraph")
 
     def _is_unclear_from(self, line: str, at: int, *, is_text: bool) -> bool:
-        """Whether the line may begin a sign at ``at`` or behind containers' signs there; ``is_text``: or
+        """Whether the line may begin a sign at ``at`` or after containers' signs there; ``is_text``: or
         continue a paragraph.
         """
         for _ in range(containers.MAX_DEPTH):

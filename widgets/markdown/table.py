@@ -1,5 +1,5 @@
-"""Markdown tables. The shape of one is measured from its first lines only: it is shown while it grows, and
-later rows never move earlier ones; a cell that is wider wraps in its column.
+"""Markdown tables. The shape of a table is measured from its first lines only: it is shown while it grows,
+and later rows never move earlier ones; a wider cell wraps in its column.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from widgets.wrap import wrap
 
 Align = Literal["left", "right", "center"]
 MAX_COLUMNS: Final = 64
-MIN_COLUMN: Final = 6  # cells; where a wider column would get less, rows are shown one cell below the other
+MIN_COLUMN: Final = 6  # cells; if a wider column would get less, rows are shown with one cell below the other
 SEPARATOR: Final = " │ "
 RECORD_RULE: Final = 8  # cells between two lines of a table without columns
 _DELIMITER = re.compile(r"\|?(?:[ \t]*+:?-++:?[ \t]*+\|)*+(?:[ \t]*+:?-++:?)?$")
@@ -74,9 +74,9 @@ def lay_out(
     is_open: bool = False,
     links: Links | None = None,
 ) -> list[Row]:
-    """Return ``lines`` as rows of at most ``width`` cells; with ``has_head`` the first is the head and the
-    second the delimiter. ``is_open`` says that the last cell still grows. Where there is no room for columns
-    each line becomes ``head: cell`` rows.
+    """Return ``lines`` as rows of at most ``width`` cells; with ``has_head`` the first line is the head and
+    the second the delimiter. ``is_open``: the last cell is still growing. Without room for columns each line
+    becomes ``head: cell`` rows.
     """
     links = links or Links()
     widths = _fit(shape.widths, width)
@@ -105,7 +105,7 @@ def lay_out(
 
 
 def _as_many(found: list[str], columns: int) -> list[str]:
-    """Return the cells of a line, those beyond the last column within it: no word is lost."""
+    """Return the cells of a line, with extra cells joined to the last column: no word is lost."""
     return [*found[: columns - 1], " | ".join(found[columns - 1 :])] if len(found) > columns else found
 
 
@@ -116,7 +116,7 @@ def _align(cell: str) -> Align:
 
 
 def _fit(natural: Sequence[int], width: int) -> list[int] | None:
-    """Return column widths that fit in ``width``, or None when there is no room for columns at all."""
+    """Return column widths that fit in ``width``, or ``None`` if there is no room for columns at all."""
     room = width - len(SEPARATOR) * (len(natural) - 1)
     widths = [max(1, cells) for cells in natural]
     if room < sum(min(cells, MIN_COLUMN) for cells in widths):
@@ -124,7 +124,7 @@ def _fit(natural: Sequence[int], width: int) -> list[int] | None:
     over = sum(widths) - room
     if over <= 0:
         return widths
-    # The widest columns give: find the level that all wider ones are cut to.
+    # The widest columns shrink: find the level to which all wider ones are cut.
     level, too_much = MIN_COLUMN, max(widths)
     while level + 1 < too_much:
         middle = (level + too_much) // 2
@@ -148,7 +148,7 @@ def _aligned(texts: Sequence[Sequence[Run]], aligns: Sequence[Align], widths: Se
             if at:
                 row.append((SEPARATOR, MARK))
             row.extend(_padded(column[line] if line < len(column) else (), widths[at], aligns[at]))
-        while row and not row[-1][1] & MARK and not row[-1][0].strip(" "):  # spaces behind the last word
+        while row and not row[-1][1] & MARK and not row[-1][0].strip(" "):  # spaces after the last word
             row.pop()
         rows.append(tuple(row))
     return rows
@@ -162,7 +162,7 @@ def _padded(row: Row, width: int, align: Align) -> list[Run]:
 
 
 def _record(heads: Sequence[str], texts: Sequence[Sequence[Run]], width: int, *, is_first: bool) -> list[Row]:
-    """Return the cells of a line below one another, each behind the head of its column."""
+    """Return the cells of a line below one another, each after the head of its column."""
     rows: list[Row] = [] if is_first else [(("─" * min(width, RECORD_RULE), MARK),)]
     for at, text in enumerate(texts):
         head = parse(heads[at] + ": ", STRONG) if at < len(heads) and heads[at] else []

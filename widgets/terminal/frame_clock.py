@@ -1,4 +1,6 @@
-"""The one clock that says when panes draw: at once after a pause, then as often as the terminal follows."""
+"""The one clock that decides when panes draw: at once after a pause, then as often as the terminal can
+follow.
+"""
 
 from __future__ import annotations
 
@@ -19,36 +21,34 @@ from widgets.terminal.private import driver_of
 FRAME_SECONDS: Final = 1 / 30
 CALM_SECONDS: Final = 1 / 4  # between frames with reduced motion
 UNWATCHED_SECONDS: Final = 1 / 4  # between frames while the terminal does not have the focus
-CROWD: Final = 4  # so many panes beside the focused one draw with every frame; of more than twelve, a third
-BUDGET_SECONDS: Final = 0.008  # of drawing in a frame; who is left comes first in the next
-SLACK_SECONDS: Final = 0.001  # a frame this little early is not early
+CROWD: Final = 4  # panes beside the focused one that draw with every frame; of more than twelve, a third
+BUDGET_SECONDS: Final = 0.008  # of drawing in a frame; the panes that are left come first in the next
+SLACK_SECONDS: Final = 0.001  # a frame this little early counts as in time
 
 
 class Pane(Protocol):
     @property
     def is_shown(self) -> bool:
-        """Whether anything of it can be seen now."""
+        """Whether it is visible now."""
 
     def draw(self) -> bool:
-        """Draw what is new; return whether work was left for the next frame."""
+        """Draw what is new; return whether work is left for the next frame."""
 
 
 class Scheduled(Protocol):
     def cancel(self) -> None:
-        """Forget it."""
+        """Cancel the callback."""
 
 
 class FrameClock:
-    """Collects the panes that have something new and draws them together.
+    """Collects the panes with something new and draws them together.
 
-    Nothing is scheduled while nothing is new. Panes that cannot be seen are dropped: they draw when they are
-    shown again. While ``is_behind`` says that the terminal has not taken the last frame, frames are skipped,
-    so that a slow terminal delays the picture and never the program; ``line_seconds`` keeps part of a slow
-    line free. What a person did (``mark(pane, now=True)``) waits for neither rate nor budget.
-
-    Reduced motion (``is_calm``) means: panes draw four times a second at most, keys still at once; and
-    whoever shows something that moves by itself (carets, rates, spinners, slides) asks ``is_calm`` and
-    shows it still, or changes it once a second at most.
+    Nothing is scheduled while nothing is new. Invisible panes are dropped: they draw when they are shown
+    again. While ``is_behind`` says that the terminal has not taken the last frame, frames are skipped, so
+    that a slow terminal delays the picture and never the program; ``line_seconds`` keeps part of a slow line
+    free. What a person did (``mark(pane, now=True)``) waits for neither rate nor budget. With reduced motion
+    (``is_calm``) panes draw at most four times a second, and keys still at once. Whatever moves by itself
+    (carets, rates, spinners, slides) asks ``is_calm`` and stays still, or changes at most once a second.
     """
 
     def __init__(
@@ -66,9 +66,10 @@ class FrameClock:
     ) -> None:
         """``schedule(seconds, callback)`` calls back once; ``now`` is in seconds, from any start.
 
-        ``line_seconds``, asked once a frame, is how far apart frames must be for the line's sake;
-        ``line_panes``, told how many panes were drawn since it was asked, how many the frame may have;
-        ``is_watched`` whether the terminal has the focus; ``focused`` the pane that is drawn first.
+        ``line_seconds``, called once a frame, returns the seconds between frames that the line needs.
+        ``line_panes`` gets the number of panes that were drawn since its last call, and returns how many the
+        frame may have. ``is_watched`` says whether the terminal has the focus; ``focused`` returns the pane
+        to draw first.
         """
         self._schedule = schedule
         self._is_behind = is_behind
@@ -79,22 +80,22 @@ class FrameClock:
         self._now = now
         self._least_seconds = max(frame_seconds, CALM_SECONDS) if is_calm else frame_seconds
         self._line = 0.0
-        self._drawn = 0  # panes, since the line was asked
+        self._drawn = 0  # panes since the last call of ``line_panes``
         self._panes: dict[Pane, None] = {}
         self._urgent: dict[Pane, None] = {}
-        self._turns: WeakKeyDictionary[Pane, int] = WeakKeyDictionary()  # the greater, the later drawn
+        self._turns: WeakKeyDictionary[Pane, int] = WeakKeyDictionary()  # a greater number was drawn later
         self._turn = 0
         self._next: Scheduled | None = None
         self._last_frame = now() - self.interval
         self._is_stopped = False
         self.is_calm = is_calm
-        self.drawn: Callable[[], None] | None = None  # called behind each frame, while a caller must know
+        self.drawn: Callable[[], None] | None = None  # called after each frame, while a caller needs to know
 
     @classmethod
     def for_app(
         cls, app: App[Any], *, frame_seconds: float = FRAME_SECONDS, is_calm: bool = False
     ) -> FrameClock:
-        """Return the clock of an app: frames run in its message loop, which shows what fails. To be called
+        """Return the clock of an app: frames run in its message loop, which reports errors. To be called
         before the app runs: it sets the driver that knows what the terminal has taken, unless
         ``TEXTUAL_DRIVER`` did.
         """
@@ -117,8 +118,8 @@ class FrameClock:
         )
 
     def mark(self, pane: Pane, *, now: bool = False) -> None:
-        """Have ``pane`` drawn with the next frame, in O(1); ``now``: as soon as the terminal can take it, for
-        a person.
+        """Draw ``pane`` with the next frame, in O(1). With ``now``, as soon as the terminal can take it,
+        since a person is waiting.
         """
         if now:
             self._urgent[pane] = None
@@ -129,7 +130,7 @@ class FrameClock:
             self._ask_for_frame()
 
     def hurry(self) -> None:
-        """Look again when the next frame is due: something changed that makes it sooner."""
+        """Compute again when the next frame is due: something made it sooner."""
         if self._is_stopped:
             return
         if self._next is not None:
@@ -142,11 +143,11 @@ class FrameClock:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing waits to be drawn, or nothing is drawn now (``stop``)."""
+        """Whether nothing is waiting to be drawn, or drawing is stopped."""
         return self._is_stopped or not (self._panes or self._urgent)
 
     def stop(self) -> None:
-        """Draw nothing until ``start``: before the terminal is lent to another program."""
+        """Draw nothing until ``start``: the terminal will be lent to another program."""
         self._is_stopped = True
         if self._next is not None:
             self._next.cancel()
@@ -158,8 +159,8 @@ class FrameClock:
             self._ask(0.0)
 
     def tick(self) -> None:
-        """Draw one frame: what a person did, and everything else when its time has come."""
-        if self._next is not None:  # another, when ``hurry`` came too late to cancel this one
+        """Draw one frame: what a person did, and everything else if it is due."""
+        if self._next is not None:  # another one, if ``hurry`` came too late to cancel this one
             self._next.cancel()
         self._next = None
         if self._is_stopped:
@@ -173,7 +174,7 @@ class FrameClock:
             self._draw(pane)
         late = start - self._last_frame - self.interval
         if late >= -SLACK_SECONDS:
-            # Counted from when it was due, or the lateness of every frame would slow all that follow.
+            # Counted from when it was due; otherwise the delay of each frame would add up.
             self._last_frame = start - late if late < self._least_seconds else start
             self._line = self._line_seconds()
             self._draw_some(start)
@@ -185,20 +186,22 @@ class FrameClock:
             self._ask_for_frame()
 
     def _draw_some(self, start: float) -> None:
-        """Draw the panes whose turn it is: the focused one first and always, then who waited longest."""
+        """Draw the panes whose turn it is: the focused one first and always, then those that waited
+        longest.
+        """
         room = self._line_panes(self._drawn)
         self._drawn = 0
         for pane in [pane for pane in self._panes if not pane.is_shown]:
-            del self._panes[pane]  # at once: behind panes that are shown it would wait for its turn for ever
+            del self._panes[pane]  # at once: otherwise an invisible pane would wait for its turn forever
         focused = self._focused()
         others = [pane for pane in self._panes if pane is not focused]
         for pane in self._panes.keys() - others:
             self._draw(pane)
             room -= 1
         others.sort(key=lambda pane: self._turns.get(pane, 0))
-        # On a slow line small frames let a key's echo through soonest.
+        # On a slow line small frames let the echo of a key through soonest.
         share = CROWD if self._line else max(CROWD, -(-len(others) // 3))
-        for pane in others[: min(share, max(room, 1))]:  # or the focused one would be alone for ever
+        for pane in others[: min(share, max(room, 1))]:  # otherwise the focused one might be alone forever
             self._draw(pane)
             if self._now() - start > BUDGET_SECONDS:
                 return
@@ -215,21 +218,21 @@ class FrameClock:
 
     @property
     def interval(self) -> float:
-        """The least seconds between two frames, as things are now."""
+        """The least seconds between two frames at this moment."""
         return max(self._least_seconds, self._line, 0.0 if self._is_watched() else UNWATCHED_SECONDS)
 
     def _ask_for_frame(self) -> None:
         self._ask(max(0.0, self._last_frame + self.interval - self._now()))
 
     def _ask(self, seconds: float) -> None:
-        if self._next is not None:  # asked for by what was drawn: two would each ask again, for ever
+        if self._next is not None:  # what was drawn asked for it: two would each ask again, forever
             self._next.cancel()
         self._next = self._schedule(seconds, self.tick)
 
 
 def terminal_is_behind(app: App[Any]) -> bool:
-    """Whether output waits for the terminal. Our own driver knows; another of Textual's has a private queue
-    of thirty writes, whose ``put`` blocks the event loop when it is full.
+    """Whether output is waiting for the terminal. Our own driver knows; Textual's other drivers have a
+    private queue of thirty writes, whose ``put`` blocks the event loop when it is full.
     """
     driver = driver_of(app)
     if isinstance(driver, PacedDriver):
@@ -240,7 +243,7 @@ def terminal_is_behind(app: App[Any]) -> bool:
 
 
 def line_seconds(app: App[Any]) -> float:
-    """Return how far apart frames must be for the sake of the line to the terminal, 0 if it is fast."""
+    """Return the least seconds between frames on the line to the terminal, 0 if it is fast."""
     driver = driver_of(app)
     return driver.pace.interval(monotonic()) if isinstance(driver, PacedDriver) else 0.0
 

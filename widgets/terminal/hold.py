@@ -1,4 +1,4 @@
-"""Holds back what Textual itself paints while the terminal has too much before it."""
+"""Holds back Textual's own painting while the terminal has too much to take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from textual.screen import Screen
 
 class Hold:
     """Paints nothing between ``begin`` and ``release``; then what changed is painted once. After a layout
-    that Textual's own timer did not cause it drops what it batched: then the whole screen is painted again.
+    that Textual's own timer did not cause, Textual drops what it batched: then the whole screen is painted
+    again.
     """
 
     def __init__(self, app: App[object]) -> None:
@@ -22,7 +23,7 @@ class Hold:
 
     def begin(self) -> None:
         """Hold painting back. To be called in the app's own thread."""
-        if self.is_held or not self._app.is_running:  # what an app still writes while it ends is not painted
+        if self.is_held or not self._app.is_running:  # what an app writes while it ends is not painted
             return
         self.is_held = True
         self._is_dropped = False
@@ -41,7 +42,7 @@ class Hold:
         screens = self._app.screen_stack
         if self._is_dropped or screens != self._before:
             self._app.refresh()
-        # A screen looks for what to paint only when it comes to rest. One that is hidden by the top one must
+        # A screen checks what to paint only when it becomes idle. A hidden screen must
         # not: Textual would paint everything again for it.
         for screen in screens[-2:] if self._app.screen.is_modal else screens[-1:]:
             screen.check_idle()

@@ -1,6 +1,6 @@
-"""Keys that are answered in the order in which they were typed. Textual does what a key is bound to only once
-it came up through all widgets, and priority bindings at once: in bursts (a slow line, a paste, a quick hand)
-letters would overtake the backspace before them, and what follows ``tab`` go to the field before.
+"""Answers keys in the order in which they were typed. Textual runs the binding of a key only after the key
+went up through all widgets, and priority bindings at once: in bursts (a slow line, a paste, fast typing)
+letters would overtake the backspace before them, and what follows ``tab`` would go to the field before.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from textual import events
 from textual.app import App, ReturnType
 from textual.dom import DOMNode
 
-ROUNDS: Final = 2  # up through the widgets: behind the key itself, then behind what it had them say
-# A held key comes again after the first of these at most, then within the second.
+ROUNDS: Final = 2  # up through the widgets: after the key itself, then after the messages it caused
+# A held key repeats after the first of these at most, then within the second.
 FIRST_REPEAT_SECONDS: Final = 1.1
-REPEATED_SECONDS: Final = 0.5  # a slow line holds some of them up
-PATIENCE_SECONDS: Final = 1.0  # a key whose answer takes longer does not hold up the others
-NEVER_HELD: Final = frozenset({"ctrl+c", "ctrl+q"})  # they leave a program that waits
+REPEATED_SECONDS: Final = 0.5  # a slow line delays some of them
+PATIENCE_SECONDS: Final = 1.0  # a key whose answer takes longer does not delay the others
+NEVER_HELD: Final = frozenset({"ctrl+c", "ctrl+q"})  # they leave a program that is waiting
 
 
 class KeyPresses:
-    """When the key under way was pressed down, not only repeated, as far as a terminal tells; in seconds."""
+    """When the current key was pressed, not just repeated, as far as the terminal tells; in seconds."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now
-        self.last_at = -inf  # any key, or what was pasted
+        self.last_at = -inf  # any key, or a paste
         self.began_at = -inf  # the newest key that was not a repetition
         self._key = ""
         self._is_repeated = False
 
     def note(self, key: str, seconds_ago: float) -> None:
-        """Note a key ("" for what was pasted) that the terminal sent ``seconds_ago``."""
+        """Note a key ("" for a paste) that the terminal sent ``seconds_ago``."""
         at = self.now() - seconds_ago
         longest = REPEATED_SECONDS if self._is_repeated else FIRST_REPEAT_SECONDS
         self._is_repeated = key == self._key and at - self.last_at <= longest
@@ -45,22 +45,22 @@ class KeyPresses:
 
 
 class KeysInOrder(App[ReturnType]):
-    """Holds a key, or what was pasted, until the one before it was answered; ``presses`` tells of them."""
+    """Holds a key, or a paste, until the one before it was answered; ``presses`` has their times."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.presses = KeyPresses(time.monotonic)
-        self.holds_keys = False  # what is typed waits: what will take it is not there yet
-        self._typed: deque[events.Key | events.Paste] = deque()  # what waits behind the key under way
-        self._answered = 0  # keys so far, with the one under way
-        self._limit: asyncio.TimerHandle | None = None  # while one is
+        self.holds_keys = False  # typed keys wait: the screen that will take them is not ready
+        self._typed: deque[events.Key | events.Paste] = deque()  # what waits after the current key
+        self._answered = 0  # keys so far, including the current one
+        self._limit: asyncio.TimerHandle | None = None  # of the current key
 
     @property
     def is_answering(self) -> bool:
         return self._limit is not None
 
     async def on_event(self, event: events.Event) -> None:
-        """Answer what was typed, once it is its turn; everything else at once."""
+        """Answer what was typed when it is its turn; everything else at once."""
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
         elif self.is_answering or (self.holds_keys and not _leaves(event)):
@@ -69,7 +69,7 @@ class KeysInOrder(App[ReturnType]):
             await self._answer(event)
 
     async def answer_held_keys(self) -> None:
-        """Answer what was typed while keys were held, and hold no more."""
+        """Answer the keys that were held, and hold no more."""
         self.holds_keys = False
         if self._typed and not self.is_answering:
             await self._answer(self._typed.popleft())
@@ -89,8 +89,8 @@ class KeysInOrder(App[ReturnType]):
         return self.focused or (self.screen if self.screen_stack else self)
 
     def _follow(self, node: DOMNode, rounds: int, number: int) -> None:
-        """Continue once ``node`` and all above it are done; one that is being taken down takes nothing any
-        more.
+        """Continue when ``node`` and all widgets above it are done; a widget that is being removed takes no
+        more messages.
         """
         above: DOMNode | None = node
         while above is not None and above is not self:
@@ -103,7 +103,7 @@ class KeysInOrder(App[ReturnType]):
         self._follow(node.parent or self, rounds, number)
 
     async def _go_on(self, rounds: int, number: int) -> None:
-        """Wait for what the key led to; then answer the next one."""
+        """Wait for the effects of the key; then answer the next one."""
         if number != self._answered or self._limit is None:  # it took too long, and others were answered
             return
         if rounds:

@@ -1,4 +1,4 @@
-"""What goes to the terminal: a queue without end, and the thread that empties it."""
+"""Output to the terminal: an unlimited queue, and the thread that empties it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Callable
 from threading import Condition, Thread
 from typing import Final
 
-PIECE_CHARACTERS: Final = 4096  # written at once: small, so that it is known how far a slow terminal is
-GONE_SECONDS: Final = 10.0  # a terminal that takes nothing for so long at the end will take nothing more
-LOOK_SECONDS: Final = 0.1  # between two looks whether writing was given up
+PIECE_CHARACTERS: Final = 4096  # written at once: small, so that the progress of a slow terminal is known
+GONE_SECONDS: Final = 10.0  # a terminal that takes nothing for this long at the end will take nothing more
+LOOK_SECONDS: Final = 0.1  # between two checks whether writing was given up
 
 
 class Output(Thread):
-    """Writes to a terminal without ever making the writer wait; nothing is lost or reordered. ``took(size)``
-    is called from this thread. It writes to a copy of the descriptor: a thread stuck in Python's ``stderr``
-    would abort the interpreter, and PortAudio's binding sends descriptor 2 elsewhere for a moment.
+    """Writes to a terminal without making the writer wait; nothing is lost or reordered. ``took(size)`` is
+    called from this thread. It writes to a copy of the descriptor: a thread blocked in Python's ``stderr``
+    would abort the interpreter, and PortAudio's binding redirects descriptor 2 for a moment.
     """
 
     def __init__(self, descriptor: int, encoding: str, took: Callable[[int], None]) -> None:
@@ -33,7 +33,7 @@ class Output(Thread):
 
     @property
     def is_open(self) -> bool:
-        """Whether what is written now will be: nothing is after ``stop``."""
+        """Whether new data will be written: after ``stop`` it is not."""
         return not self._is_ending
 
     def write(self, text: str) -> None:
@@ -44,7 +44,7 @@ class Output(Thread):
             self._changed.notify()
 
     def stop(self, gone_seconds: float = GONE_SECONDS) -> None:
-        """Wait until everything is written, but no longer than the terminal takes some of it."""
+        """Wait until everything is written, as long as the terminal takes some of it."""
         with self._changed:
             self._is_ending = True
             self._changed.notify()
@@ -66,7 +66,7 @@ class Output(Thread):
             os.close(self._descriptor)
 
     def _next_piece(self) -> str:
-        """Return what is to be written next, "" at the end. Small writes go together, large ones in parts."""
+        """Return what to write next, "" at the end. Small writes are joined, large ones are split."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_ending)
             parts: list[str] = []
@@ -80,12 +80,12 @@ class Output(Thread):
             return "".join(parts)
 
     def _write_all(self, data: bytes) -> None:
-        """Write ``data``; what a terminal that is gone would have got is dropped."""
+        """Write ``data``; if the terminal is gone, it is dropped."""
         while data and not self.is_given_up:
             try:
                 if select.select([], [self._descriptor], [], LOOK_SECONDS)[1]:
                     data = data[os.write(self._descriptor, data) :]
-            except BlockingIOError:  # another program left the descriptor like that, and was quicker
+            except BlockingIOError:  # another program left the descriptor so, and was faster
                 continue
             except (OSError, ValueError):
                 return

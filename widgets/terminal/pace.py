@@ -8,31 +8,31 @@ from math import inf
 from typing import Final
 
 SLOWEST_SECONDS: Final = 0.5  # between two frames, however slow the line is
-SHARE: Final = 2.0  # a frame that takes n seconds is followed by the next after SHARE × n: half is free
+SHARE: Final = 2.0  # after a frame that takes n seconds the next comes SHARE × n later: half the time is free
 NOISE_SECONDS: Final = 0.03  # a delay this small says nothing about the line: a thread was late
-SHRINK: Final = 0.7  # how fast a stretched interval comes back, per frame
+SHRINK: Final = 0.7  # how fast a longer interval shrinks again, per frame
 ASK_SECONDS: Final = 0.25  # between two questions to the terminal
-FIRST_ANSWERS: Final = 8  # until so many have come, the line is unknown and every frame may ask
-OVERDUE_SECONDS: Final = 0.1  # an answer later than usual by this much means that the terminal is behind
-LONG_SECONDS: Final = 2.0  # by so much, that it may have lost its answer: slow frames again, rather than none
-AGAIN_SECONDS: Final = 0.25  # later than usual by so much, an answer may be lost: another question tells
-LAST_SECONDS: Final = 1.0  # at the end of a screen an answer may be later than usual by so much
+FIRST_ANSWERS: Final = 8  # until this many came, the line is unknown and every frame may ask
+OVERDUE_SECONDS: Final = 0.1  # an answer this much later than usual means that the terminal is behind
+LONG_SECONDS: Final = 2.0  # this much later, it may have lost its answer: slow frames again, rather than none
+AGAIN_SECONDS: Final = 0.25  # this much later than usual, an answer may be lost: another question will tell
+LAST_SECONDS: Final = 1.0  # how much later than usual an answer may be at the end of a screen
 LOST_SECONDS: Final = 10.0  # an answer that has not come by then will not come
-FRAME_SHARE: Final = 0.2  # seconds that a frame may keep a slow line busy
-FAST_RATE: Final = 150_000.0  # characters a second from which on a line needs no small frames
-TELLING_CHARACTERS: Final = 2000  # fewer that were late say nothing about the line's rate
-CONFIRM_SECONDS: Final = 2.0  # a write that blocks once may be chance, twice in so long is the line
-GROWTH: Final = 1.2  # of a slow line's rate with every frame that went well
+FRAME_SHARE: Final = 0.2  # seconds that a frame may occupy a slow line
+FAST_RATE: Final = 150_000.0  # characters a second from which a line needs no small frames
+TELLING_CHARACTERS: Final = 2000  # fewer late characters say nothing about the line's rate
+CONFIRM_SECONDS: Final = 2.0  # a write that blocks once may be chance; twice in this time it is the line
+GROWTH: Final = 1.2  # of a slow line's rate with every frame without a delay
 FIRST_PANES: Final = 3  # of the first frame after a pause: the line may be slow
 MOST_PANES: Final = 32.0
-PAUSE_SECONDS: Final = 1.0  # without a frame, after which the line has to be found out again
-CHOKED_CHARACTERS: Final = 16_000  # with more than this waiting, what comes on top is enough
-WAY_SECONDS: Final = 120.0  # the quickest answer of so long is what the way there and back takes
+PAUSE_SECONDS: Final = 1.0  # without a frame, after which the line has to be measured again
+CHOKED_CHARACTERS: Final = 16_000  # if more than this is waiting, nothing more is painted
+WAY_SECONDS: Final = 120.0  # the fastest answer of this time is the time there and back
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One that was put to the terminal. ``size`` is how much was given since the question before it."""
+    """A question to the terminal. ``size`` is how much was written since the question before it."""
 
     kind: str
     at: float
@@ -40,37 +40,35 @@ class Question:
 
 
 class Pace:
-    """What the terminal was given, what it has taken, and what follows from that for the next frame.
+    """What the terminal was given, what it has taken, and what follows for the next frame.
 
     Two things show that a terminal is behind. Writing to it blocks: then what was *given* is not *taken* for
     a while. Or buffers on the way (SSH, a multiplexer) swallow everything: then only the terminal's own
-    answers tell, which come later the more precedes the question. A terminal that never answered is
-    never waited for. All times are in seconds of one clock of the caller's, sizes in characters.
-
-    A terminal answers in the order in which it was asked. At most one question of a kind is open, so an
-    answer says which question it belongs to, and that no earlier one will be answered any more. When an
-    answer is late, a question of another kind tells whether it is lost or the terminal is slow.
-
-    ``took`` and ``answered`` may be called from other threads: each sets plain values that only they set. The
-    open questions are set by ``asked``, ``may_ask`` and ``answered``, of which only one may run at a time.
+    answers tell, which come later the more precedes the question. A terminal that never answered is never
+    waited for. All times are in seconds of the caller's clock, sizes in characters. A terminal answers in the
+    order in which it was asked. At most one question of a kind is open, so an answer says which question it
+    belongs to, and that no earlier one will be answered anymore. When an answer is late, a question of
+    another kind tells whether it is lost or the terminal is slow. ``took`` and ``answered`` may be called
+    from other threads: each sets plain values that only they set. The open questions are set by ``asked``,
+    ``may_ask`` and ``answered``, of which only one may run at a time.
     """
 
     def __init__(self, most_rate: float = inf) -> None:
-        """``most_rate`` is the rate that a line is trusted with, in characters a second."""
+        """``most_rate`` is the assumed rate of the line, in characters a second."""
         self._given = self._taken = 0
-        self._given_at = self._taken_at = 0.0  # the oldest of what was not taken; the last that was
+        self._given_at = self._taken_at = 0.0  # the oldest that was not taken; the last that was
         self._open: tuple[Question, ...] = ()  # the oldest first
         self._asked_at = 0.0  # the last one
         self._is_answering = False
         self._way = self._answer_lag = 0.0
         self._answers = 0
-        # (seconds, when): each quicker than all after it
+        # (seconds, when): each faster than all after it
         self._quickest: deque[tuple[float, float]] = deque()
         self._interval = 0.0
         self._most_rate = most_rate
         self._rate = most_rate  # characters a second; infinite while the line is not slow
         self._asked_given = 0
-        self._empty_at_given = 0  # what had been given when the line was last free
+        self._empty_at_given = 0  # how much had been given when the line was last free
         self._woke_at = self._woke_taken = 0.0
         self._learned_at = -inf
         self._framed_given = self._counted_given = 0
@@ -91,30 +89,30 @@ class Pace:
         self._taken_at = at
         if blocked <= NOISE_SECONDS:
             return
-        # A full buffer wakes its writer when it is nearly empty: from one waking to the next, or from when
+        # A full buffer wakes its writer when it is nearly empty: from one wake-up to the next, or since
         # the line was free, it passed on what it took.
         began, before = max((self._woke_at, self._woke_taken), (self._given_at, self._empty_at_given))
         self._woke_at, self._woke_taken = at, self._taken
         self._learn((self._taken - before) / (at - began), began, at)
 
     def left(self) -> None:
-        """Note that nothing is on its way any more: the terminal was left."""
+        """Note that nothing is on its way anymore: the terminal was left."""
         self._taken = self._given
         self._open = ()
 
     def asked(self, kind: str, at: float) -> None:
-        """Note that a question was put to the terminal, behind all that was given so far."""
+        """Note that the terminal was asked a question, after everything that was given so far."""
         self._asked_at = at
         self._open = (*self._open, Question(kind, at, self._given - self._asked_given))
         self._asked_given = self._given
 
     def answered(self, kind: str, at: float) -> None:
-        """Note that an answer came. One that belongs to no open question says only that answers come."""
+        """Note that an answer came. One that belongs to no open question only says that answers come."""
         if not self.is_open(kind):
             self._is_answering = self._is_answering or self._answers > 0
             return
         place, question = next((place, asked) for place, asked in enumerate(self._open) if asked.kind == kind)
-        size = sum(asked.size for asked in self._open[: place + 1])  # at most so much is before it
+        size = sum(asked.size for asked in self._open[: place + 1])  # at most this much is before it
         self._open = self._open[place + 1 :]
         seconds = at - question.at
         quickest = self._quickest
@@ -133,7 +131,7 @@ class Pace:
             self._learn(size / self._answer_lag, question.at, at)
 
     def _learn(self, rate: float, began: float, at: float) -> None:
-        """Take a rate measured since ``began``; a fast line's is no news, and the first may be chance."""
+        """Take a rate measured since ``began``; a fast one is ignored, and the first may be chance."""
         if rate >= FAST_RATE:
             return
         if self._rate < inf:
@@ -143,7 +141,9 @@ class Pace:
         self._learned_at = at
 
     def _grow(self, proven: float) -> None:
-        """Trust the line with a little more, at most with what is ``proven``: it may have saved up leave."""
+        """Raise the assumed rate a little, at most to what is ``proven``: the line may have spare capacity
+        saved up.
+        """
         grown = max(self._rate, min(self._rate * GROWTH, proven))
         self._rate = min(grown if grown < FAST_RATE else inf, self._most_rate)
 
@@ -152,11 +152,13 @@ class Pace:
         return bool(self._open)
 
     def is_open(self, kind: str) -> bool:
-        """Whether a question of that kind is."""
+        """Whether a question of that kind is open."""
         return kind in [question.kind for question in self._open]
 
     def may_ask(self, at: float) -> bool:
-        """Whether a question may go with the next frame: never two at once, never one without hope."""
+        """Whether the next frame may ask a question: never two at once, and never if no answer can be
+        expected.
+        """
         if self._open and at - self._asked_at > LOST_SECONDS:
             self._open, self._is_answering = (), False
             self._answer_lag = 0.0
@@ -164,26 +166,28 @@ class Pace:
         return self._is_answering and not self._open and at - self._asked_at >= wait
 
     def may_ask_again(self, at: float) -> bool:
-        """Whether the one open answer is so late that another kind of question should tell why."""
+        """Whether the only open answer is so late that another kind of question should tell why."""
         return len(self._open) == 1 and self._overdue(at) > AGAIN_SECONDS
 
     def answer_due(self, at: float) -> float:
-        """How many seconds to wait for the open answer at the end of a screen, or it would be on the shell's
-        line; or 0.
+        """How many seconds to wait for the open answer at the end of a screen (it would be typed into the
+        shell); or 0.
         """
         if not self._open or at - self._asked_at > LONG_SECONDS:
             return 0.0
-        if not self._is_answering:  # it may never answer: only the first question has so much patience
+        if not self._is_answering:  # it may never answer: only the first question gets this much time
             return 0.0 if self._answers else max(0.0, self._asked_at + LAST_SECONDS - at)
         return min(2 * self._way + LAST_SECONDS, LONG_SECONDS)
 
     def is_behind(self, at: float) -> bool:
-        """Whether the terminal still has to take what it was given: another frame would only queue up."""
+        """Whether the terminal has not yet taken what it was given: another frame would only wait in the
+        queue.
+        """
         return self._given > self._taken or OVERDUE_SECONDS < self._overdue(at) < LONG_SECONDS
 
     @property
     def is_choked(self) -> bool:
-        """Whether so much is waiting that one more paint should be the last for now."""
+        """Whether so much is waiting that painting should stop for now."""
         return self.waiting > CHOKED_CHARACTERS
 
     @property
@@ -205,7 +209,7 @@ class Pace:
 
     def panes(self, drawn: int, at: float) -> int:
         """Return how many panes the next frame may draw, after ``drawn`` since the last call, once a frame:
-        few at first, then twice as many, on a slow line as many as ``FRAME_SHARE`` seconds of it take.
+        few at first, then twice as many; on a slow line as many as it takes in ``FRAME_SHARE`` seconds.
         """
         is_slow, is_first = self._rate < inf, at - self._counted_at > PAUSE_SECONDS
         if drawn and not is_first:
@@ -222,12 +226,16 @@ class Pace:
         return int(self._panes)
 
     def lag(self, at: float) -> float:
-        """Return how long the terminal needed for what it took last, or needs already for what it has not."""
+        """Return how long the terminal needed for what it took last, or has needed so far for what it has not
+        taken.
+        """
         until = at if self._given > self._taken else self._taken_at
         return max(until - self._given_at, self._answer_lag, self._overdue(at), 0.0)
 
     def _overdue(self, at: float) -> float:
-        """Return by how many seconds the oldest open question's answer is later than the quickest one was."""
+        """Return by how many seconds the oldest open question's answer is later than the fastest answer
+        was.
+        """
         asked = self._open
         if not asked or not self._is_answering:
             return 0.0

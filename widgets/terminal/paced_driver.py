@@ -1,5 +1,5 @@
-"""Textual's driver, which also notes what the terminal has taken, and asks it how far it is. It builds on
-what the Linux driver does inside: all is written by ``write``, frames end with ``flush``, keys come by
+"""Textual's driver, which also knows what the terminal has taken, and asks it. It relies on how the Linux
+driver works inside: everything is written by ``write``, frames end with ``flush``, keys come through
 ``XTermParser`` and its ``_sequence_to_key_events``. Textual's writing thread has nothing to do here: its
 queue blocks the loop.
 """
@@ -31,8 +31,8 @@ from widgets.terminal.output import Output
 from widgets.terminal.pace import Pace
 from widgets.terminal.private import driver_of
 
-ENDS_FRAME: Final = "\x1b[?2026l"  # where the terminal can hold frames back
-# What every terminal answers, in the order asked: its status, with CSI 0n or 3n, and which it is, with
+ENDS_FRAME: Final = "\x1b[?2026l"  # if the terminal can hold frames back
+# What every terminal answers, in the order of the questions: its status (CSI 0n or 3n), and its type,
 # CSI ? n;…c (ECMA-48 8.3.35 and 8.3.24, xterm's control sequences).
 ASKS_STATUS: Final = "\x1b[5n"
 ASKS_IDENTITY: Final = "\x1b[c"
@@ -41,24 +41,24 @@ ANSWERS: Final = {
     ASKS_IDENTITY: re.compile(r"\x1b\[\?[\d;]*c"),
 }
 IDENTITY_BEGUN: Final = re.compile(r"\x1b\[\?[\d;]{1,100}")
-# Kitty's keyboard protocol, "progressive enhancement": Textual asks for all keys as escape codes; with this
-# flag on top they come with what happened to them. Textual's parser knows no such codes.
+# Kitty's keyboard protocol, "progressive enhancement": Textual asks for all keys as escape codes. With this
+# additional flag they come with the type of event. Textual's parser does not know such codes.
 TELLS_RELEASES: Final = "\x1b[=2;2u"
 TELLS_NO_RELEASES: Final = "\x1b[=2;3u"
-# XTWINOPS: the title is put on the terminal's stack before ours, and taken from it again. What has no stack
-# gets an empty one, which most take for their own.
+# XTWINOPS: the title is pushed onto the terminal's stack before ours is set, and popped at the end. Terminals
+# without a stack get an empty title, which most take for their own.
 KEEPS_TITLE: Final = "\x1b[22;2t"
 RESTORES_TITLE: Final = "\x1b]2;\x07\x1b[23;2t"
 MAX_TITLE_CHARACTERS: Final = 80
 NO_TITLES: Final = ("linux", "dumb")  # values of TERM
 KEY_EVENT: Final = re.compile(r"\x1b\[([\d:]*);(\d*):([123])((?:;[\d:]*)?[u~ABCDEFHPQRS])")
 RELEASED: Final = "3"
-RELEASED_KEY: Final = "_released"  # behind the name of a key that was released
-PARSER_CHARACTERS: Final = 24  # of a sequence; Textual's parser takes one of more than 32 for keys
-UNSEEN_RATE: Final = 10_000.0  # characters a second that a line which nobody can see is trusted with
+RELEASED_KEY: Final = "_released"  # after the name of a key that was released
+PARSER_CHARACTERS: Final = 24  # of a sequence; Textual's parser takes one with more than 32 for keys
+UNSEEN_RATE: Final = 10_000.0  # characters a second: the assumed rate of a line that cannot be measured
 EARLY_SECONDS: Final = 2.0  # for answers that are still on their way when the screen begins
 LEAVE_SECONDS: Final = 1.0  # how long a screen that ends at once waits for them: the shell would get them
-KEY_SECONDS: Final = 0.1  # a lone ``ESC`` is a key when nothing has come behind it for so long
+KEY_SECONDS: Final = 0.1  # a lone ``ESC`` is a key if nothing follows it for this long
 READ_BYTES: Final = 4096
 
 
@@ -67,30 +67,32 @@ class EarlyInput(Protocol):
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing but keys is to come."""
+        """Whether from now on only keys will come."""
 
     @property
     def is_answered(self) -> bool:
-        """Whether the answer came that every terminal gives, behind all others that it gives at once."""
+        """Whether the answer came that every terminal gives, after all others that it gives at once."""
 
     def sift(self, data: bytes) -> bytes:
-        """Return what was typed, of all that came before and of ``data``."""
+        """Return what was typed, in everything that came before and in ``data``."""
 
     def release(self) -> bytes:
-        """Return what was kept for the case that more comes."""
+        """Return what was kept in case more comes."""
 
 
 def hides_line(environ: Mapping[str, str]) -> bool:
-    """Whether tmux or screen runs behind SSH: it answers and takes all at once, whatever the line carries."""
+    """Whether tmux or screen runs over SSH: it answers and takes everything at once, whatever the speed of
+    the line.
+    """
     has_multiplexer = bool(environ.get("TMUX") or environ.get("STY"))
     return has_multiplexer and bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
 
 
 class AnswerParser(XTermParser):
-    """Textual's parser, which also knows the answers to our questions. What is pasted is no answer."""
+    """Textual's parser, which also knows the answers to our questions. Pasted text is never an answer."""
 
     def __init__(self, answered: Callable[[str], None]) -> None:
-        """``answered`` is told which question an answer belongs to."""
+        """``answered`` gets the question that an answer belongs to."""
         super().__init__()
         self._answered = answered
         self._begun = ""  # of an answer that is too long for Textual's parser
@@ -129,8 +131,8 @@ def tell_releases(app: App[object], is_wanted: bool) -> None:
 
 
 class PacedDriver(LinuxDriver):
-    """Writes without ever blocking the event loop, and keeps a ``Pace``; when too much waits, painting is
-    held. A terminal is asked when the screen begins, and then behind frames when the pace allows, unless it
+    """Writes without blocking the event loop, and keeps a ``Pace``; when too much is waiting, painting is
+    held. A terminal is asked when the screen begins, and then after frames if the pace allows it, unless it
     never answered: an idle screen asks nothing.
     """
 
@@ -148,11 +150,11 @@ class PacedDriver(LinuxDriver):
         self._output: Output | None = None
         self._is_leaving = False
         self._title = ""  # that we gave the terminal
-        self._asking = Lock()  # questions are put in the app's thread, answers come in the one that reads
+        self._asking = Lock()  # questions are asked in the app's thread, answers come in the reading thread
         self._is_answered = Event()
         self._early: EarlyInput | None = getattr(app, "early_input", None)
         self._is_early_answered = Event()
-        self._owes_identity = False  # the terminal, to who asked before the screen began
+        self._owes_identity = False  # an answer that was asked for before the screen began
 
     def start_application_mode(self) -> None:
         """Take the terminal, at the start and after each suspension."""
@@ -166,11 +168,11 @@ class PacedDriver(LinuxDriver):
                 self._ask(ASKS_STATUS)
 
     def tell_releases(self, is_wanted: bool) -> None:
-        """Have the terminal tell when keys are released: then "space_released" follows "space"."""
+        """Ask the terminal to tell when keys are released: then "space_released" follows "space"."""
         self.write(TELLS_RELEASES if is_wanted else TELLS_NO_RELEASES)
 
     def name_window(self, title: str) -> None:
-        """Set the terminal's title; "" gives it back its own, and so does leaving."""
+        """Set the terminal's title; "" restores its own, and so does leaving."""
         title = inert_line(title, MAX_TITLE_CHARACTERS)
         if title == self._title or os.environ.get("TERM", "") in NO_TITLES:
             return
@@ -182,7 +184,7 @@ class PacedDriver(LinuxDriver):
         self._title = title
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back, with the title it had."""
+        """Give the terminal back, with its own title."""
         self.name_window("")
         super().stop_application_mode()
 
@@ -197,7 +199,7 @@ class PacedDriver(LinuxDriver):
     def write(self, data: str) -> None:
         if self._output is None or not self._output.is_open:  # lent to another program
             return
-        begins = not data.startswith(ENDS_FRAME)  # that is of what was begun before
+        begins = not data.startswith(ENDS_FRAME)  # this belongs to what was begun before
         is_choked = self.pace.is_choked and begins
         self.pace.gave(len(data), monotonic())
         self._output.write(data)
@@ -207,13 +209,13 @@ class PacedDriver(LinuxDriver):
                 self._hold.release()
 
     def flush(self) -> None:
-        """End a frame: put a question behind it when one is due."""
+        """End a frame, with a question after it if one is due."""
         with self._asking:
             if not self._is_leaving and self.pace.may_ask(monotonic()):
                 self._ask(ASKS_STATUS)
 
     def is_behind(self) -> bool:
-        """Whether the terminal still has to take what it was given. Asks again if an answer may be lost."""
+        """Whether the terminal has not yet taken what it was given. Asks again if an answer may be lost."""
         now = monotonic()
         with self._asking:
             if not self._is_leaving and self.pace.may_ask_again(now):
@@ -239,7 +241,7 @@ class PacedDriver(LinuxDriver):
                 self._loop.call_soon_threadsafe(self._hold.release)
 
     def _answer_came(self, question: str) -> None:
-        """Note an answer; runs in the thread that reads it, so answers are timed exactly."""
+        """Note an answer. Runs in the reading thread, so that answers are timed exactly."""
         now = monotonic()
         if question == ASKS_IDENTITY and self._owes_identity:  # it was asked before the screen began
             self._owes_identity = False
@@ -250,8 +252,8 @@ class PacedDriver(LinuxDriver):
                 self._is_answered.set()
 
     def run_input_thread(self) -> None:
-        """Read what the terminal sends until the screen ends, with one parser: a key or a paste that begins
-        while answers are still expected would be lost between two.
+        """Read what the terminal sends until the screen ends, with one parser: with two, a key or a paste
+        that begins while answers are still expected would be lost.
         """
         parser = AnswerParser(self._answer_came)
         decode = getincrementaldecoder("utf-8")("replace").decode
@@ -264,7 +266,7 @@ class PacedDriver(LinuxDriver):
                 self._is_early_answered.set()
             if early is not None and early.is_answered:
                 self._owes_identity = False
-            if text := decode(typed):  # fed nothing, the parser takes it for the end
+            if text := decode(typed):  # an empty text means the end to the parser
                 for event in parser.feed(text):
                     self.process_message(event)
             for event in parser.tick():
@@ -277,17 +279,17 @@ class PacedDriver(LinuxDriver):
                     early = None
 
     def _read(self) -> bytes | None:
-        """Return what came, empty when nothing did for a while, ``None`` when nothing can any more."""
+        """Return what came; empty if nothing came for a while, ``None`` if nothing can come anymore."""
         ready, _, _ = select.select([self.fileno], [], [], KEY_SECONDS)
         if not ready:
             return b""
         try:
             return os.read(self.fileno, READ_BYTES) or None
-        except OSError:  # a terminal that hung up
+        except OSError:  # the terminal hung up
             return None
 
     def disable_input(self) -> None:
-        """Stop reading, but not before the open questions are answered: the shell would get the answers."""
+        """Stop reading after the open questions are answered: the answers would be typed into the shell."""
         self._is_leaving = True
         if not self.exit_event.is_set():
             self._is_early_answered.wait(LEAVE_SECONDS)

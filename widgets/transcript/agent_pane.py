@@ -28,7 +28,7 @@ FOCUSED_TINT: Final = 0.3
 
 
 class AgentPane(Transcript):
-    """The header is a band in a tint of the agent's colour: who speaks, with which model, what it does."""
+    """The header is a band in a tint of the agent's colour: its name, its model, its state."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"agent-pane--header"}  # and those of Transcript
     DEFAULT_CSS = """
@@ -38,13 +38,13 @@ class AgentPane(Transcript):
     """
 
     class HeadClicked(Message):
-        """The header was clicked: the pane is wanted alone, or with the others again."""
+        """Posted when the header was clicked: show the pane alone, or with the others again."""
 
     _told: tuple[str, str, str, str] = ("", "", "", "")  # name, model, state, colour
     _header: tuple[Painter, bool, Line] | None = None
 
     def header(self, name: str, model: str, state: str, color: str) -> None:
-        """Say who speaks and what it is doing ("● 41 tok/s"), in one row. ``color`` may be anything."""
+        """Set the name and the state ("● 41 tok/s"), in one row. ``color`` may be any text."""
         told = (inert_line(name), inert_line(model), inert_line(state), color)
         if told != self._told:
             self._told = told
@@ -53,10 +53,10 @@ class AgentPane(Transcript):
             self.clock.mark(self)
 
     def on_click(self, event: events.Click) -> None:
-        """Tell of clicks on the header; those on the words are the transcript's."""
+        """Post clicks on the header; clicks on the words belong to the transcript."""
         if event.y < self.canvas.head_height and not event.shift and event.button == 1:
             event.prevent_default()
-            if event.chain == 1:  # a second click is no second wish
+            if event.chain == 1:  # a double click counts once
                 self.post_message(self.HeadClicked())
 
     def head(self, painter: Painter) -> list[Line]:
@@ -65,7 +65,7 @@ class AgentPane(Transcript):
         return [self._header[2]]
 
     def _painted(self, painter: Painter) -> Line:
-        """Return the band; where it is the terminal's own colour, that has no tints and stays as it is."""
+        """Return the band. The terminal's own colours have no tints, so it stays as it is there."""
         theme, band = self.app.current_theme, self.get_component_rich_style("agent-pane--header")
         plain = Color.from_rich_color(band.bgcolor)
         below = ground_of(plain, theme)
@@ -88,7 +88,7 @@ class AgentPane(Transcript):
 
 
 def _on(ground: Ground, style: Style) -> Style:
-    """Return the colour of ``style``, moved until it can be read on ``ground``."""
+    """Return the colour of ``style``, changed until it is readable on ``ground``."""
     color = style.color
     if color is not None and color.triplet is not None and ground.color:
         color = RichColor.parse(readable(color.triplet.hex, ground))
@@ -96,7 +96,7 @@ def _on(ground: Ground, style: Style) -> Style:
 
 
 def _parts(state: str, painter: Painter) -> list[tuple[str, int]]:
-    """Return the parts of what a header says at the right, with their separators and how each looks."""
+    """Return the parts at the right of a header, with their separators and inks."""
     separator = painter.own(SEPARATOR)
     first, *others = state.split(separator)
     inks = {painter.own(FAILED): FAILED_INK, WARNS: STRONG}
@@ -107,8 +107,8 @@ def _parts(state: str, painter: Painter) -> list[tuple[str, int]]:
 
 
 def arranged(name: str, model: str, state: str, room: int) -> tuple[str, str, str]:
-    """Return name, model (with its separator) and state, a cell apart, in ``room`` cells: the model goes
-    first.
+    """Return name, model (with its separator) and state, a cell apart, in ``room`` cells: the model is left
+    out first.
     """
     state = cropped(state, room - min(cell_len(name), MIN_NAME_CELLS) - 1)
     left = room - (cell_len(state) + 1 if state else 0)

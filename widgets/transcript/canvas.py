@@ -17,20 +17,20 @@ from widgets.units import Spoken
 if TYPE_CHECKING:
     from widgets.transcript.transcript import Transcript
 
-NEW: Final = "{count} new"  # rows below those in sight
+NEW: Final = "{count} new"  # rows below the visible ones
 
 
 class Canvas:
-    """Composes the rows of a transcript for its size, theme and colour, and knows which of them differ."""
+    """Composes the rows of a transcript for its size, theme and colour, and finds those that changed."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self.lines: list[Line] = []
         self.head_height = 0  # rows above the messages
         self.painter: Painter | None = None
-        self.color = ""  # of the agent; what a server says, made readable
-        self.who = ""  # picks a colour where ``color`` is none
-        self.has_divider = False  # down the right edge
+        self.color = ""  # the agent's, as the server sent it, made readable
+        self.who = ""  # chooses a colour if ``color`` is not one
+        self.has_divider = False  # at the right edge
         self._ground: tuple[Style, Color] | None = None
         self._painted_for: tuple[object, ...] = ()  # what the painter's look was made from
 
@@ -45,12 +45,12 @@ class Canvas:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the rows are of another size or theme than the transcript has now."""
+        """Whether the rows have another size or theme than the transcript now."""
         width, height = self._transcript.outer_size
         return self.painter is None or self.painter.look.width != width or len(self.lines) != height
 
     def compose(self) -> list[Region] | None:
-        """Compose the rows anew. Return the regions that differ, None if their number is another one."""
+        """Compose the rows. Return the regions that changed, ``None`` if the number of rows changed."""
         before, self.lines = self.lines, self._composed()
         if len(before) != len(self.lines):
             return None
@@ -116,8 +116,8 @@ class Canvas:
 
 
 def scroll_bar(above: int, total: int, height: int) -> range:
-    """Return the rows of a pane of ``height`` rows that the bar takes: its length is the share that is in
-    sight of all ``total`` rows. It touches an edge only where nothing is beyond. Empty if all is in sight.
+    """Return the rows of the scroll bar in a pane of ``height`` rows: its length is the visible share of
+    ``total``. It touches an edge only at the end. Empty if everything is visible.
     """
     if height < 1 or total <= height:
         return range(0)

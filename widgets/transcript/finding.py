@@ -1,7 +1,7 @@
-"""Find in a transcript: what is shown is searched, a bounded piece of it in each frame.
+"""Find in a transcript: searches what is shown, a limited amount in each frame.
 
-A match is kept as the *letters* it covers, counted from the beginning of its part without spaces and without
-signs of ours: those are the same at every width, so that a resize neither finds nor loses anything.
+A match is kept as the *letters* it covers, counted from the beginning of its part without spaces and our
+signs. Those are the same at every width, so a resize neither finds nor loses anything.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from widgets.markdown.letters import LetterRows, count_letters, reading
 from widgets.transcript.message import Message
 from widgets.transcript.view import Place, View
 
-FIND_BUDGET: Final = 49_152  # characters read closely in one frame: a few milliseconds
+FIND_BUDGET: Final = 49_152  # characters searched in one frame: a few milliseconds
 NEEDLE_CHARACTERS: Final = 200
-PREFILTER_SHARE: Final = 10  # characters that are looked over at the cost of one read closely
-PART_COST: Final = 32  # a part costs as much as so many characters
+PREFILTER_SHARE: Final = 10  # characters that the first filter checks at the cost of one that is searched
+PART_COST: Final = 32  # a part costs as much as this many characters
 _BLANKS: Final = re.compile(r"\s+")
 _NO_WORD: Final = re.compile(r"[\W_]+")
 
 
 class Found(NamedTuple):
-    """Which match the reader is at (from 1; 0: at none), how many there are, and whether that is all."""
+    """The index of the reader's match (from 1; 0: none), how many there are, and whether the search is
+    complete.
+    """
 
     current: int = 0
     total: int = 0
@@ -33,7 +35,7 @@ class Found(NamedTuple):
 
 
 class Match(NamedTuple):
-    """Letters ``start`` up to ``end`` of a part of a message; matches sort as they are read."""
+    """Letters ``start`` to ``end`` of a part of a message; matches are sorted in reading order."""
 
     message: int
     part: int
@@ -42,7 +44,7 @@ class Match(NamedTuple):
 
 
 class Needle:
-    """What is looked for; an upper-case letter in it makes it exact."""
+    """The text to find; an upper-case letter in it makes it case-sensitive."""
 
     def __init__(self, text: str) -> None:
         self.text = _BLANKS.sub(" ", text).strip()[:NEEDLE_CHARACTERS]
@@ -52,18 +54,18 @@ class Needle:
         self._probe = max(_NO_WORD.split(self.text), key=len)
 
     def may_be_in(self, source: str) -> bool:
-        """Whether a Markdown text may show the needle: its longest word is there, but for markup."""
+        """Whether a Markdown text may show the needle: it contains its longest word, ignoring markup."""
         if not self._probe:
             return True
         folded = source if self._is_exact else source.casefold()
         if self._probe in folded:
             return True
-        if "&" in source:  # entities may write a letter
+        if "&" in source:  # entities may be letters
             folded = unescape(source) if self._is_exact else unescape(source).casefold()
         return self._probe in _NO_WORD.sub("", folded)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the places of the needle in a text whose blanks are single spaces."""
+        """Yield the places of the needle in a text with single spaces."""
         folded, places = (text, None) if self._is_exact else _folded(text)
         at = folded.find(self.text)
         while at >= 0:
@@ -73,7 +75,7 @@ class Needle:
 
 
 def _folded(text: str) -> tuple[str, list[int] | None]:
-    """Return a text without case and, where that changes lengths, which character each one comes from."""
+    """Return a text in lower case and, if that changes lengths, the index each character comes from."""
     folded = text.casefold()
     if len(folded) == len(text):
         return folded, None
@@ -87,16 +89,16 @@ class Finder:
         self.total = 0
         self.current: Match | None = None
         self._view = view
-        self._matches: dict[int, list[Match]] = {}  # of the messages that have some, complete parts and open
-        self._searched: dict[int, int] = {}  # parts of a message that will not change any more
-        self._candidates: set[int] = set()  # messages that were looked over once and may have some
+        self._matches: dict[int, list[Match]] = {}  # messages with matches, in complete and open parts
+        self._searched: dict[int, int] = {}  # parts of a message that will not change anymore
+        self._candidates: set[int] = set()  # messages that passed the first filter
         self._todo: dict[int, None] = dict.fromkeys(_nearest_first(view))
         self._known = len(view.messages)
         self._number: tuple[Match | None, int] = (None, 0)
-        self._step = 0  # that was asked for before anything was found
+        self._step = 0  # requested before anything was found
 
     def grew(self, message: Message) -> None:
-        if message.changed is not None:  # else it has no number yet and was not searched either
+        if message.changed is not None:  # otherwise it has no number yet and was not searched
             self._todo[message.number] = None
 
     def restarted(self, message: Message) -> None:
@@ -107,7 +109,7 @@ class Finder:
             self._todo[message.number] = None
 
     def work(self) -> bool:
-        """Search for one frame's worth; return whether something is left."""
+        """Search for one frame's budget; return whether something is left."""
         if not self._view.is_ready:
             return False
         for number in range(self._known, len(self._view.messages)):
@@ -130,7 +132,7 @@ class Finder:
         return Found(self._current_number(), self.total, not self._todo)
 
     def _search(self, number: int, budget: int) -> tuple[int, bool]:
-        """Search what is new in a message; return what it cost, and whether all of it was searched."""
+        """Search what is new in a message; return the cost, and whether all of it was searched."""
         message = self._view.messages[number]
         cost = PART_COST
         first = self._searched.get(number, 0)
@@ -150,7 +152,7 @@ class Finder:
         kept = own[: bisect_left(own, Match(number, first, -1, -1))]
         complete = 1 + len(message.blocks)
         for part in range(first, message.parts_in_all):
-            if cost >= budget and part > first:  # one at least, or a huge message would never end
+            if cost >= budget and part > first:  # at least one, otherwise a huge message would never end
                 self._searched[number] = min(part, complete)
                 self._keep(number, kept)
                 return cost, False
@@ -183,8 +185,8 @@ class Finder:
             self.current = None
 
     def step(self, step: int) -> Match | None:
-        """Move to the next match (+1) or the one before (-1), round the ends, else to the first one in sight
-        or below (above). None while nothing is found: the step is made when something is.
+        """Move to the next match (+1) or the previous one (-1), cyclically; at first to the first visible one
+        or below (above). ``None`` while nothing is found: the step is made when something is.
         """
         if not self.total:
             self._step = step if self._todo else 0
@@ -200,7 +202,7 @@ class Finder:
         return self.current
 
     def _beside(self, edge: Match, step: int) -> Match:
-        """Return the next match behind ``edge``, or the last one before it."""
+        """Return the next match after ``edge``, or the last one before it."""
         numbers = sorted(self._matches)
         at = bisect_left(numbers, edge.message)
         if at < len(numbers) and numbers[at] == edge.message:
@@ -225,12 +227,12 @@ class Finder:
 
     def place_of(self, match: Match) -> Place:
         place = Place(match.message, match.part, 0)
-        if not self._view.has(place):  # the text grew into something else since it was searched
+        if not self._view.has(place):  # the text became something else since it was searched
             return place
         return place._replace(row=self._letters(place).row_of(match.start))
 
     def cells(self, place: Place) -> list[tuple[int, int, bool]]:
-        """Return the cells of a row that matches take, from and up to, and whether it is the current one."""
+        """Return the cells of a row that matches cover (from, to), and whether it is the current match."""
         own = self._matches.get(place.message)
         if not own:
             return []
@@ -259,7 +261,7 @@ def _is_growing(message: Message, part: int) -> bool:
 
 
 def _nearest_first(view: View) -> Iterator[int]:
-    """Yield every message: those in sight from the newest up, those above, those below."""
+    """Yield every message: visible ones from the newest up, then those above, then those below."""
     numbers = sorted({place.message for place in view.visible})
     first, last = (numbers[0], numbers[-1]) if numbers else (len(view.messages), len(view.messages) - 1)
     yield from range(last, -1, -1)

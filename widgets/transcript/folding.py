@@ -1,4 +1,4 @@
-"""The steps of a transcript, as a reader folds and unfolds them."""
+"""Folding and unfolding the steps of a transcript."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Folds:
         return isinstance(step, Step) and step.is_folded
 
     def step_at_reader(self) -> str:
-        """Return the key of the step that the reader chose, else of the top-most one in sight; or ""."""
+        """Return the key of the step that the reader chose, else of the topmost visible one; or ""."""
         number = self._number_at_reader()
         return self._view.messages[number].key if number >= 0 else ""
 
@@ -44,7 +44,7 @@ class Folds:
         return -1
 
     def toggle(self, key: str = "") -> str:
-        """Fold or unfold the step ``key``, else the one at the reader; return the key of it, or ""."""
+        """Fold or unfold the step ``key``, else the reader's; return its key, or ""."""
         number = self._number_at_reader()
         if key:
             message = self._transcript.messages.get(key)
@@ -52,8 +52,8 @@ class Folds:
         return self._view.messages[number].key if number >= 0 and self.toggle_number(number) else ""
 
     def toggle_number(self, number: int) -> bool:
-        """Fold or unfold the message ``number``, from 0, for the reader; its head stays in sight. Return
-        whether it is a step.
+        """Fold or unfold message ``number``, from 0, for the reader; its head stays visible. Return whether
+        it is a step.
         """
         view, head = self._view, Place(number, 0, 0)
         step = view.messages[number]
@@ -75,9 +75,9 @@ class Folds:
     def fold_all(
         self, which: Iterable[str] | str | None = None, *, is_folded: bool | None = None
     ) -> dict[str, bool]:
-        """Fold or unfold steps for the reader: all, those with these keys, or those of one kind (a text:
-        what their head rows begin with). Without ``is_folded``: fold if any is unfolded, else unfold.
-        Return the keys of these steps, each with whether it is folded now.
+        """Fold or unfold steps for the reader: all, those with these keys, or those of one kind (a text: the
+        beginning of their head rows). Without ``is_folded``: fold if any is unfolded, else unfold. Return the
+        keys of these steps, each with whether it is folded now.
         """
         if which is None or isinstance(which, str):
             steps = [step for step in self._view.messages if isinstance(step, Step)]
@@ -93,7 +93,7 @@ class Folds:
         return {step.key: is_folded for step in steps}
 
     def reveal(self, match: Match) -> None:
-        """Unfold the step that a match is in: the reader went there."""
+        """Unfold the step of a match: the reader went there."""
         step = self._view.messages[match.message]
         if match.part and isinstance(step, Step) and step.is_folded:
             self._fold_for_good(step, is_folded=False)

@@ -1,4 +1,4 @@
-"""What a transcript tells: what the reader did in it."""
+"""The messages that a transcript posts when the reader did something."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ What = Literal["message", "code", "selection"]
 
 
 class Happened(Message):
-    """Something the reader did in ``transcript``."""
+    """The reader did something in ``transcript``."""
 
     def __init__(self, transcript: Transcript) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class Happened(Message):
 
 
 class CopyRequested(Happened, namespace="transcript"):
-    """``text`` is to be copied, Markdown as it was sent; empty when there is no such thing in sight."""
+    """``text`` is to be copied, Markdown as it was sent; empty if there is nothing of that kind."""
 
     def __init__(self, transcript: Transcript, text: str, what: What) -> None:
         super().__init__(transcript)
@@ -36,11 +36,11 @@ class CopyRequested(Happened, namespace="transcript"):
 
 
 class SelectionChanged(Happened, namespace="transcript"):
-    """Something is selected now, something else, or nothing any more."""
+    """The selection changed, or there is none anymore."""
 
 
 class FoundChanged(Happened, namespace="transcript"):
-    """The search got on, or the reader went to another match."""
+    """The search continued, or the reader went to another match."""
 
     def __init__(self, transcript: Transcript, found: Found) -> None:
         super().__init__(transcript)
@@ -48,7 +48,7 @@ class FoundChanged(Happened, namespace="transcript"):
 
 
 class FoldToggled(Happened, namespace="transcript"):
-    """The reader folded or unfolded the step ``key``: at once, without another word from anybody."""
+    """The reader folded or unfolded the step ``key``."""
 
     def __init__(self, transcript: Transcript, key: str, *, is_folded: bool) -> None:
         super().__init__(transcript)
@@ -57,8 +57,8 @@ class FoldToggled(Happened, namespace="transcript"):
 
 
 class FollowChanged(Happened, namespace="transcript"):
-    """The end stays in sight from now on, or does not any more. Told once a frame at most."""
+    """The transcript follows its end from now on, or no longer does. Posted at most once a frame."""
 
 
 class Resized(Happened, namespace="transcript"):
-    """The transcript has another size, or came into sight: other rows are seen than before."""
+    """The transcript has another size, or became visible: other rows are visible than before."""

@@ -1,4 +1,4 @@
-"""How many rows many things take one under another."""
+"""How many rows a list of things takes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 
 class Heights:
-    """A Fenwick tree: every change and every question costs O(log n), a thing costs sixteen bytes."""
+    """A Fenwick tree: every change and every query costs O(log n), and each value takes sixteen bytes."""
 
     __slots__ = ("_tree", "_values", "total")
 
     def __init__(self, rows: Iterable[int] = ()) -> None:
         self._values = array("q")
-        # Entry i holds the sum of as many values up to the i-th as the lowest bit of i + 1 says.
+        # Entry i holds the sum of as many values, up to the i-th, as the lowest bit of i + 1 says.
         self._tree = array("q")
         self.total = 0
         for value in rows:
@@ -47,7 +47,7 @@ class Heights:
             number += number & -number
 
     def before(self, index: int) -> int:
-        """Return the rows of all before ``index``."""
+        """Return the rows before ``index``."""
         rows = 0
         while index > 0:
             rows += self._tree[index - 1]

@@ -1,4 +1,4 @@
-"""JSON for people, also while it is still being written: any beginning of it can be read."""
+"""JSON for people. JSON that is still being written can be read, too."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ _TOKEN: Final = re.compile(
     r'|(?P<word>[^\s{}\[\],:"]+)',
     re.DOTALL,
 )
-_HIGH: Final = r"\\u[dD][89abAB][0-9a-fA-F]{2}"  # the first half of a pair
+_HIGH: Final = r"\\u[dD][89abAB][0-9a-fA-F]{2}"  # the first half of a surrogate pair
 _HALF_ESCAPE: Final = re.compile(rf"(?<!\\)(?:\\\\)*(?P<half>(?:{_HIGH})?\\u[0-9a-fA-F]{{0,3}}|{_HIGH})$")
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORDS: Final = ("true", "false", "null")
-_DECODER: Final = json.JSONDecoder(strict=False)  # lines in strings are let through
+_DECODER: Final = json.JSONDecoder(strict=False)  # line breaks in strings are accepted
 _PLAIN_KEY: Final = re.compile(r"[\w.-]{1,64}")
 
 
 class Parsed(NamedTuple):
-    """A JSON value; of the beginning of one, the brackets still open and whether its last string grows."""
+    """A JSON value; if the text is incomplete, the brackets that are still open and whether its last string
+    grows.
+    """
 
     value: object
     is_whole: bool = True
@@ -33,7 +35,9 @@ class Parsed(NamedTuple):
 
 
 def parse(text: str) -> Parsed | None:
-    """Return what JSON ``text`` says so far, or None if it is no beginning of JSON, or nested too deep."""
+    """Return what JSON ``text`` says so far; ``None`` if it is not the beginning of JSON, or nested too
+    deep.
+    """
     if text.count("[") + text.count("{") > MAX_DEPTH and _closed(text) is None:
         return None
     try:
@@ -52,7 +56,7 @@ def parse(text: str) -> Parsed | None:
 
 
 def _closed(text: str) -> tuple[str, int, bool] | None:
-    """Return a beginning of JSON with all closed that is open; a name without a value is left out."""
+    """Return the beginning of JSON with everything open closed; a name without a value is left out."""
     stack: list[str] = []
     safe, tail, is_name, is_open = 0, "", False, False
     for token in _TOKEN.finditer(text):
@@ -96,7 +100,7 @@ def _completed(word: str) -> str:
 
 
 def readable(parsed: Parsed) -> str:
-    """Return a value in lines: an object as ``name: value``, texts as their lines; one that grows ends with
+    """Return a value in lines: an object as ``name: value``, texts as their lines; a growing value ends with
     an ellipsis.
     """
     value, open_brackets = parsed.value, parsed.open_brackets

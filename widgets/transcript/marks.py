@@ -1,4 +1,4 @@
-"""Marks over rows that are painted already: what is selected, what was found."""
+"""Marks over painted rows: the selection, and what was found."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from widgets.layout import Line
 from widgets.painter import Painter
 
 CHOSEN_SIGN: Final = "▸"
-CHOSEN_STEP: Final = "›"  # whose row begins with the other one where it is folded
-SEAM_SIGN: Final = "┄"  # beside the row in which a text was cut and went on
+CHOSEN_STEP: Final = "›"  # in the row of the chosen step: CHOSEN_SIGN is the sign of a folded one
+SEAM_SIGN: Final = "┄"  # beside the row in which a text was interrupted and continued
 KEPT_LINES: Final = 256
 
 
 class Mark(NamedTuple):
-    """Cells ``start`` up to ``end`` of a row, without the gutter, and the component they take."""
+    """Cells ``start`` to ``end`` of a row, without the gutter, and the component for their style."""
 
     start: int
     end: int
@@ -30,7 +30,7 @@ class Mark(NamedTuple):
 
 
 def cells_of(row: Row, first: int, last: int) -> tuple[int, int]:
-    """Return the cells that characters ``first`` up to ``last`` of a row take, wide ones whole."""
+    """Return the cells that characters ``first`` to ``last`` of a row take; wide ones count whole."""
     clusters = Clusters(text_of(row))
     start = _cluster_of(clusters, first)
     end = _cluster_of(clusters, last - 1) + 1 if last > first else start
@@ -38,7 +38,7 @@ def cells_of(row: Row, first: int, last: int) -> tuple[int, int]:
 
 
 def character_at(row: Row, cell: int) -> int:
-    """Return the index of the character whose cluster is at a cell, or the row's length behind it."""
+    """Return the index of the character whose cluster is at a cell; after the row, its length."""
     clusters = Clusters(text_of(row))
     if cell >= clusters.edges[-1]:
         return clusters.starts[-1]
@@ -50,24 +50,24 @@ def _cluster_of(clusters: Clusters, character: int) -> int:
 
 
 class MarkedLines:
-    """Remembers marked rows, so that what did not change is made once, however many frames it stands."""
+    """Keeps marked rows, so that each is made once for as many frames as it does not change."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Line, Sequence[Mark], Line]] = {}  # by the id of the row without marks
 
     def line(self, line: Line, marks: Sequence[Mark], painter: Painter) -> Line:
-        """Return ``marked``, from before where it can be."""
+        """Return ``marked`` of these arguments, from the cache if possible."""
         known = self._known.get(id(line))
         if known is None or known[0] is not line or known[1] != marks:
             if len(self._known) >= KEPT_LINES:
                 self._known.clear()
-            # The row is kept with it: as long as it lives, its id is its own.
+            # The row is kept with it: while it exists, its id is not used again.
             known = self._known[id(line)] = line, marks, marked(line, marks, painter)
         return known[2]
 
 
 def marked(line: Line, marks: Sequence[Mark], painter: Painter) -> Line:
-    """Return a painted row with marks over it, later ones over earlier ones."""
+    """Return a painted row with marks; later marks are on top of earlier ones."""
     for mark in marks:
         start = painter.gutter + mark.start
         end = min(painter.gutter + mark.end, painter.gutter + painter.room)
@@ -79,7 +79,7 @@ def marked(line: Line, marks: Sequence[Mark], painter: Painter) -> Line:
 
 
 def mark_style(painter: Painter, component: str) -> Style:
-    """Return the style of a mark; without colours it shows by itself."""
+    """Return the style of a mark; without colours the mark is visible by its attributes."""
     style = painter.component(component)
     if any(isinstance(line_filter, (Monochrome, NoColor)) for line_filter in painter.look.filters):
         style += Style(underline=True) if component == "found" else Style(reverse=True)

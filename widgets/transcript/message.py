@@ -1,4 +1,4 @@
-"""One message of a transcript: its text, the blocks it is split into, what is still to be split."""
+"""One message of a transcript: its text, its blocks, and the text that is still to be split."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from widgets.markdown.splitter import Splitter
 from widgets.transcript.heights import Heights
 
 SLICE_CHARACTERS: Final = 8192
-LINE_COST: Final = 48  # a line costs as much work as so many characters
+LINE_COST: Final = 48  # a line costs as much work as this many characters
 LABEL_CHARACTERS: Final = 400
 
 
 class Pending:
-    """Text that came in and is still to be split, taken in slices. Adding is O(1)."""
+    """Text that came in and is still to be split, in slices. Adding is O(1)."""
 
     __slots__ = ("_later", "_next", "_offset", "_pieces", "characters", "lines")
 
     def __init__(self, later: Callable[[], str] | None = None) -> None:
-        """``later()`` is the text it begins with, made when it is needed."""
+        """``later()`` returns the text it begins with, when it is needed."""
         self._later = later
         self._pieces: list[str] = []
         self._next = self._offset = 0  # the first piece that is left, and how much of it is taken
@@ -53,13 +53,13 @@ class Pending:
         return "".join(self._pieces[self._next :])[self._offset :]
 
     def compact(self) -> None:
-        """Keep it as one text: out of sight it may wait for long, and not as so many small ones."""
+        """Join the pieces into one text: an invisible message may wait for long."""
         if self._pieces:
             self._pieces = [self.text]
             self._next = self._offset = 0
 
     def take(self, most: int) -> str:
-        """Take and return the next ``most`` characters, or what is left."""
+        """Remove and return the next ``most`` characters, or what is left."""
         self._make()
         taken: list[str] = []
         room, pieces = most, self._pieces
@@ -82,8 +82,8 @@ class Pending:
 
 
 class Split(NamedTuple):
-    """What some splitting came to, at a ``cost`` in characters and lines: blocks that are ``complete`` now,
-    those at the end that are ``open``, and where blocks begin that look another way than before.
+    """The result of splitting, at a ``cost`` in characters and lines: blocks that are ``complete`` now, those
+    at the end that are ``open``, and the starts of blocks that changed.
     """
 
     cost: int
@@ -93,26 +93,26 @@ class Split(NamedTuple):
 
 
 class SplitText:
-    """What is added to ``pending`` is split by ``split``, as much of it as the frame has time for."""
+    """Text that is added to ``pending``, and split by ``split`` as far as the frame has time."""
 
     __slots__ = ("_source", "_splitter", "is_finished", "lines", "pending")
 
     def __init__(self, later: Callable[[], str] | None = None) -> None:
-        """``later()`` is the text it begins with, made when it is needed."""
+        """``later()`` returns the text it begins with, when it is needed."""
         self._source = GrowingText()
         self._splitter: Splitter | None = None
         self.pending = Pending(later)
-        self.is_finished = False  # split to its end: what is added begins anew
-        self.lines = 0  # ends of lines in what is split
+        self.is_finished = False  # split to its end: more text begins anew
+        self.lines = 0  # line ends in the split text
 
     @property
     def length(self) -> int:
-        """Characters of what is split."""
+        """The number of characters that are split."""
         return self._source.length
 
     @property
     def whole(self) -> str:
-        """All of it as Markdown, also what is still to be split."""
+        """All of it as Markdown, including what is not split yet."""
         return self._source.text + inert(self.pending.text)
 
     def of(self, block: Block) -> str:
@@ -120,11 +120,11 @@ class SplitText:
         return self._source.slice(block.start, block.end)
 
     def slice(self, start: int, end: int) -> str:
-        """Return characters ``start`` up to ``end`` of what is split, as Markdown."""
+        """Return characters ``start`` to ``end`` of the split text, as Markdown."""
         return self._source.slice(max(0, start), min(end, self._source.length))
 
     def split(self, budget: int, *, to_its_end: bool) -> Split:
-        """Split what is pending until about ``budget`` is spent; ``to_its_end``: nothing comes behind it."""
+        """Split pending text until about ``budget`` is used; ``to_its_end``: no more text will come."""
         splitter = self._splitter = self._splitter or Splitter()
         cost, complete = 0, []
         while self.pending and cost < budget:
@@ -145,12 +145,11 @@ class SplitText:
 
 
 class Message:
-    """Adding text is O(1); ``settle`` does the work, as much of it as the frame has time for.
+    """Adding text is O(1); ``settle`` does the work, as far as the frame has time.
 
     The message is drawn in *parts*: its head (an empty row and the title), its complete blocks, its open
-    blocks, and its foot (the note, once it has one). A part keeps its index while the message grows.
-
-    Whenever its height may have changed, it puts its ``number`` into ``changed``, if there is such a set.
+    blocks, and its foot (the note, if it has one). A part keeps its index while the message grows. Whenever
+    its height may have changed, it adds its ``number`` to ``changed``, if there is such a set.
     """
 
     __slots__ = (
@@ -185,36 +184,36 @@ class Message:
         self.tone = tone
         self.number = 0
         self.changed: set[int] | None = None
-        self.seams: tuple[int, ...] = ()  # where its text was cut and went on, in characters
+        self.seams: tuple[int, ...] = ()  # where its text was interrupted and continued, in characters
         self._head = Block("title")
         self._foot: Block | None = None
         self.is_closed = False
         self.is_folded = False  # only the head is shown
         self.rows_width = 0
-        self.end_rows = [0, 0]  # of head and foot where they were laid out, else 0
+        self.end_rows = [0, 0]  # rows of head and foot if they are laid out, else 0
         self._start_over()
         self.set_title(title)
 
     def _start_over(
         self, later: Callable[[], str] | None = None, uncut: Callable[[], str] | None = None
     ) -> None:
-        """Begin with the text ``later()``, made when it is needed; ``uncut()`` is copied if it is more."""
+        """Begin with the text ``later()``, created when it is needed; ``uncut()`` is copied if it is more."""
         self.text = SplitText(later)
         self._uncut = uncut
         self.blocks = PackedBlocks()
-        self.complete = 0  # how many those are
+        self.complete = 0  # the number of complete blocks
         self.open: list[Block] = []
         self.open_layouts: list[Layout | None] = []
-        self.former: dict[int, Layout] = {}  # what the open blocks looked like, by their start
-        self.rows = Heights()  # of each complete block at rows_width, exact or estimated
-        self._exact = bytearray()  # which of those are
-        self._versions: dict[int, int] = {}  # of complete blocks that look another way than at first
-        self._stale = 0  # the first so many may still be estimates for another width
+        self.former: dict[int, Layout] = {}  # the last layouts of the open blocks, by their start
+        self.rows = Heights()  # rows of each complete block at rows_width, exact or estimated
+        self._exact = bytearray()  # which of these are exact
+        self._versions: dict[int, int] = {}  # of complete blocks that changed later
+        self._stale = 0  # the first this many may be estimates for another width
 
     # --- what comes in ---
 
     def add(self, text: str) -> None:
-        """Add text at the end; after ``close`` this splits the message anew."""
+        """Add text at the end; after ``close`` the message is split again."""
         if self.text.is_finished:
             self.replace(self.text.whole)
         if text:
@@ -233,7 +232,7 @@ class Message:
         self._note_change()
 
     def reopen(self) -> None:
-        """Let text come in again, without the note that ended it."""
+        """Continue the message, without the note that ended it."""
         self.is_closed = False
         self._foot = None
         self.end_rows = [0, 0]
@@ -242,7 +241,7 @@ class Message:
         self._note_change()
 
     def close(self, note: str, *, is_failure: bool) -> None:
-        """End the message; ``note`` becomes its last row, if there is one."""
+        """End the message; ``note``, if any, becomes its last row."""
         self.is_closed = True
         self.text.pending.compact()
         kind: Kind = "failure" if is_failure else "note"
@@ -252,11 +251,11 @@ class Message:
         self._note_change()
 
     def fade(self, is_faded: bool) -> bool:
-        """Show all of it dim from now on, or not any more; return whether that changed anything."""
+        """Show all of it dim from now on, or no longer; return whether that changed anything."""
         if self.tone.is_faded == is_faded:
             return False
         self.tone = self.tone._replace(is_faded=is_faded)
-        self._head = replace(self._head)  # another one: what was laid out is not used
+        self._head = replace(self._head)  # a new object: the old layout is not used
         self.former, self.open_layouts = {}, [None] * len(self.open)
         self._note_change()
         return True
@@ -276,7 +275,7 @@ class Message:
         return self.is_folded or self.is_split
 
     def settle(self, budget: int) -> int:
-        """Split what is pending until about ``budget`` is spent (characters and lines); return the cost."""
+        """Split pending text until about ``budget`` is used (characters and lines); return the cost."""
         if self.is_split:
             return 0
         found = self.text.split(budget, to_its_end=self.is_closed)
@@ -303,7 +302,7 @@ class Message:
 
     @property
     def part_count(self) -> int:
-        """How many parts it is drawn in; at least the head."""
+        """The number of parts it is drawn in; at least the head."""
         return 1 if self.is_folded else self.parts_in_all
 
     @property
@@ -324,13 +323,15 @@ class Message:
         return self._foot
 
     def part_key(self, index: int) -> object:
-        """Return what part ``index`` is known by as long as it looks the same: no open block."""
+        """Return the key of part ``index`` that stays the same as long as it looks the same; not for open
+        blocks.
+        """
         if 0 < index <= self.complete:
             return self.blocks, index, self._versions.get(index - 1, 0), self.tone.is_faded
         return self.part(index)
 
     def open_index(self, index: int) -> int:
-        """Return the index in ``open`` of part ``index``, or -1 when that part is no open block."""
+        """Return the index in ``open`` of part ``index``, or -1 if it is not an open block."""
         index -= 1 + self.complete
         return index if 0 <= index < len(self.open) else -1
 
@@ -341,17 +342,17 @@ class Message:
         return lay_out(block, self.text.of(block), width, is_open=is_open, links=links)
 
     def block_width(self, block: Block, width: int) -> int:
-        """Return the width that a block is laid out for where the message has ``width``."""
+        """Return the width for laying out a block if the message has ``width``."""
         return width
 
     def uncut_text(self) -> str:
-        """Return what is copied: all of it, also what is not shown."""
+        """Return what is copied: all of it, including what is not shown."""
         return self._uncut() if self._uncut is not None else self.text.whole
 
     # --- heights ---
 
     def know_width(self, width: int) -> None:
-        """Forget what was laid out for another width. O(1): ``estimate_anew`` does the rest."""
+        """Forget layouts for another width. O(1): ``estimate_anew`` does the rest."""
         if self.rows_width == width:
             return
         self.rows_width = width
@@ -362,7 +363,7 @@ class Message:
         self.open_layouts = [None] * len(self.open)
 
     def estimate_anew(self, budget: int) -> bool:
-        """Estimate up to ``budget`` blocks for the present width; return whether all are done."""
+        """Estimate up to ``budget`` blocks for the current width; return whether all are done."""
         first = max(0, self._stale - budget)
         for index in range(first, self._stale):
             if not self._exact[index]:
@@ -373,7 +374,7 @@ class Message:
         return not first
 
     def know_rows(self, part: int, rows: int) -> None:
-        """Take in how many rows a part has at ``rows_width``; an open one is remembered by its layout."""
+        """Note how many rows a part has at ``rows_width``; an open block is kept by its layout."""
         if 0 < part <= self.complete:
             self.rows.set(part - 1, rows)
             self._exact[part - 1] = 1
@@ -382,13 +383,13 @@ class Message:
         self._note_change()
 
     def exact_rows(self, part: int) -> int:
-        """Return the rows of a complete block where they are known and not estimated, else 0."""
+        """Return the rows of a complete block if they are exact, else 0."""
         if 0 < part <= self.complete and self._exact[part - 1]:
             return self.rows[part - 1]
         return 0
 
     def height(self, width: int) -> int:
-        """Return about how many rows the message has at ``width``; exact where it was laid out. O(1)."""
+        """Return about how many rows the message has at ``width``; exact if it was laid out. O(1)."""
         if self.is_folded:
             return self._head_rows
         rows = self._head_rows + (self._foot is not None) * max(1, self.end_rows[1])
@@ -427,5 +428,5 @@ def _title(title: str) -> Block:
 
 
 def _about(characters: int, lines: int, width: int) -> int:
-    """Return the rows of a text about which nothing else is known."""
+    """Return the estimated rows of a text."""
     return characters // width + lines * 3 // 4

@@ -1,4 +1,4 @@
-"""The mouse in a transcript: what it selects, scrolls past an edge, chooses and folds."""
+"""The mouse in a transcript: it selects, scrolls at the edges, chooses and folds."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from widgets.transcript.view import Place
 if TYPE_CHECKING:
     from widgets.transcript.transcript import Transcript
 
-FAR_CELLS: Final = 1_000_000  # behind the end of any row
+FAR_CELLS: Final = 1_000_000  # after the end of any row
 
 
 class Pointer:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._view = transcript.view
-        self._pressed: tuple[int, int] | None = None  # where the button went down
+        self._pressed: tuple[int, int] | None = None  # where the button was pressed
         self._is_dragged = False
         self._at = (0, 0)
         self._edge = 0  # rows to scroll in each frame: the pointer is beyond an edge
 
     def take(self, event: events.MouseEvent) -> None:
-        """Do what the mouse was used for: select, choose, fold."""
+        """Handle a mouse event: select, choose, fold."""
         match event:
             case events.MouseDown():
                 self._press(event)
@@ -38,7 +38,7 @@ class Pointer:
                 pass
 
     def _press(self, event: events.MouseDown) -> None:
-        """Begin to select; with shift, extend what is selected."""
+        """Begin a selection; with shift, extend the current one."""
         place = self._place_at(event.y)
         if event.button != 1 or place is None:
             return
@@ -53,7 +53,7 @@ class Pointer:
         """Extend the selection to the pointer; beyond an edge the transcript scrolls."""
         if self._pressed is None or (not self._is_dragged and (event.x, event.y) == self._pressed):
             return
-        if event.button != 1:  # it went up where nobody saw it
+        if event.button != 1:  # it was released outside
             self.let_go()
             return
         self._is_dragged, self._at = True, (event.x, event.y)
@@ -69,13 +69,15 @@ class Pointer:
             self.let_go()
 
     def let_go(self) -> None:
-        """End the selection where it is."""
+        """End selecting at this point."""
         if self._pressed is not None:
             self._transcript.release_mouse()
             self._pressed, self._edge = None, 0
 
     def _click(self, event: events.Click) -> None:
-        """Choose the message; fold or unfold it by its head row; twice takes the word, thrice the block."""
+        """Choose the message; a click on a head row folds or unfolds it; two clicks select the word, three
+        the block.
+        """
         place = self._place_at(event.y)
         if self._is_dragged or event.shift or event.button != 1 or place is None:
             return
@@ -84,14 +86,14 @@ class Pointer:
         reader.choose(place.message)
         is_on_head = not place.part and 0 <= row < len(self._view.visible)
         if is_on_head and self._transcript.folds.toggle_number(place.message):
-            return  # no words of it are selected by a second click
+            return  # a double click selects no words of it
         reader.choose(place.message, place.part)
         if event.chain > 1:
             reader.select(place, self._cell_at(event.x, event.y), is_word=event.chain == 2)
         self._transcript.redraw()
 
     def scroll_on(self) -> bool:
-        """Do one frame's share of scrolling; return whether the pointer is beyond an edge."""
+        """Scroll one frame's share; return whether the pointer is beyond an edge."""
         if self._edge:
             self._extend(*self._at)
             self._view.scroll(self._edge)
@@ -104,7 +106,7 @@ class Pointer:
             self._transcript.reader.extend(place, self._cell_at(x, y))
 
     def _place_at(self, y: int) -> Place | None:
-        """Return the row at ``y``, or the nearest one in sight; None if it is gone since it was drawn."""
+        """Return the row at ``y``, or the nearest visible one; ``None`` if it is gone since it was drawn."""
         visible = self._view.visible
         if not visible:
             return None

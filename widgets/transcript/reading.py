@@ -1,4 +1,4 @@
-"""What the reader does in a transcript: selects, copies, finds, goes from message to message."""
+"""The reader's actions in a transcript: selecting, copying, finding, going from message to message."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from widgets.transcript.view import Place
 if TYPE_CHECKING:
     from widgets.transcript.transcript import Transcript
 
-FOUND_SHARE: Final = 3  # a match is brought into sight this part of the height below the top
+FOUND_SHARE: Final = 3  # a match is shown this part of the height below the top
 
 
 class Reader:
-    """The reader's side of a transcript, free until it is used. The *current* message is the one that was
-    clicked, found or gone to while it is in sight, else the newest that is.
+    """The reader's side of a transcript; costs nothing until it is used. The *current* message is the one
+    that was clicked, found or gone to while it is visible, else the newest visible one.
     """
 
     def __init__(self, transcript: Transcript) -> None:
@@ -32,7 +32,7 @@ class Reader:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew with other messages: what is looked for stays."""
+        """Start over for other messages; the search text stays."""
         needle = self.finder.needle.text if self.finder is not None else ""
         self._sources = Sources(self._view)
         self._selection = Selection(self._view, self._sources)
@@ -42,7 +42,7 @@ class Reader:
         self.choose(-1)
 
     def choose(self, message: int, part: int | None = None) -> None:
-        """Let the reader be at a message, counted from 0, and at a part of it; -1 for none."""
+        """Choose a message, counted from 0, and a part of it; -1 for none."""
         self.chosen = message
         self._cursor = None if part is None else (message, part)
 
@@ -52,14 +52,14 @@ class Reader:
 
     @property
     def current_message(self) -> int:
-        """The number of the current message, from 1; 0 when there is none."""
+        """The number of the current message, from 1; 0 if there is none."""
         if 0 <= self.chosen < self.message_count:
             return self.chosen + 1
         visible = self._view.visible
         return visible[-1].message + 1 if visible else self.message_count
 
     def go_to_message(self, number: int) -> None:
-        """Bring the nearest such message to the top; a step in sight is chosen where it is."""
+        """Bring the nearest such message to the top; a visible step is chosen where it is."""
         if not self.message_count:
             return
         self.choose(max(1, min(number, self.message_count)) - 1)
@@ -72,7 +72,7 @@ class Reader:
         self._transcript.redraw()
 
     def step_message(self, step: int) -> None:
-        """Go to the message before (-1) or to the next (+1); first to the beginning of a long one."""
+        """Go to the previous message (-1) or the next one (+1); first to the beginning of a long one."""
         current, visible = self.current_message, self._view.visible
         if (
             step < 0
@@ -84,13 +84,13 @@ class Reader:
         self.go_to_message(current + step)
 
     def message_text(self) -> str:
-        """Return the current message as the Markdown it was sent as, all of it."""
+        """Return all of the current message, in the Markdown it was sent as."""
         current = self.current_message
         return self._view.messages[current - 1].uncut_text().strip("\n") if current else ""
 
     def code_text(self) -> str:
-        """Return the code that was clicked or found, else the newest in sight, without fences and containers'
-        signs; or "".
+        """Return the code that was clicked or found, else the newest visible one, without fences and
+        containers' signs; or "".
         """
         parts = [(place.message, place.part) for place in reversed(self._view.visible)]
         for message, part in [self._cursor, *parts] if self._cursor else parts:
@@ -104,7 +104,7 @@ class Reader:
         return self._view.messages[message].part(part).kind == "code"
 
     def copy(self, what: What) -> None:
-        """Ask for a copy: of what is selected, even where the message is asked for."""
+        """Ask to copy ``what``; the selection, if there is one, even if ``what`` is the message."""
         if what == "message" and self.has_selection:
             what = "selection"
         texts = {"message": self.message_text, "code": self.code_text, "selection": self.selected_text}
@@ -115,11 +115,11 @@ class Reader:
         return self._selection.range() is not None
 
     def selected_text(self) -> str:
-        """Return the source of what is selected; "" when nothing is."""
+        """Return the source of the selection, or ""."""
         return self._selection.text()
 
     def press(self, place: Place, cell: int) -> None:
-        """Select nothing, and begin a selection at a cell of a row."""
+        """Clear the selection, and begin a new one at a cell of a row."""
         self.clear_selection()
         self._selection.begin(self._sources.at(place, cell))
 
@@ -128,7 +128,7 @@ class Reader:
         self._selection_changed()
 
     def select(self, place: Place, cell: int, *, is_word: bool) -> None:
-        """Select the word at a cell of a row, or the block it belongs to."""
+        """Select the word at a cell of a row, or its block."""
         spot = self._sources.word_at(place, cell) if is_word else self._sources.block_at(place)
         self._selection.begin(spot, is_selected=True)
         self._selection_changed()
@@ -144,7 +144,7 @@ class Reader:
         self._transcript.refresh_bindings()
 
     def find(self, needle: str) -> None:
-        """Look for ``needle`` in all messages, frame by frame, and mark it; "" ends that. Case does not count
+        """Find ``needle`` in all messages, frame by frame, and mark it; "" ends that. Case does not matter
         unless the needle has an upper-case letter.
         """
         finder = Finder(self._view, needle)
@@ -153,7 +153,7 @@ class Reader:
         self._transcript.redraw()
 
     def find_step(self, step: int) -> None:
-        """Go to the next match (+1) or to the one before (-1), round the ends."""
+        """Go to the next match (+1) or the previous one (-1), cyclically."""
         if self.finder is not None and self.finder.step(step) is not None:
             self._show_found(self.finder)
             self._tell_found()
@@ -161,16 +161,16 @@ class Reader:
 
     @property
     def found(self) -> Found:
-        """Which match the reader is at, how many there are so far, and whether those are all."""
+        """The index of the reader's match, how many there are so far, and whether those are all."""
         return self.finder.found if self.finder is not None else Found()
 
     def restarted(self, message: Message) -> None:
-        """Forget what was found in a message whose text is another one now."""
+        """Forget what was found in a message whose text was replaced."""
         if self.finder is not None:
             self.finder.restarted(message)
 
     def search_on(self) -> bool:
-        """Do one frame's share of searching; return whether something is left."""
+        """Search for one frame's share; return whether something is left."""
         if self.finder is None:
             return False
         before = self.finder.current
@@ -198,7 +198,7 @@ class Reader:
             self._transcript.post_message(FoundChanged(self._transcript, self._told_found))
 
     def overlaid(self, lines: list[Line], painter: Painter) -> list[Line]:
-        """Return the composed rows with what is found, selected and chosen."""
+        """Return the composed rows with marks for what is found, selected and chosen."""
         visible = self._view.visible
         for index, place in enumerate(visible):
             if self._view.messages[place.message].seams and self._is_at_seam(place):
@@ -206,7 +206,7 @@ class Reader:
         if self.finder is None and not self._selection.is_extended and self.chosen < 0:
             return lines
         if all(place.message != self.chosen for place in visible) and not self._view.is_unsettled:
-            self.choose(-1)  # the reader went on
+            self.choose(-1)  # the reader moved on
         for index, place in enumerate(visible):
             if marks := self._marks(place):
                 lines[index] = self._marked.line(lines[index], marks, painter)
@@ -218,7 +218,7 @@ class Reader:
         return lines
 
     def _is_at_seam(self, place: Place) -> bool:
-        """Return whether the text was cut in this row and went on."""
+        """Return whether the text was interrupted in this row and continued."""
         message = self._view.messages[place.message]
         block = message.part(place.part)
         seams = [seam for seam in message.seams if block.start < seam <= block.end]

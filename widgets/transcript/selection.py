@@ -1,4 +1,4 @@
-"""What the reader selected, kept as places in the source: streaming, wrapping and resizing never move it."""
+"""The selection, kept as places in the source: streaming, wrapping and resizing do not move it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from widgets.transcript.marks import cells_of, character_at
 from widgets.transcript.message import Message
 from widgets.transcript.view import Place, View
 
-_BETWEEN_PIECES: Final = " \t\n>"  # all that is between two pieces of one code block
+_BETWEEN_PIECES: Final = " \t\n>"  # everything between two pieces of one code block
 
 
 class Spot(NamedTuple):
-    """Characters ``start`` up to ``end`` of the source of a message: what one click is on."""
+    """Characters ``start`` to ``end`` of a message's source: what one click hits."""
 
     message: int
     start: int
@@ -33,14 +33,14 @@ class Sources:
         if layout.offsets is None:
             message = self._view.messages[place.message]
             block = message.part(place.part)
-            if place.part and block.kind in ("note", "failure"):  # rows of ours, behind the last word
+            if place.part and block.kind in ("note", "failure"):  # our own rows, after the last word
                 block = replace(block, start=message.text.length, end=message.text.length)
             width = message.block_width(block, self._view.width)
             layout.offsets = offsets(block, message.text.of(block), layout.rows, width)
         return layout.offsets
 
     def at(self, place: Place, cell: int) -> Spot:
-        """Return what is at a cell of a row; behind its end, the end of the row."""
+        """Return what is at a cell of a row; after its end, the end of the row."""
         row = self._view.layout(place.message, place.part).rows[place.row]
         start, end = self.rows(place)[place.row].at(character_at(row, max(0, cell)))
         return Spot(place.message, start, end)
@@ -60,7 +60,7 @@ class Sources:
         return Spot(place.message, found.starts[first], found.ends[last])
 
     def block_at(self, place: Place) -> Spot:
-        """Return the whole block that a row belongs to; of code, all its pieces."""
+        """Return the whole block of a row; of code, all its pieces."""
         message = self._view.messages[place.message]
         block = message.part(place.part)
         if block.kind == "code":
@@ -92,7 +92,7 @@ class Selection:
         self.is_extended = False  # a press alone selects nothing
 
     def begin(self, spot: Spot, *, is_selected: bool = False) -> None:
-        """Begin at ``spot``; with ``is_selected`` that is selected at once (a word, a block)."""
+        """Begin at ``spot``; with ``is_selected`` it is selected at once (a word, a block)."""
         self._anchor = self._head = spot
         self.is_extended = is_selected
 
@@ -107,7 +107,7 @@ class Selection:
         self.is_extended = False
 
     def range(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
-        """Return message and offset of both ends, or None when nothing is selected."""
+        """Return message and offset of both ends, or ``None`` if nothing is selected."""
         if self._anchor is None or self._head is None or not self.is_extended:
             return None
         first = min((self._anchor.message, self._anchor.start), (self._head.message, self._head.start))
@@ -115,8 +115,8 @@ class Selection:
         return (first, last) if first < last else None
 
     def text(self) -> str:
-        """Return the source of what is selected, whole blocks with their signs; messages are joined by an
-        empty line.
+        """Return the source of the selection, whole blocks with their signs; messages are joined by an empty
+        line.
         """
         found = self.range()
         if found is None:
@@ -135,7 +135,7 @@ class Selection:
         return "\n\n".join([text for piece in pieces if (text := piece.strip("\n"))])
 
     def cells(self, place: Place) -> tuple[int, int]:
-        """Return the cells of a row that are selected, from and up to; the same twice when none are."""
+        """Return the selected cells of a row (from, to); equal if none are."""
         found = self.range()
         if found is None or not found[0][0] <= place.message <= found[1][0]:
             return 0, 0
@@ -150,7 +150,7 @@ class Selection:
         return cells_of(row, *_without_prefix(row, *characters))
 
     def _with_signs(self, number: int, start: int, end: int) -> tuple[int, int]:
-        """Widen both ends to the blocks that they are in where those are selected whole."""
+        """Extend both ends to include the signs of blocks that are selected whole."""
         message = self._view.messages[number]
         bounds = []
         for offset in (start, max(start, end - 1)):
@@ -164,7 +164,7 @@ class Selection:
 
 
 def part_at(message: Message, offset: int) -> int:
-    """Return the part of a message that the character at ``offset`` belongs to, or 0 if there is no block."""
+    """Return the part of a message that contains the character at ``offset``, or 0 without a block."""
     count = len(message.blocks) + len(message.open)
     return bisect_right(range(count), offset, key=lambda index: message.part(index + 1).start)
 
@@ -180,7 +180,7 @@ def code_parts(message: Message, part: int) -> list[int]:
 
 
 def code_of(message: Message, part: int) -> str:
-    """Return the code of the block that ``part`` belongs to, as it is without fences and containers."""
+    """Return the code of the block of ``part``, without fences and containers."""
     out: list[str] = []
     before = -1
     for number in code_parts(message, part):
@@ -193,7 +193,7 @@ def code_of(message: Message, part: int) -> str:
 
 
 def _goes_on(message: Message, part: int) -> bool:
-    """Whether the part behind ``part`` is the next piece of the same code block."""
+    """Whether the part after ``part`` is the next piece of the same code block."""
     block, after = message.part(part), message.part(part + 1)
     if block.kind != "code" or after.kind != "code":
         return False
@@ -201,7 +201,7 @@ def _goes_on(message: Message, part: int) -> bool:
 
 
 def _without_prefix(row: tuple[tuple[str, int], ...], first: int, last: int) -> tuple[int, int]:
-    """Leave out the signs of ours that a row begins with: bullets and bars are not selected."""
+    """Leave out our signs at the beginning of a row: bullets and bars are not selected."""
     prefix = 0
     for text, ink in row:
         if not ink & MARK:

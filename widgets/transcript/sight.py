@@ -1,4 +1,4 @@
-"""What of a transcript was and is in sight, and what is brought there while the reader does nothing."""
+"""What of a transcript is or was visible, and what is shown while the reader does nothing."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ class Bookmark(NamedTuple):
 
 
 class Sight:
-    """Which messages of a transcript are on the screen, and which rows of one of them ever were."""
+    """Which messages of a transcript are visible, and which rows of one of them ever were."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._view = transcript.view
-        self.is_brought = False  # the end was followed until something else was brought into sight
-        self._watched = ""  # the key of the message whose rows are noted as they are shown
-        self._shown: frozenset[tuple[int, int]] = frozenset()  # of it: (part, row), at the width of the view
+        self.is_brought = False  # the view followed the end until something else was shown
+        self._watched = ""  # the key of the message whose visible rows are noted
+        self._shown: frozenset[tuple[int, int]] = frozenset()  # its rows: (part, row), at this width
         self._shown_width = 0
         self._tell: Callable[[], None] | None = None
 
     def number_of(self, key: str) -> int:
-        """Return which message has that key, from 1; 0 for none."""
+        """Return the number of the message with that key, from 1; 0 for none."""
         message = self._transcript.messages.get(key)
         return 0 if message is None else self._view.messages.index(message) + 1
 
     def has_head_of(self, number: int) -> bool:
-        """Whether the first row of message ``number``, from 1, is on the screen."""
+        """Whether the first row of message ``number``, from 1, is visible."""
         self._fit_size()
         return any(
             place.message == number - 1
@@ -52,14 +52,14 @@ class Sight:
         )
 
     def kept_rows(self) -> list[tuple[int, bool]]:
-        """Return the rows that nothing should cover, and whether never: the header's, those of what asks."""
+        """Return the rows that should not be covered, and whether never: the header's, and those of asks."""
         first, messages = self._transcript.canvas.head_height, self._view.messages
         rows = enumerate(self._view.visible, first)
         asks = [(y, not place.part) for y, place in rows if messages[place.message].tone.card == ASK]
         return [*((y, True) for y in range(first)), *asks]
 
     def bookmarks(self) -> list[Bookmark]:
-        """Return one for each message in sight: where the reader is first, else in their order."""
+        """Return a bookmark for each visible message: the reader's first, the others in their order."""
         view, keys = self._view, {id(one): key for key, one in self._transcript.messages.items()}
         first: dict[int, Bookmark] = {}
         for above, place in enumerate(view.visible):
@@ -70,20 +70,20 @@ class Sight:
         return [first[at] for at in sorted(first, key=lambda at: at != chosen)]
 
     def has(self, mark: Bookmark) -> bool:
-        """Whether the row of a bookmark is on the screen."""
+        """Whether the row of a bookmark is visible."""
         view, index = self._view, self.number_of(mark.key) - 1
         above = [view.characters_above(place) for place in view.visible if place[:2] == (index, mark.part)]
         return bool(above) and above[0] <= mark.characters <= above[-1]
 
     def open_at(self, mark: Bookmark) -> None:
-        """Show the row of a bookmark where it stood on the screen, and have the reader there."""
+        """Show the row of a bookmark where it was on the screen, and set the reader's place."""
         index = self.number_of(mark.key) - 1
         if index >= 0:
             self._view.show_later(index, *mark[1:])
             self._transcript.redraw()
 
     def note_rows_of(self, key: str, tell: Callable[[], None]) -> None:
-        """Note from now on which rows of that message are on the screen; ``tell`` is called once some are."""
+        """From now on note which rows of that message are visible; ``tell`` is called once some are."""
         if key != self._watched:
             self._watched, self._shown, self._tell = key, frozenset(), tell
             self.note_rows()
@@ -92,7 +92,7 @@ class Sight:
         self._watched = ""
 
     def note_rows(self) -> None:
-        """Note which rows of the watched message are on the screen now."""
+        """Note which rows of the watched message are visible now."""
         if not self._watched:
             return
         number, view = self.number_of(self._watched), self._view
@@ -100,7 +100,7 @@ class Sight:
             return
         if self._shown_width != view.width:
             self._shown_width, self._shown = view.width, frozenset()
-        # Where the end is not followed, a label lies over the last row.
+        # While the view does not follow the end, a label covers the last row.
         places = view.visible if view.follow else view.visible[:-1]
         self._shown |= {place[1:] for place in places if place.message == number - 1}
         if self._shown and self._tell is not None:
@@ -108,7 +108,9 @@ class Sight:
             tell()
 
     def has_shown_all(self, *, but_last: bool = False) -> bool:
-        """Whether each row of the watched message was on the screen at this width, ``but_last`` or not."""
+        """Whether each row of the watched message was visible at this width; ``but_last`` ignores the last
+        one.
+        """
         number = self.number_of(self._watched)
         if not number or self._transcript.folds.is_folded(self._watched):
             return False
@@ -118,12 +120,12 @@ class Sight:
         return self._first_not_shown(number - 1, message.part_count - but_last) is None
 
     def show_what_was_not_shown(self) -> None:
-        """Bring the first row of the watched message that was never on the screen to its top."""
+        """Bring the first row of the watched message that was never visible to the top."""
         number = self.number_of(self._watched)
         parts = self._view.messages[number - 1].part_count if number else 0
         place = self._first_not_shown(number - 1, parts)
         if place is not None:
-            self._view.show(place, is_held=False)  # at the end its last row is seen, too
+            self._view.show(place, is_held=False)  # at the end its last row is visible, too
             self._transcript.redraw()
 
     def _first_not_shown(self, index: int, parts: int) -> Place | None:
@@ -136,7 +138,7 @@ class Sight:
         return None
 
     def bring(self, number: int) -> None:
-        """Show message ``number``, from 1, as far as there is room: its first row before the others."""
+        """Show message ``number``, from 1, as far as there is room: its first row has priority."""
         self._fit_size()
         view, head = self._view, Place(number - 1, 0, 0)
         if not view.is_ready or self._is_shown_best(head):
@@ -153,10 +155,10 @@ class Sight:
         return visible[:1] == [head] or (is_whole and self.has_head_of(head.message + 1))
 
     def follow_again(self) -> None:
-        """What was brought into sight is not needed any more: follow the end as before."""
+        """Follow the end as before: what was shown instead is not needed anymore."""
         if self.is_brought:
             self._transcript.follow, self.is_brought = True, False
 
     def _fit_size(self) -> None:
-        """Lay out for the size it has now, as painting would."""
+        """Use the current size for the layout, as painting would."""
         self._transcript.render_lines(Region())

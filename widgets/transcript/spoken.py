@@ -1,4 +1,4 @@
-"""One line of a spoken conversation, as a message: when, who and the words in one row."""
+"""One line of a spoken conversation, as a message: time, name and words in one row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from widgets.transcript.message import Message
 from widgets.wrap import wrap
 
 WIDE_FROM: Final = 76  # cells of a row
-NARROW_FROM: Final = 28  # below, the words have all of the row, and the name is above them
+NARROW_FROM: Final = 28  # below this the words take the whole row, and the name is above them
 NAME_CHARACTERS: Final = 80
 DOTS: Final = f" {DOT} "  # between the parts of a note
 NO_BREAK: Final = "\u00a0"
@@ -26,15 +26,15 @@ NAME: Final = MARK | TITLE
 
 
 def columns(width: int) -> tuple[int, int]:
-    """Return the cells of the time and of the name, each with the gap behind it; 0 where there is no room."""
+    """Return the cells of the time and of the name, each with the gap after it; 0 if there is no room."""
     if width < NARROW_FROM:
         return 0, 0
     return (7, 10) if width >= WIDE_FROM else (6, 7)
 
 
 class Spoken(Message):
-    """Its first row begins with time and name, the others are below the words; ``tail`` is behind the last
-    word. A note begins under the name, or at the margin where only that leaves it in one row.
+    """Its first row begins with time and name, the others are below the words; ``tail`` follows the last
+    word. A note begins under the name, or at the margin if only that keeps it in one row.
     """
 
     __slots__ = ("_name", "_said_at", "_tail")
@@ -42,32 +42,32 @@ class Spoken(Message):
     APART: ClassVar[int] = 0
 
     def __init__(self, key: str, title: str, tone: Tone = PLAIN_TONE) -> None:
-        """``title`` is the name and, behind a tab, the time."""
+        """``title`` is the name and, after a tab, the time."""
         self._tail = ""
         super().__init__(key, title, tone)
 
     def set_title(self, title: str) -> None:
         name, _, said_at = title.partition("\t")
         self._name, self._said_at = inert_line(name, NAME_CHARACTERS), said_at
-        self._head = Block("title")  # another one: rows that begin with it are laid out anew
+        self._head = Block("title")  # a new object: rows that begin with it are laid out again
         self.open_layouts = [None] * len(self.open)
         self.end_rows[0] = 0
         self._note_change()
 
     def reopen(self) -> None:
-        """Let text come in again, without the tail and the note that ended it."""
+        """Continue the line, without the tail and the note that ended it."""
         self._tail = ""
         super().reopen()
 
     def set_tail(self, tail: str) -> None:
-        """Show ``tail`` behind the last word; red if it begins with the sign of failure."""
+        """Show ``tail`` after the last word; red if it begins with the failure sign."""
         if tail != self._tail:
             self._tail = tail
             self._note_change()
 
     @property
     def _last_text(self) -> int:
-        """The part that ends the text; 0 without any."""
+        """The last part with text; 0 if there is none."""
         return self.complete + len(self.open)
 
     def _has_head_row(self, width: int) -> bool:
@@ -89,11 +89,11 @@ class Spoken(Message):
         return (key, head, tail) if head is not None or tail else key
 
     def block_width(self, block: Block, width: int) -> int:
-        """Return the width that a block is laid out for where the message has ``width``."""
+        """Return the width for laying out a block if the message has ``width``."""
         return width - sum(columns(width))
 
     def rows_of(self, part: int, width: int, *, is_open: bool, links: list[str]) -> list[Row]:
-        """Return the rows of a part; none for the head where it is in the row of the words."""
+        """Return the rows of a part; none for the head if it is in the row of the words."""
         if part == 0:
             return [self._with_tail(self._lead(width), width)] if self._has_head_row(width) else []
         block, time = self.part(part), columns(width)[0]
@@ -124,7 +124,7 @@ class Spoken(Message):
         )
 
     def _with_tail(self, row: Row, width: int) -> Row:
-        """Return a row with the tail, if that fits; else the row itself."""
+        """Return the row with the tail if that fits; else the row itself."""
         cells = cells_in(row) + cell_len(self._tail)
         return (*row, _tail_run(self._tail)) if self._tail and cells <= width else row
 
@@ -142,7 +142,7 @@ def _cut(name: str, cells: int) -> str:
 
 
 def _note_rows(note: str, width: int) -> list[Row]:
-    """Return a note, which breaks behind its dots; what is behind a sign of failure in it is red."""
+    """Return the rows of a note, which breaks after its dots; what follows a failure sign is red."""
     if DOTS in note:
         note = f"{NO_BREAK}{DOT} ".join(part.replace(" ", NO_BREAK) for part in note.split(DOTS))
     plain, sign, bad = note.partition(FAILED_SIGN)

@@ -1,4 +1,4 @@
-"""One step of an answer, as a message that can be folded: a head row, and a body behind a line."""
+"""One step of an answer, as a message that can be folded: a head row, and a body after a line at the left."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from widgets.transcript.message import LABEL_CHARACTERS, Message
 from widgets.transcript.spoken import columns
 
 SUMMARY_CHARACTERS: Final = 80
-BODY_BAR: Final = CODE_BAR  # code in a step needs none of its own
+BODY_BAR: Final = CODE_BAR  # code in a step needs no bar of its own
 
 
 CARD_TONE: Final = Tone(card=CARD)
 
 
 class Step(Message):
-    """A message with a fold: folded, nothing of its body is split or laid out. ``is_kept``: the reader folded
-    or unfolded it, and only the reader does from then on.
+    """A message that can be folded. While it is folded, its body is neither split nor laid out. ``is_kept``:
+    the reader folded or unfolded it, and from then on only the reader does.
     """
 
     __slots__ = ("_is_set_in", "is_kept")
@@ -41,7 +41,7 @@ class Step(Message):
         self._head = Block("step", is_folded=is_folded)
 
     def set_head(self, title: str, summary: str, sign: str) -> bool:
-        """Let the head row say so; return whether it said something else."""
+        """Set the head row; return whether it changed."""
         name, _, about = title.replace("\t", APART).partition(APART)
         name, about = inert_line(name, LABEL_CHARACTERS), inert_line(about, LABEL_CHARACTERS)
         label = f"{name}{APART}{about}" if about else name
@@ -55,7 +55,7 @@ class Step(Message):
 
     @property
     def name(self) -> str:
-        """What the head row begins with: the kind of step, or its tool."""
+        """The beginning of the head row: the kind of step, or its tool."""
         return self._head.label.partition(APART)[0]
 
     def fold(self, is_folded: bool) -> bool:
@@ -68,12 +68,12 @@ class Step(Message):
         return True
 
     def set_body(self, make: Callable[[], str], uncut: Callable[[], str] | None = None) -> None:
-        """Let ``make()`` be the text, made when it is needed; ``uncut()`` is copied if it is more."""
+        """Set the text to ``make()``, called when it is needed; ``uncut()`` is copied if it is more."""
         self._start_over(make, uncut)
         self._note_change()
 
     def part_key(self, index: int) -> object:
-        """Return what part ``index`` is known by; what asks has another ground."""
+        """Return the key of part ``index``; an ask has another background."""
         known = super().part_key(index)
         return (known, ASK) if self.tone.card == ASK and index else known
 
@@ -104,13 +104,13 @@ class Step(Message):
             return [_barred(row) for row in rows]
         first = int(block.gap is not None)
         has_label = block.label and len(rows) > first + 1 and rows[first][-1][1] & DIM
-        if has_label:  # the head row says what it is
+        if has_label:  # the head row shows it
             del rows[first]
         return [row if row else _barred(row) for row in rows]
 
 
 def _barred(row: Row) -> Row:
-    """Return a row behind the line; a sign of ours that it begins with is joined to the line."""
+    """Return a row after the line; if it begins with one of our signs, that sign is joined to the line."""
     if row and row[0][1] == MARK:
         return (BODY_BAR + row[0][0], MARK), *row[1:]
     return (BODY_BAR, MARK), *row
