@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 from textual.app import App
 
 from agent_tui.config.file import data_path
+from tui.screens.localised import localised
 from tui.screens.words import say, say_count
 from widgets.terminal.private import driver_of
 
@@ -76,7 +77,7 @@ def notice(copied: Copied, what: str) -> str:
     copied.
     """
     if copied.problem:
-        return say("copy.failed", problem=copied.problem)
+        return say("copy.failed", problem=localised(copied.problem))
     if copied.file is not None:
         return say("copy.file", file=copied.file)
     if not copied.lines:

@@ -35,11 +35,15 @@ SAYS: Final = {
     "Check": slice(2, 5),
     "SoundCheck": slice(0, 1),
     "listed": slice(2, 3),
+    "replace": slice(0, 0),
 }  # which arguments are words
 OTHERS: Final = (  # words of the system, and states
     "No such file or directory",
     "Permission denied",
     "Connection refused",
+    "LLM stream failed",
+    "API Error",
+    "the call was cancelled",
     "Is a directory",
     "Not a directory",
     "No space left on device",
@@ -83,6 +87,7 @@ COMMAND: Final = re.compile(  # to be typed as it is, and names of settings
     r".*%s.*|--[a-z-]+ \{\w+\}|(\{program\}|agent-tui)( [a-z]+){2}|export \S+( -u\))?|source .*|fpath.*"
     r"|tmux show -s|(calculator|current_time) \{\w+\}|livekit-agents .*|[\w.]+\.\{\w+\}(\.\w+)*|\w+\{\w+\}"
     r"|https?://\S*|[/#_].*|Value error,|\{ones\}.*|\S+/\S+|an exception"
+    r"|voice setup|\[voice\] \w+"
     r"|agent-tui: \{line\}|What rooms are running.*|\{path\}: agents.*|\[called .*|\S*-\{\w+\}"
 )
 MOST_LINES: Final = 3  # a longer text is a script or a page
@@ -187,10 +192,12 @@ class Walk:
             case ast.IfExp(body=body, orelse=orelse):
                 self._said(module, near, body)
                 self._said(module, near, orelse)
-            case ast.BoolOp(values=values) | ast.Tuple(elts=values) | ast.List(elts=values):
-                for value in values:
-                    self._said(module, near, value)
-            case ast.Dict(values=values):
+            case (
+                ast.BoolOp(values=values)
+                | ast.Dict(values=values)
+                | ast.Tuple(elts=values)
+                | ast.List(elts=values)
+            ):
                 for value in values:
                     self._said(module, near, value)
             case ast.Starred(value=value) | ast.Subscript(value=value) | ast.NamedExpr(value=value):
@@ -199,7 +206,9 @@ class Walk:
                 self._named(module, near, name)
             case ast.Attribute(attr=name) if name.isupper():
                 self._constant(module, near, name)
-            case ast.Call(func=ast.Attribute(value=value, attr="format" | "get")):
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                self._held(module, near, name)
+            case ast.Call(func=ast.Attribute(value=value, attr="format" | "get" | "rstrip")):
                 self._said(module, near, value)
             case ast.Call(func=func):
                 self._returned(_name(func))
@@ -234,6 +243,21 @@ class Walk:
         if name in [one.arg for one in _parameters(function)] and place not in self.places:
             self.places.append(place)
         return None
+
+    def _held(self, module: Module, near: ast.AST, name: str) -> None:
+        """Keep what is assigned to an attribute in this file, and what a property returns."""
+        for node in ast.walk(module.tree):
+            match node:
+                case ast.Assign(targets=[ast.Attribute(attr=attribute), *_], value=value) if (
+                    attribute == name
+                ):
+                    self._said(module, node, value)
+                case ast.FunctionDef(name=function) if function == name and _is_text(node):
+                    for part in ast.walk(node):
+                        if isinstance(part, ast.Return) and part.value is not None:
+                            self._said(module, part, part.value)
+                case _:
+                    pass
 
     def _one_of(self, module: Module, near: ast.AST, value: ast.expr, number: int) -> None:
         if isinstance(value, ast.Tuple) and number < len(value.elts):

@@ -12,6 +12,7 @@ from agent_tui.config.presets import PRESETS
 from agent_tui.model.errors import ConnectFailed
 from agent_tui.model.events import LinkChanged, ToolAsk
 from agent_tui.model.voice import SoundChanged
+from agent_tui.state.turn import Turn
 from agent_tui.state.voice import VoiceState
 from tests.tui.messages import patterns
 from tests.tui.one_room import loaded, opened
@@ -22,7 +23,7 @@ from tui.cli.doctor.servers import found_check
 from tui.found import FoundModels
 from tui.language import LANGUAGES, speak
 from tui.live.steps.texts import asking_body
-from tui.live.texts import about_tool
+from tui.live.texts import about_tool, ending
 from tui.screens.localised import PATTERNS, localised
 from tui.voice import texts as voice_texts
 from tui.voice.texts import Shown as VoiceShown
@@ -65,6 +66,43 @@ def test_every_text_raised_below_the_screens_is_told_in_the_language(language: s
 def test_an_error_has_its_values_in_the_sentence_of_the_language(language: str, text: str) -> None:
     speak(language)
     assert localised(ConnectFailed("cannot connect to http://h:1", "Connection refused")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "LLM stream failed: cannot connect to http://h:1/v1: Connection refused. Is the server running, and is"
+            " base_url right?",
+            "сбой вызова модели: не удаётся соединиться с http://h:1/v1: соединение отклонено. Запущен ли сервер и"
+            " верен ли base_url?",
+        ),
+        (
+            "API Error: https://h/v1 refused the key: status 401: Wrong key. The key comes from OPENAI_API_KEY",
+            "ошибка API: https://h/v1: ключ отвергнут: код 401: Wrong key. Ключ взят из OPENAI_API_KEY",
+        ),
+        (
+            "no such model or path at http://h/v1: status 404. Is the model called a.b, and is base_url right (it"
+            " often ends in /v1)?",
+            "нет такой модели или пути по адресу http://h/v1: код 404. Модель называется a.b? Верен ли base_url"
+            " (часто он кончается на /v1)?",
+        ),
+        ("files: it did not start within 30 s", "files: он не запустился за 30 с"),
+    ],
+)
+def test_why_a_model_or_server_failed_is_said_in_the_language_sentence_by_sentence(
+    text: str, said: str
+) -> None:
+    speak("ru")
+    assert localised(text) == said
+
+
+def test_a_turn_that_failed_says_why_in_the_language() -> None:
+    turn = Turn("m-1", "a-1")
+    turn.status, turn.error = "failed", "LLM stream failed: the answer broke off"
+    assert ending(turn) == "✗ LLM stream failed: the answer broke off"
+    speak("zh-CN")
+    assert ending(turn) == "✗ 模型调用失败: 回答中断"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

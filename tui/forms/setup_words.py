@@ -6,6 +6,7 @@ from typing import Final
 
 from agent_tui.model.errors import AgentTuiError, TransportError
 from tui.language import grouped, translated, translated_count
+from tui.screens.localised import localised
 
 WORDS: Final = {
     "title": "Connect a model",
@@ -75,4 +76,4 @@ def models_found(number: int) -> str:
 
 def told(error: AgentTuiError) -> str:
     """Return the provider's error; that it came through our backend as a 502 is left out."""
-    return error.detail if isinstance(error, TransportError) and error.detail else str(error)
+    return localised(error.detail if isinstance(error, TransportError) and error.detail else error)

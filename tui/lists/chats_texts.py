@@ -26,6 +26,7 @@ from tui.lists.texts import (
 )
 from tui.live import signs
 from tui.live.texts import why_cut
+from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.painter import cropped
 
@@ -83,7 +84,7 @@ def state(chat: ConversationInfo, mark: Mark) -> Piece:
     if chat.status == "running":
         return Piece(say("chat.asks" if chat.asks else "chat.answering"), "warned" if chat.asks else "plain")
     if chat.error:
-        return Piece(inert_line(chat.error, MAX_WORDS_CHARACTERS), "failed")
+        return Piece(inert_line(localised(chat.error), MAX_WORDS_CHARACTERS), "failed")
     if chat.interrupted:
         return Piece(why_cut(chat.interrupted))
     words = last_words(chat.last_words)

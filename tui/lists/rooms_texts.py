@@ -28,6 +28,7 @@ from tui.lists.texts import (
     row_of,
 )
 from tui.live import signs
+from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.painter import cropped
 
@@ -122,7 +123,7 @@ def pause_text(room: RoomInfo) -> str:
 
 def _failure(room: RoomInfo) -> str:
     failed = next((_agent_name(agent) for agent in room.agents if agent.status == "failed"), "")
-    words = inert_line(room.last_words, MAX_WORDS_CHARACTERS)
+    words = inert_line(localised(room.last_words), MAX_WORDS_CHARACTERS)
     who = failed or inert_line(room.last_speaker, MAX_AGENT_CHARACTERS)
     if failed and room.last_speaker != failed:
         words = ""  # another agent's

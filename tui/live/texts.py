@@ -103,7 +103,8 @@ def told_apart(turn: Noted) -> list[str]:
     if turn.trimmed:
         found.append(left_out(turn.trimmed))
     found += [
-        say("turn.server_missing", server=inert_line(one, MAX_SERVER_CHARACTERS)) for one in turn.missing
+        say("turn.server_missing", server=inert_line(localised(one), MAX_SERVER_CHARACTERS))
+        for one in turn.missing
     ]
     return found
 
@@ -131,7 +132,7 @@ def left_out(number: int) -> str:
 
 def told_server(name: str, problem: str) -> str:
     """Return what is wrong with an MCP server."""
-    return inert_line(say("turn.server_missing", server=f"{name}: {problem}"))
+    return inert_line(say("turn.server_missing", server=f"{name}: {localised(problem)}"))
 
 
 def rate_limited(waits: TurnNoted | None) -> str:
@@ -167,7 +168,8 @@ def ending(turn: Turn) -> str:
         case "cut":
             return f"{signs.CUT} {why_cut(turn.interrupted)}"
         case "failed":
-            return f"{signs.FAILED} {inert_line(turn.error, MAX_ERROR_CHARACTERS) or say('agent.failed')}"
+            error = inert_line(localised(turn.error), MAX_ERROR_CHARACTERS)
+            return f"{signs.FAILED} {error or say('agent.failed')}"
         case "said" if turn.parts > 1:
             return f"{signs.CUT} {say('turn.continued')}"
         case "said" | "speaking":

@@ -89,7 +89,7 @@ def status(state: ConversationState, asked: Asked, seconds_left: int = 0, key_no
             unanswered = ".unanswered" if is_unanswered(state) else ""
             return f"{signs.DONE} {say(f'room.completed{unanswered}')}"
         case "error":
-            detail = inert_line(state.run_error, MAX_DETAIL_CHARACTERS)
+            detail = inert_line(localised(state.run_error), MAX_DETAIL_CHARACTERS)
             return f"{signs.FAILED} {say('room.error', detail=detail)}"
         case _:
             return f"{signs.WAITING} {_with_key('room.idle', key_now('p'))}"
@@ -328,7 +328,7 @@ def summary(
     if is_growing or agent.word == "said":
         words = last_words(agent.turns[-1]) or words
     elif agent.word == "failed":
-        words = inert_line(agent.turns[-1].error, MAX_DETAIL_CHARACTERS) or words
+        words = inert_line(localised(agent.turns[-1].error), MAX_DETAIL_CHARACTERS) or words
     return sign, words, agent.color, is_growing
 
 

@@ -8,17 +8,28 @@ values are translated in turn. Unknown texts are shown as they came: the words o
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Final
+import re
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
 
-from tui.language import FOLDER, Spoken, translated
+from tui.language import FOLDER, Spoken, spoken, translated
 
 BELOW: Final = "below"  # the context in the catalogues
 PATTERNS: Final = FOLDER / "patterns.txt"
 AS_TYPED: Final = ("agent-tui ", "'", '"')  # what follows is a command or was typed by a person
 DEEPEST: Final = 3  # sentences within sentences
+MOST_SENTENCES: Final = 8  # of a line; what follows them is read as one
 MOST_CHARACTERS: Final = 2000  # of a text that is ours
+KEPT_TEXTS: Final = 256
+_BETWEEN: Final = re.compile(r"[:.] ")  # two sentences, or a title and its detail
 Parts = tuple[tuple[str, str], ...]  # each literal with the name of the placeholder after it, "" at the end
+
+
+class Told(NamedTuple):
+    """A text in the current language; ``known`` says how many of its English characters were known."""
+
+    text: str
+    known: int
 
 
 def localised(text: object) -> str:
@@ -26,7 +37,14 @@ def localised(text: object) -> str:
     words = str(text)
     if Spoken.texts is None or len(words) > MOST_CHARACTERS:
         return words
-    return "\n".join(_told(line, DEEPEST) for line in words.split("\n"))
+    return _localised(words, spoken())
+
+
+@lru_cache(maxsize=KEPT_TEXTS)
+def _localised(words: str, language: str) -> str:
+    """Return ``words`` in the current ``language``, which decides whether an earlier result can be used."""
+    known: dict[tuple[str, int], Told] = {}
+    return "\n".join(_told(line, DEEPEST, known).text for line in words.split("\n"))
 
 
 def parts_of(pattern: str) -> Parts:
@@ -37,37 +55,53 @@ def parts_of(pattern: str) -> Parts:
     return tuple(zip(literals, [*names, ""], strict=True))
 
 
-def _told(text: str, deep: int) -> str:
-    known = _known(text, deep)
-    if known is not None or not deep:
-        return text if known is None else known
-    head, colon, rest = text.partition(": ")
-    while colon:  # a title may contain a colon itself
-        after = _told(rest, deep - 1)
-        if (title := _known(head, deep - 1)) is not None or after != rest:
-            return f"{head if title is None else title}: {after}"
-        more, colon, rest = rest.partition(": ")
-        head = f"{head}: {more}"
-    return text
+def _told(text: str, deep: int, known: dict[tuple[str, int], Told]) -> Told:
+    """Return a text split into sentences so that as much as possible is known; short sentences first."""
+    between = [match.span() for match in _BETWEEN.finditer(text)][: MOST_SENTENCES - 1]
+    begins = [0, *(end for _, end in between)]
+    ends = [*(start for start, _ in between), len(text)]
+    best = Told("", 0)
+    rests = [best] * (len(begins) + 1)  # of the text from each beginning on
+    for first in range(len(begins) - 1, -1, -1):
+        for last in range(first, len(ends)):
+            sentence = _sentence(text[begins[first] : ends[last]], deep, known)
+            joined = text[ends[last] : ends[last] + 2] if last + 1 < len(ends) else ""
+            rest = rests[last + 1]
+            told = Told(f"{sentence.text}{joined}{rest.text}", sentence.known + rest.known)
+            if last == first or told.known > best.known:
+                best = told
+        rests[first] = best
+    return best
 
 
-def _known(text: str, deep: int) -> str | None:
-    """Return one of our sentences in the current language; ``None`` for any other text."""
-    said = translated(BELOW, text)
-    if said != text or not deep:
-        return None if said == text else said
-    for pattern, parts in _patterns():
-        values = _values(text, parts)
-        if values is not None:
-            before = {name: literal for literal, name in parts}
-            fields = {
-                name: value if before[name].endswith(AS_TYPED) else _told(value, deep - 1)
-                for name, value in values.items()
-            }
-            return "".join(
-                literal + fields.get(name, "") for literal, name in parts_of(translated(BELOW, pattern))
-            )
-    return None
+def _sentence(text: str, deep: int, known: dict[tuple[str, int], Told]) -> Told:
+    """Return a text that is one of ours as a whole, or its pattern with the most known characters."""
+    if (text, deep) not in known:
+        if (words := text.strip()) not in ("", text):  # a value may begin or end with a space
+            before, after = text.split(words, 1)
+            told = _sentence(words, deep, known)
+            return Told(f"{before}{told.text}{after}", told.known)
+        said = translated(BELOW, text)
+        best = Told(said, len(text) if said != text else 0)
+        if deep and not best.known:
+            for pattern, parts in _patterns():
+                if (values := _values(text, parts)) is not None:
+                    told = _filled(pattern, parts, values, deep - 1, known)
+                    best = told if told.known > best.known else best
+        known[text, deep] = best
+    return known[text, deep]
+
+
+def _filled(
+    pattern: str, parts: Parts, values: dict[str, str], deep: int, known: dict[tuple[str, int], Told]
+) -> Told:
+    fields = {
+        name: Told(values[name], 0) if literal.endswith(AS_TYPED) else _told(values[name], deep, known)
+        for literal, name in parts[:-1]
+    }
+    count = sum(len(literal) for literal, _ in parts) + sum(field.known for field in fields.values())
+    said = parts_of(translated(BELOW, pattern))
+    return Told("".join(literal + (fields[name].text if name else "") for literal, name in said), count)
 
 
 def _values(text: str, parts: Parts) -> dict[str, str] | None:
@@ -87,6 +121,4 @@ def _values(text: str, parts: Parts) -> dict[str, str] | None:
 
 @cache
 def _patterns() -> list[tuple[str, Parts]]:
-    """Return the patterns, those with the most words of their own first."""
-    listed = [(line, parts_of(line)) for line in PATTERNS.read_text(encoding="utf-8").splitlines()]
-    return sorted(listed, key=lambda one: -sum(len(literal) for literal, _ in one[1]))
+    return [(line, parts_of(line)) for line in PATTERNS.read_text(encoding="utf-8").splitlines()]

@@ -103,9 +103,9 @@ class Teller:
         """What came is nothing that this kind of provider would say; ``came`` is how it begins."""
         kind = KIND_NAMES.get(self.endpoint.kind, "an OpenAI-compatible server")
         words = self._said(_parsed(came))
-        detail = f"it said: {words}" if words else why
+        said = f"it said: {words.rstrip('.')}" if words else why.rstrip(".")
         title = f"{{url}} gave no answer of {kind}"
-        return self._make(title, f"{_open(detail)}. Does base_url lead to its API{self._ending()}?")
+        return self._make(title, f"{said}. Does base_url lead to its API{self._ending()}?")
 
     def _ending(self) -> str:
         return " (it often ends in /v1)" if self.endpoint.kind == "openai" else ""
@@ -219,13 +219,16 @@ class Teller:
 
     def _others(self, model: str, known: tuple[str, ...]) -> str:
         if known and model not in known:
-            more = f" and {len(known) - MAX_NAMED_MODELS} more" if len(known) > MAX_NAMED_MODELS else ""
-            return f"It has no {model}, but {', '.join(known[:MAX_NAMED_MODELS])}{more}"
+            names, more = ", ".join(known[:MAX_NAMED_MODELS]), len(known) - MAX_NAMED_MODELS
+            if more > 0:
+                return f"It has no {model}, but {names} and {more} more"
+            return f"It has no {model}, but {names}"
         return f"Is the model called {model}, and is base_url right{self._ending()}?"
 
     def _make(self, title: str, detail: str, *, retryable: bool = False) -> ModelError:
         title = self._line(title.replace("{url}", self.shown_url), MAX_SAID_CHARACTERS)
-        return ModelError(title, self._line(detail, MAX_DETAIL_CHARACTERS), retryable=retryable)
+        detail = self._line(detail, MAX_DETAIL_CHARACTERS)
+        return ModelError(title, detail, retryable=retryable)
 
     def _line(self, text: str, limit: int) -> str:
         """Return one harmless line; hidden before it is cut, which could leave half a secret."""

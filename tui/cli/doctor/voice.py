@@ -225,7 +225,7 @@ def named_server(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str])
     except AgentTuiError as error:
         is_away = isinstance(error, TransportError)
         detail = f"{server.detail}: {error.title if is_away else 'that is no LiveKit server'}"
-        fix = f"{'start it, or ' if is_away else ''}correct {where}"
+        fix = f"start it, or correct {where}" if is_away else f"correct {where}"
         yield replace(server, status="failed", detail=detail, fix=fix)
         yield replace(token, status="skipped", detail=f"{token.detail}; nobody to ask")
         return
