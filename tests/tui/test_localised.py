@@ -68,31 +68,26 @@ def test_an_error_has_its_values_in_the_sentence_of_the_language(language: str, 
     assert localised(ConnectFailed("cannot connect to http://h:1", "Connection refused")) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "LLM stream failed: cannot connect to http://h:1/v1: Connection refused. Is the server running, and is"
-            " base_url right?",
-            "сбой вызова модели: не удаётся соединиться с http://h:1/v1: соединение отклонено. Запущен ли сервер и"
-            " верен ли base_url?",
-        ),
-        (
-            "API Error: https://h/v1 refused the key: status 401: Wrong key. The key comes from OPENAI_API_KEY",
-            "ошибка API: https://h/v1: ключ отвергнут: код 401: Wrong key. Ключ взят из OPENAI_API_KEY",
-        ),
-        (
-            "no such model or path at http://h/v1: status 404. Is the model called a.b, and is base_url right (it"
-            " often ends in /v1)?",
-            "нет такой модели или пути по адресу http://h/v1: код 404. Модель называется a.b? Верен ли base_url"
-            " (часто он кончается на /v1)?",
-        ),
-        ("files: it did not start within 30 s", "files: он не запустился за 30 с"),
-    ],
-)
-def test_why_a_model_or_server_failed_is_said_in_the_language_sentence_by_sentence(
-    text: str, said: str
-) -> None:
+RUSSIAN = {
+    "LLM stream failed: cannot connect to http://h:1/v1: Connection refused. "
+    "Is the server running, and is base_url right?": (
+        "сбой вызова модели: не удаётся соединиться с http://h:1/v1: соединение отклонено. "
+        "Запущен ли сервер и верен ли base_url?"
+    ),
+    "API Error: https://h/v1 refused the key: status 401: Wrong. The key comes from OPENAI_API_KEY": (
+        "ошибка API: https://h/v1: ключ отвергнут: код 401: Wrong. Ключ взят из OPENAI_API_KEY"
+    ),
+    "no such model or path at http://h/v1: status 404. "
+    "Is the model called a.b, and is base_url right (it often ends in /v1)?": (
+        "нет такой модели или пути по адресу http://h/v1: код 404. "
+        "Модель называется a.b? Верен ли base_url (часто он кончается на /v1)?"
+    ),
+    "files: it did not start within 30 s": "files: он не запустился за 30 с",
+}
+
+
+@pytest.mark.parametrize(("text", "said"), RUSSIAN.items())
+def test_why_a_model_or_server_failed_is_said_sentence_by_sentence(text: str, said: str) -> None:
     speak("ru")
     assert localised(text) == said
 

@@ -102,8 +102,8 @@ class Teller:
     def no_answer(self, why: str, came: bytes = b"") -> ModelError:
         """What came is nothing that this kind of provider would say; ``came`` is how it begins."""
         kind = KIND_NAMES.get(self.endpoint.kind, "an OpenAI-compatible server")
-        words = self._said(_parsed(came))
-        said = f"it said: {words.rstrip('.')}" if words else why.rstrip(".")
+        words = self._said(_parsed(came)).rstrip(".")
+        said = f"it said: {words}" if words else why.rstrip(".")
         title = f"{{url}} gave no answer of {kind}"
         return self._make(title, f"{said}. Does base_url lead to its API{self._ending()}?")
 
