@@ -43,14 +43,10 @@ class Questions(Protocol):
     """What a screen knows of the calls that ask, and where it shows them."""
 
     @property
-    def state(self) -> ConversationState:
-        """The conversation whose tools ask."""
-        ...
+    def state(self) -> ConversationState: ...
 
     @property
-    def composer(self) -> Writing:
-        """Where it is written."""
-        ...
+    def composer(self) -> Writing: ...
 
     def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
         """Return which transcript shows what would be done, and the key of the row there; None where none
@@ -66,9 +62,7 @@ class Questions(Protocol):
         """Give the focus to what is read."""
         ...
 
-    async def client(self) -> Answering:
-        """Return who tells the server."""
-        ...
+    async def client(self) -> Answering: ...
 
 
 class Approvals(Vertical):
@@ -207,7 +201,6 @@ class Approvals(Vertical):
             transcript.sight.follow_again()
 
     def keep_readable(self, transcript: Transcript) -> None:
-        """What is asked stays readable."""
         place = self._questions.place_of(self.spot) if self.spot is not None else None
         if place is not None and place[0] is transcript:
             self._keep_in_sight()
@@ -262,13 +255,11 @@ class Approvals(Vertical):
     # --- answers ---------------------------------------------------------------------------------------
 
     def on_key(self, event: Key) -> None:
-        """Let it be read around a question."""
         place = self._questions.place_of(self.spot) if self.spot is not None else None
         if self.has_bar_focus and place is not None and _scrolled(place[0], event.key):
             event.stop()
 
     def on_ask_bar_wrote(self, event: AskBar.Wrote) -> None:
-        """Let it be written."""
         event.stop()
         self._questions.composer.open()
         self._questions.composer.line.insert(event.character)
@@ -314,7 +305,6 @@ class Approvals(Vertical):
         return transcript.sight.has_shown_all(but_last=True)
 
     def on_ask_bar_whole_wanted(self, event: AskBar.WholeWanted) -> None:
-        """Show all that the tool would do."""
         event.stop()
         if self.spot is None:
             return

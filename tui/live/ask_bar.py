@@ -65,8 +65,6 @@ class AskBar(StatusLine, can_focus=True):
     """
 
     class Answered(Message):
-        """The person decided."""
-
         def __init__(self, decision: Decision) -> None:
             super().__init__()
             self.decision: Decision = decision
@@ -89,7 +87,6 @@ class AskBar(StatusLine, can_focus=True):
         self._asks: tuple[str, ToolAsk] | None = None
 
     def ask(self, name: str, ask: ToolAsk | None) -> None:
-        """Ask this, or nothing any more."""
         self._asks = (name, ask) if ask is not None else None
         self.set_class(ask is not None, "-open")
         self._show_asked()
@@ -116,11 +113,9 @@ class AskBar(StatusLine, can_focus=True):
         return key_of(self.screen, f"ask.{act}", ascii_only=self._ascii_only)
 
     def action_answer(self, decision: Decision) -> None:
-        """Decide."""
         self.post_message(self.Answered(decision))
 
     def action_whole(self) -> None:
-        """Ask to see all of it."""
         self.post_message(self.WholeWanted())
 
     def on_key(self, event: events.Key) -> None:
@@ -169,7 +164,6 @@ class KeyGuard:
 
     @property
     def quiet_seconds(self) -> float:
-        """How long ago a key was pressed."""
         return self._presses.now() - self._presses.last_at
 
     @property
@@ -264,7 +258,6 @@ class KeepScreen(Dialog[bool]):
         self.call_after_refresh(self._guard.shown)
 
     def action_keep(self) -> None:
-        """Close with yes."""
         if self._guard.lets_through:
             self.dismiss(True)
 
@@ -307,6 +300,5 @@ class ReasonScreen(Dialog[str | None]):
 
     @on(Input.Submitted)
     def give(self, event: Input.Submitted) -> None:
-        """Close with the reason."""
         event.stop()
         self.dismiss(inert_line(event.value, MAX_REASON_CHARACTERS))

@@ -27,7 +27,6 @@ class Lines:
 
     @property
     def is_pending(self) -> bool:
-        """Whether something is waited for."""
         return bool(self._pending[0])
 
     def timed(self, status: Status, now: float) -> str:

@@ -89,7 +89,6 @@ class ChangesScreen(ModalScreen[None]):
         yield self._bottom
 
     def on_mount(self) -> None:
-        """Ask what was changed."""
         self._listed.display = self._diff.display = False
         self._diff.can_focus = False
         self._diff.turn_opened(WHOLE)
@@ -178,13 +177,11 @@ class ChangesScreen(ModalScreen[None]):
         return key_of(self, binding_id, ascii_only=self._ascii_only)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the diff of another one."""
         event.stop()
         self._show_marked()
         self._show_lines()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Show all of the diff."""
         event.stop()
         self.action_open()
 
@@ -248,7 +245,6 @@ class ChangesScreen(ModalScreen[None]):
         self._look()
 
     def action_back(self) -> None:
-        """Close."""
         self.dismiss()
 
 

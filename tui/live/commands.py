@@ -79,7 +79,6 @@ class Typed(NamedTuple):
 
 
 def of_kind(kind: Kind) -> list[Command]:
-    """Return the commands of one kind of screen."""
     return [command for command in COMMANDS if kind in command.kinds]
 
 

@@ -66,7 +66,6 @@ class Writing(Vertical):
             yield from self._beside()
 
     def _beside(self) -> list[Widget]:
-        """Return what is shown at the right of the lines."""
         return []
 
     def on_mount(self) -> None:
@@ -106,11 +105,9 @@ class Writing(Vertical):
 
     @property
     def has_line_focus(self) -> bool:
-        """Whether it is written in now."""
         return self.is_attached and self.screen.focused is self.line  # before the line itself is told
 
     def open(self) -> None:
-        """Let it be written in."""
         self.set_class(False, "-closed")
         self.screen.set_focus(self.line, scroll_visible=False)
 
@@ -125,11 +122,9 @@ class Writing(Vertical):
 
     @property
     def _draft(self) -> str:
-        """The words to be kept."""
         return self.line.text
 
     def keep_text(self) -> None:
-        """Keep the draft now."""
         if self._saving is not None:
             self._saving.stop()
             self._saving = None
@@ -147,7 +142,6 @@ class Writing(Vertical):
         await self.run_action("app.leave")
 
     def on_composer_cut(self, event: Composer.Cut) -> None:
-        """Say that not all of it found room."""
         event.stop()
         self.notify(say("composer.cut", most=count(MAX_CHARACTERS)), severity="warning", markup=False)
 
@@ -163,6 +157,5 @@ class _Rule(Widget):
         self._sign = "-" if ascii_only else "─"
 
     def render_line(self, y: int) -> Strip:
-        """Return the row."""
         width = self.size.width
         return Strip([Segment(self._sign * width, self.rich_style)], width)

@@ -31,14 +31,10 @@ class Searched(Protocol):
     """What is searched: the panes of a room, or one transcript."""
 
     @property
-    def active(self) -> Transcript | None:
-        """The transcript in which is searched."""
-        ...
+    def active(self) -> Transcript | None: ...
 
     @property
-    def message_count(self) -> int:
-        """How many messages there are to go to."""
-        ...
+    def message_count(self) -> int: ...
 
     def go_to_message(self, number: int) -> None:
         """Bring a message to the top, counted from 1."""
@@ -97,7 +93,6 @@ class FindBar(Horizontal):
 
     @property
     def is_finding(self) -> bool:
-        """Whether something is looked for."""
         return self._searched is not None
 
     def find(self, what: Find) -> None:
@@ -118,7 +113,6 @@ class FindBar(Horizontal):
             self._search()
 
     def _ask_for_a_number(self) -> None:
-        """Ask which message to go to."""
         if self._panes.message_count:
             self._stop()
             self._line.value = ""
@@ -140,7 +134,6 @@ class FindBar(Horizontal):
         self._panes.focus_current()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Find while it is typed."""
         event.stop()
         if self._asks == "find":
             self._search()
@@ -219,12 +212,10 @@ class OneTranscript:
 
     @property
     def active(self) -> Transcript | None:
-        """The transcript."""
         return self._transcript
 
     @property
     def message_count(self) -> int:
-        """How many messages there are to go to."""
         return self._transcript.reader.message_count
 
     def go_to_message(self, number: int) -> None:

@@ -60,5 +60,4 @@ class Following:
 
     @property
     def seconds_left(self) -> int:
-        """How long it is until the next try."""
         return round(max(0.0, self._retry_at - time.monotonic()))

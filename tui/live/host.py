@@ -51,7 +51,6 @@ class Host:
         self.screen.notify(line, markup=False)
 
     def fail(self, error: AgentTuiError) -> None:
-        """Say what went wrong."""
         self.screen.notify(localised(error), severity="error", markup=False)
 
     def allows(self, reason: str) -> bool:
@@ -73,5 +72,4 @@ class Host:
         self.screen.call_later(self.screen.run_action, action)
 
     def leave_program(self) -> None:
-        """End the program as one that did what it was asked to."""
         self.screen.app.exit(0)

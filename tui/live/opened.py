@@ -33,11 +33,9 @@ class Opened(Generic[C]):
 
     @property
     def id(self) -> str:
-        """The id of the room or chat."""
         return self.state.info.id
 
     def begin(self) -> None:
-        """Follow what happens."""
         self.following.begin(self._events)
 
     async def _events(self) -> AsyncGenerator[ev.Event, None]:
@@ -48,7 +46,6 @@ class Opened(Generic[C]):
         """Take an event into the state, and show it."""
 
     async def client(self) -> C:
-        """Return the client of the server."""
         return await self._link.client()
 
     async def changed_by(self, answer: Awaitable[ev.RoomInfo | ev.ConversationInfo]) -> bool:

@@ -85,7 +85,6 @@ class PagerScreen(WholeScreen[None]):
         return [self._find_bar]
 
     def on_find_bar_changed(self) -> None:
-        """Say which keys make sense now."""
         self._bottom.show(self._hints())
 
     def _hints(self) -> list[Part]:
@@ -103,11 +102,9 @@ class PagerScreen(WholeScreen[None]):
         ]
 
     def action_find(self, what: Find) -> None:
-        """Ask what to find, or go to another match."""
         self._find_bar.find(what)
 
     def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
-        """Say how many there are."""
         self._find_bar.take_found(event)
 
     def action_back(self) -> None:

@@ -61,7 +61,6 @@ class LiveScreen(Screen[None]):
         yield self._lines.bottom
 
     def on_mount(self) -> None:
-        """Show what is known, then follow."""
         seconds = CALM_LOOK_SECONDS if self._host.clock.is_calm else LOOK_SECONDS
         self._looking = self.set_interval(seconds, self._show_soon, pause=True)
         self._show()
@@ -69,7 +68,6 @@ class LiveScreen(Screen[None]):
 
     @property
     def composer(self) -> Writing:
-        """Where a person writes."""
         return self._composer
 
     # --- what the lines say ----------------------------------------------------------------------------
@@ -96,13 +94,11 @@ class LiveScreen(Screen[None]):
             self._looking.pause()
 
     def on_resize(self, event: Resize) -> None:
-        """Leave the words what they need."""
         self._composer.fit(event.size.height)
 
     # --- tools that ask --------------------------------------------------------------------------------
 
     def on_transcript_resized(self, event: Transcript.Resized) -> None:
-        """What is asked stays readable."""
         self._approvals.keep_readable(event.transcript)
 
     def on_screen_resume(self) -> None:
@@ -110,7 +106,6 @@ class LiveScreen(Screen[None]):
         self._approvals.uncovered()
 
     def action_answer_tool(self) -> None:
-        """Go to the question of a tool."""
         if self._approvals.spot is None:
             self._host.tell(say("help.why.nothing_asks"))
         else:
@@ -125,5 +120,4 @@ class LiveScreen(Screen[None]):
         self._find_bar.find(what)
 
     def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:
-        """Say how many there are."""
         self._find_bar.take_found(event)

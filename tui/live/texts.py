@@ -126,12 +126,10 @@ def about_tool(name: str, source: str, description: str) -> str:
 
 
 def left_out(number: int) -> str:
-    """Return how many earlier messages a model was not told."""
     return say_count("turn.trimmed", number)
 
 
 def told_server(name: str, problem: str) -> str:
-    """Return what is wrong with an MCP server."""
     return inert_line(say("turn.server_missing", server=f"{name}: {localised(problem)}"))
 
 

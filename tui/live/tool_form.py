@@ -75,7 +75,6 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         )
 
     def on_mount(self) -> None:
-        """Begin at the first field."""
         if self._fields:
             self._form.field("value-0").inner.focus()
 
@@ -113,7 +112,6 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         self.focus_next()
 
     def action_send(self) -> None:
-        """Close with the values, if nothing is wrong with them."""
         values: dict[str, Any] = {}
         texts = self._form.values()
         for id_, one in self._fields.items():
@@ -126,11 +124,9 @@ class ToolFormScreen(Dialog[FilledIn | None]):
             self.dismiss(FilledIn("answer", values, texts))
 
     def action_decline(self) -> None:
-        """Close with no."""
         self.dismiss(FilledIn("decline"))
 
     def action_cancel(self) -> None:
-        """Close with neither yes nor no."""
         self.dismiss(FilledIn("cancel"))
 
     def action_back(self) -> None:

@@ -62,7 +62,6 @@ class WaitingList(Widget):
         yield self._error
 
     def on_mount(self) -> None:
-        """Show what waits, and keep showing it."""
         self.complain("")
         self.look()
         self.set_interval(LOOK_SECONDS, self.look)
@@ -97,12 +96,10 @@ class WaitingList(Widget):
     # --- changing --------------------------------------------------------------------------------------
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Change what was chosen."""
         event.stop()
         self.edit()
 
     def edit(self) -> None:
-        """Change its words."""
         text = next((item.text for item in self._listed or () if item.id == self.chosen), None)
         if text is not None:
             self._edited = self.chosen
@@ -111,7 +108,6 @@ class WaitingList(Widget):
             self._line.focus()
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Keep what was written."""
         event.stop()
         self._keep(self._edited, event.text.strip())
 

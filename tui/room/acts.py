@@ -68,7 +68,6 @@ class RoomActs:
     # --- one agent -------------------------------------------------------------------------------------
 
     def act(self, act: Act) -> None:
-        """Stop, skip, retry or continue the agent in whose pane the reader is."""
         agent, reason, host = self._room.focused_agent, self.why_not(act), self._room.host
         if agent is None or reason:
             host.tell(reason or say("help.why.not_now"))
@@ -106,13 +105,11 @@ class RoomActs:
         shows[what]()
 
     def _open_queue(self) -> None:
-        """Show what waits for the next turn."""
         room, host = self._room, self._room.host
         if host.allows(self.why_not("queue")):
             host.open(QueueScreen(room.state, self._change_queue, ascii_only=host.ascii_only))
 
     def _open_changes(self) -> None:
-        """Show the files that tools changed."""
         room = self._room
         room.host.open(ChangesScreen(room.id, room.client, self._said_by, room.host))
 
@@ -141,7 +138,6 @@ class RoomActs:
         return ""
 
     def _open_settings(self) -> None:
-        """Change the room."""
 
         async def take(info: ev.RoomInfo) -> None:
             await room.take(ev.RoomChanged(info))

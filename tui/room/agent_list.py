@@ -40,7 +40,6 @@ class AgentList(Part):
         yield self._listed
 
     def on_mount(self) -> None:
-        """List them."""
         self._list(0)
 
     @property
@@ -49,7 +48,6 @@ class AgentList(Part):
         return self._agents != list(self._before.values())
 
     def fields(self) -> list[dict[str, str]]:
-        """Return the agents as the wire wants them."""
         return [_changed(agent, self._before.get(agent.id)) for agent in self._agents]
 
     def differs(self, agents: Iterable[AgentInfo]) -> bool:
@@ -76,7 +74,6 @@ class AgentList(Part):
     # --- changing --------------------------------------------------------------------------------------
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Change the agent that was chosen."""
         event.stop()
         at = event.option_index
 
@@ -88,7 +85,6 @@ class AgentList(Part):
         self.app.push_screen(self._form(self._agents[at]), changed)
 
     def add(self) -> None:
-        """Ask for an agent who speaks last."""
 
         def added(agent: AgentInfo | None) -> None:
             if agent is not None:

@@ -21,7 +21,6 @@ class RoomBoard:
         self._key_now = key_now
 
     def show(self, shown: texts.Shown, asked: texts.Asked) -> None:
-        """Show the room's state and the keys that can be used."""
         state = self._room.state
         self.show_status(shown, asked)
         facts = [

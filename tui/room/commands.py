@@ -51,7 +51,6 @@ def commands_of(room: OpenRoom, runs: Running, acts: RoomActs) -> Commands:
 
 
 def _copy(room: OpenRoom) -> None:
-    """Copy what the agent said last in whose pane the reader is."""
     agent = room.focused_agent
     copy_newest(
         room.panes.active, agent.turns[-1].text if agent is not None and agent.turns else "", room.host

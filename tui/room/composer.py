@@ -65,7 +65,6 @@ class RoomComposer(Writing):
         self._queued.set_class(not queue, "-empty")
 
     def show_names(self, names: Sequence[str]) -> None:
-        """Complete these names from now on."""
         self._names = names
 
     def _complete(self, text: str) -> Completion:
@@ -106,7 +105,6 @@ class RoomComposer(Writing):
         return action != "when" or not self.line.choices.is_open
 
     def action_when(self) -> None:
-        """Mean the other moment."""
         self._set_when("now" if self.when == "next" else "next")
 
     def _set_when(self, when: When) -> None:

@@ -51,7 +51,6 @@ class OpenRoom(Opened["RoomsClient"]):
 
     @property
     def focused_agent(self) -> Agent | None:
-        """The agent that keys act on."""
         return self.state.agents.get(self.panes.current)
 
     @property
@@ -63,14 +62,12 @@ class OpenRoom(Opened["RoomsClient"]):
     # --- what comes in ---------------------------------------------------------------------------------
 
     def begin_run(self) -> None:
-        """Run the room on a server that shows it only while it runs it."""
         self.following.begin_run(self._run)
 
     async def _run(self) -> AsyncGenerator[ev.Event, None]:
         return await self.link.run(self.id)
 
     async def take(self, event: ev.Event) -> None:
-        """Take an event into the state and onto the panes."""
         self.state.apply(event)
         panes = self.panes
         if isinstance(event, ev.TextAdded | ev.StepAdded) and panes.fits:
@@ -116,5 +113,4 @@ class OpenRoom(Opened["RoomsClient"]):
             self.panes.go_to(turn.agent_id)
 
     def focus_words(self) -> None:
-        """Give the focus to the current pane."""
         self.panes.focus_current()

@@ -120,12 +120,10 @@ class RoomPanes(Container):
 
     @property
     def tokens(self) -> int:
-        """Tokens of all agents when the headers were last told."""
         return sum(self._tokens.values())
 
     @property
     def message_count(self) -> int:
-        """How many messages there are to go to."""
         if self._is_timeline and self._timeline is not None:
             return self._timeline[1].turn_count
         return self.active.reader.message_count if self.active is not None else 0
@@ -156,7 +154,6 @@ class RoomPanes(Container):
 
     @property
     def shown(self) -> texts.Shown:
-        """What is in sight, for the lines above and below."""
         return texts.Shown(
             panes=len(self._panes),
             is_zoomed=self._is_zoomed and len(self._panes) > 1 and not self._is_timeline,
@@ -319,7 +316,6 @@ class RoomPanes(Container):
         self.post_message(self.Changed())
 
     def on_resize(self, event: Resize) -> None:
-        """Tell the headers how wide they are."""
         self.post_message(self.Changed())
 
     def focus_current(self) -> None:
@@ -338,7 +334,6 @@ class RoomPanes(Container):
         self._folds[event.key] = event.is_folded
 
     def fold_all(self) -> None:
-        """Fold all steps of what keys act on; unfold them if all are folded. It stays so."""
         if self.active is not None:
             self._folds.update(self.active.folds.fold_all())
 
@@ -374,7 +369,6 @@ class RoomPanes(Container):
     # --- what the reader asks for ----------------------------------------------------------------------
 
     def step(self, step: int) -> None:
-        """Move to another pane."""
         ids = list(self._panes)
         if ids and not self._is_timeline:
             self.go_to(ids[(ids.index(self._current) + step) % len(ids)])
@@ -399,7 +393,6 @@ class RoomPanes(Container):
             self.go_to(ids[number - 1])
 
     def zoom(self) -> None:
-        """Show the current pane alone, or what was shown before."""
         if len(self._panes) > 1:
             self._is_zoomed = self._is_timeline or not self._is_zoomed
             self._is_timeline = False
@@ -548,7 +541,6 @@ class _PanesLayout(Layout):
     def arrange(
         self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True
     ) -> ArrangeResult:
-        """Return the places of the children that are shown."""
         return parent.placements(size) if isinstance(parent, RoomPanes) else []
 
 

@@ -74,11 +74,9 @@ class QueueScreen(Dialog[None]):
         self._do(Change(item_id, text))
 
     def action_edit(self) -> None:
-        """Change the words of a message."""
         self._waiting.edit()
 
     def action_drop(self) -> None:
-        """Take a message back."""
         if chosen := self._waiting.chosen:
             self._do(Change(chosen))
 
@@ -88,7 +86,6 @@ class QueueScreen(Dialog[None]):
             self.dismiss()
 
     def action_address(self) -> None:
-        """Choose whom the message is for."""
         chosen = self._waiting.chosen
         if not chosen:
             return

@@ -73,7 +73,6 @@ class Running:
             self._begin("resuming")
 
     def begin_here(self) -> None:
-        """Run the room on a server that shows it only while it runs it."""
         self.asked = texts.Asked("starting")
         self._room.state.apply(ev.LinkChanged("connecting"))
         self._changed()

@@ -79,21 +79,17 @@ class RoomScreen(LiveScreen):
 
     @property
     def state(self) -> ConversationState:
-        """The room as it is known."""
         return self._room.state
 
     @property
     def failure(self) -> AgentTuiError | None:
-        """Why nothing can be followed, for the exit code."""
         return self._room.following.failure
 
     @property
     def may_leave(self) -> bool:
-        """Whether it can be left without asking: no agent speaks."""
         return self._runs.may_leave
 
     def ask_to_leave(self) -> None:
-        """Ask what is to become of the agents that speak, then leave."""
         self._runs.ask_to_leave()
 
     def why_not(self, act: str) -> str:
@@ -104,11 +100,9 @@ class RoomScreen(LiveScreen):
 
     @property
     def has_step(self) -> bool:
-        """Whether there is a step to fold where the reader is."""
         return self._panes.active is not None and bool(self._panes.active.folds.step_at_reader())
 
     def show_message(self, message_id: str) -> None:
-        """Go to a message once the room is loaded; "" stays at its end."""
         self._room.go_to = message_id
 
     # --- what comes in ---------------------------------------------------------------------------------
@@ -171,7 +165,6 @@ class RoomScreen(LiveScreen):
     # --- running, speaking, agents -----------------------------------------------------------------------
 
     def action_pause_or_resume(self) -> None:
-        """Pause a running room; resume any other."""
         self._runs.pause_or_resume()
 
     def action_go_on(self) -> None:
@@ -182,15 +175,12 @@ class RoomScreen(LiveScreen):
             self._acts.act("continue")
 
     def action_act(self, act: Act) -> None:
-        """Stop, skip, retry or continue the agent in whose pane the reader is."""
         self._acts.act(act)
 
     def action_compose(self) -> None:
-        """Write to the room."""
         self._composer.open()
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Do the command that was written, or send what was written."""
         event.stop()
         if not self._commands.run(event.text):
             self._speaking.submit(event.text)
@@ -207,12 +197,10 @@ class RoomScreen(LiveScreen):
     # --- panes -------------------------------------------------------------------------------------------
 
     def action_fold(self) -> None:
-        """Fold or unfold the step that the reader is at."""
         if self._panes.active is None or not self._panes.active.folds.toggle():
             self._host.tell(say("chat.no_step"))
 
     def action_fold_all(self) -> None:
-        """Fold all steps of the pane; unfold them if all are folded."""
         self._panes.fold_all()
 
     def action_pane(self, step: int) -> None:
@@ -232,11 +220,9 @@ class RoomScreen(LiveScreen):
             self._panes.step(step)
 
     def action_agent(self, number: int) -> None:
-        """Go to the pane of one agent."""
         self._panes.go_to_agent(number)
 
     def action_zoom(self) -> None:
-        """Show the focused pane alone, or what was shown before."""
         self._panes.zoom()
 
     async def action_timeline(self) -> None:

@@ -87,11 +87,9 @@ class SettingsScreen(Dialog[None]):
         )
 
     def on_mount(self) -> None:
-        """Say what the rounds that are left may use."""
         self._estimate()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Say what more rounds may use."""
         if event.input.id == "max_rounds":
             self._estimate()
 
@@ -101,7 +99,6 @@ class SettingsScreen(Dialog[None]):
         self._estimated.set_class(bool(text), "-open")
 
     def action_add(self) -> None:
-        """Add an agent, who speaks last."""
         self._agents.add()
 
     def action_remove(self) -> None:
@@ -110,7 +107,6 @@ class SettingsScreen(Dialog[None]):
             self._form.complain({"": say("settings.last_agent")})
 
     def action_move(self, step: int) -> None:
-        """Let the agent speak earlier or later."""
         self._agents.move(step)
 
     def action_back(self) -> None:
@@ -120,7 +116,6 @@ class SettingsScreen(Dialog[None]):
     # --- keeping it ------------------------------------------------------------------------------------
 
     def action_save(self) -> None:
-        """Change what is different, if nothing is wrong with it."""
         fields, problems = read_changed(self._form, {"max_rounds": self._state.round})
         self._form.complain(problems)
         if problems:

@@ -52,7 +52,6 @@ class Asked:
 
 
 def title(state: ConversationState) -> str:
-    """Return what the room is about, in one harmless line."""
     return inert_line(state.room.task or state.room.name or say("room.untitled"), MAX_TITLE_CHARACTERS)
 
 
@@ -255,7 +254,6 @@ def _resume_hint(state: ConversationState) -> str:
 
 
 def models(state: ConversationState) -> str:
-    """Return the model that speaks, when it is the same for all agents."""
     names = {model(agent) for agent in state.members.ordered}
     return names.pop() if len(names) == 1 else ""
 
@@ -269,7 +267,6 @@ def used(state: ConversationState, spoken: int) -> live_texts.Used:
 
 
 def model(agent: Agent) -> str:
-    """Return which model speaks for the agent."""
     return live_texts.model_name(agent.model, agent.provider_id)
 
 

@@ -41,7 +41,6 @@ class StepRows:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more comes."""
         raise NotImplementedError
 
     def key(self, step_id: str = "") -> str:
@@ -65,7 +64,6 @@ class StepRows:
         return "", ""
 
     def starts_folded(self, key: str, *, is_folded: bool) -> bool:
-        """Say whether a step begins folded."""
         return is_folded
 
     def fold(self, key: str, *, is_folded: bool) -> None:
@@ -85,7 +83,6 @@ class StepRows:
             self.take_step(steps.all[step_id])
 
     def take_step(self, step: StepState) -> None:
-        """Show what is new of a step."""
         if step.type == "tool_result" and step.call_id and step.id not in self.rows:
             return  # it is shown with its call
         if step.type == "text":
