@@ -23,16 +23,12 @@ from widgets.transcript.transcript import Transcript
 
 
 class ChatFeed:
-    """Remembers what the transcript was given. ``take`` costs what is new, not what was said before.
-
-    What the reader folded or unfolded is kept under turn and step for as long as this lives.
-    """
+    """Remembers what the transcript was given. ``take`` costs what is new, not what was said before."""
 
     def __init__(self, transcript: Transcript, state: ConversationState) -> None:
         self.transcript = transcript
         self._state = state
         self._generation = -1
-        self._folds: dict[str, bool] = {}
         self._start_over()
 
     def _start_over(self) -> None:
@@ -64,29 +60,14 @@ class ChatFeed:
 
     # --- what the reader does --------------------------------------------------------------------------
 
-    def note_fold(self, key: str, *, is_folded: bool) -> None:
-        """The reader folded or unfolded a step: it stays so, whatever comes."""
-        self._folds[key] = is_folded
-
     def fold_all(self, kind: str = "") -> None:
         """Fold all steps for the reader, or those of one kind; unfold them if all are folded."""
-        keys = [
+        self.transcript.folds.fold_all(
             key_of(turn.turn.id, step_id)
             for turn in self._turns.values()
             for step_id in turn.rows
             if not kind or turn.turn.steps.all[step_id].type == kind
-        ]
-        is_folded = any(not self.transcript.folds.is_folded(key) for key in keys)
-        self._folds.update(self.transcript.folds.fold_all(keys, is_folded=is_folded))
-
-    def fold(self, key: str, *, is_folded: bool) -> None:
-        """Fold or unfold a step, unless the reader did."""
-        if key not in self._folds:
-            self.transcript.folds.fold(key, is_folded)
-
-    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
-        """Say whether a step begins folded."""
-        return self._folds.get(key, is_folded)
+        )
 
     # --- where things are ------------------------------------------------------------------------------
 
@@ -183,8 +164,7 @@ class _Turn(StepRows):
                 self._files.add(row)
                 self._feed.placed((turn.id, f"file {number}"))
                 title = f"{say('chat.attached')}{APART}{file.name}"
-                is_folded = self._feed.starts_folded(row, is_folded=True)
-                self._transcript.step_opened(row, title=title, summary=facts(file), is_folded=is_folded)
+                self._transcript.step_opened(row, title=title, summary=facts(file), is_folded=True)
                 self._transcript.body_later(
                     row, partial(self._file_body, file), partial(_body_of, file, None)
                 )
@@ -204,12 +184,6 @@ class _Turn(StepRows):
 
     def placed(self, step_id: str) -> None:
         self._feed.placed((self.turn.id, step_id))
-
-    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
-        return self._feed.starts_folded(key, is_folded=is_folded)
-
-    def fold(self, key: str, *, is_folded: bool) -> None:
-        self._feed.fold(key, is_folded=is_folded)
 
 
 def _body_of(file: Attachment, limit: str | None) -> str:

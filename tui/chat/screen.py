@@ -30,7 +30,6 @@ from tui.live.find import FindBar, OneTranscript
 from tui.live.screen import GO_TO_BINDING, LiveScreen
 from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock
-from widgets.transcript.transcript import Transcript
 
 
 class ChatScreen(LiveScreen):
@@ -257,10 +256,6 @@ class ChatScreen(LiveScreen):
     def action_fold_all(self, kind: str = "") -> None:
         """Fold all steps, or those of one kind; unfold them if all are folded."""
         self._chat.feed.fold_all(kind)
-
-    def on_transcript_fold_toggled(self, event: Transcript.FoldToggled) -> None:
-        """Keep it so."""
-        self._chat.feed.note_fold(event.key, is_folded=event.is_folded)
 
     # --- moving ------------------------------------------------------------------------------------------
 

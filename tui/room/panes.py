@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from types import MappingProxyType
 from typing import Final
 
 from textual.app import ComposeResult
@@ -21,7 +20,7 @@ from textual.widget import Widget
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
-from tui.live.steps.rows import RowsPlace, TurnFeed, show_person, turn_key
+from tui.live.steps.rows import TurnFeed, show_person, turn_key
 from tui.room import texts
 from tui.room.pane_grid import Arrangement, Place, arrange, with_timeline
 from tui.room.speed import Speed
@@ -181,13 +180,13 @@ class RoomPanes(Container):
                 for agent_id in agents
             }
             new = {agent_id: pane for agent_id, pane in self._panes.items() if agent_id not in kept}
+            for pane in new.values():
+                pane.folds.chosen = self._folds
             self._speeds = {agent_id: self._speeds.get(agent_id) or Speed() for agent_id in agents}
             self._feeds = {
                 agent_id: feed for agent_id, feed in self._feeds.items() if agent_id in self._panes
             }
-            self._feeds |= {
-                agent_id: PaneFeed(pane, self._state, self._folds) for agent_id, pane in new.items()
-            }
+            self._feeds |= {agent_id: PaneFeed(pane, self._state) for agent_id, pane in new.items()}
             self._seen = -1
             self._current = self._current if self._current in self._panes else next(iter(agents), "")
             await self.remove_children(gone)
@@ -199,7 +198,7 @@ class RoomPanes(Container):
             self._generation = self._state.generation
             for agent_id, pane in self._panes.items():
                 pane.clear()
-                self._feeds[agent_id] = PaneFeed(pane, self._state, self._folds)
+                self._feeds[agent_id] = PaneFeed(pane, self._state)
             self._seen = -1
 
     @property
@@ -329,14 +328,6 @@ class RoomPanes(Container):
             if pane is event.widget is self.screen.focused and agent_id != self._current:
                 self.go_to(agent_id)
 
-    def on_transcript_fold_toggled(self, event: Transcript.FoldToggled) -> None:
-        """Keep it so."""
-        self._folds[event.key] = event.is_folded
-
-    def fold_all(self) -> None:
-        if self.active is not None:
-            self._folds.update(self.active.folds.fold_all())
-
     def on_agent_pane_head_clicked(self) -> None:
         """Show the pane alone whose header was clicked, or all again: the press gave it the focus."""
         self.zoom()
@@ -411,7 +402,8 @@ class RoomPanes(Container):
             return
         if self._timeline is None:
             transcript = Transcript(clock=self._clock, ascii_only=self._ascii_only, id="timeline")
-            feed = TimelineFeed(transcript, self._state, self._folds)
+            transcript.folds.chosen = self._folds
+            feed = TimelineFeed(transcript, self._state)
             feed.take(())
             self._timeline = transcript, feed
             await self.mount(transcript)
@@ -471,18 +463,11 @@ class PaneFeed:
     The task, which some servers store as what a person said, is shown above all panes already.
     """
 
-    __slots__ = ("_given", "_last", "_place", "_seen", "_state", "_title", "_transcript")
+    __slots__ = ("_given", "_last", "_seen", "_state", "_title", "_transcript")
 
-    def __init__(
-        self,
-        transcript: Transcript,
-        state: ConversationState,
-        folds: Mapping[str, bool] = MappingProxyType({}),
-    ) -> None:
-        """``folds`` are the rows that the reader folded (or not), by their keys."""
+    def __init__(self, transcript: Transcript, state: ConversationState) -> None:
         self._transcript = transcript
         self._state = state
-        self._place = RowsPlace(folds)
         self._start_over()
 
     def _start_over(self) -> None:
@@ -521,7 +506,7 @@ class PaneFeed:
             if turn.agent_id == agent.id and turn.role != "user":
                 self._title = texts.turn_title(turn)
                 self._transcript.turn_opened(key, self._title)
-                self._last = TurnFeed(self._transcript, key, turn, self._place)
+                self._last = TurnFeed(self._transcript, turn)
                 self._last.take()
                 self._given += 1
             elif at < heard and self._is_heard(turn, agent):

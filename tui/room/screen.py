@@ -201,7 +201,8 @@ class RoomScreen(LiveScreen):
             self._host.tell(say("chat.no_step"))
 
     def action_fold_all(self) -> None:
-        self._panes.fold_all()
+        if self._panes.active is not None:
+            self._panes.active.folds.fold_all()
 
     def action_pane(self, step: int) -> None:
         """Move to another pane; behind the last one is where it is written to the room."""

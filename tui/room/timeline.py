@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from itertools import islice
-from types import MappingProxyType
 
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
-from tui.live.steps.rows import RowsPlace, TurnFeed, show_person, turn_key
+from tui.live.steps.rows import TurnFeed, show_person, turn_key
 from tui.room.texts import person_title
 from tui.screens.words import say
 from widgets.painter import PEOPLE
@@ -27,14 +26,7 @@ class TimelineFeed:
     A rule marks the start of each round. ``take`` costs what is new.
     """
 
-    def __init__(
-        self,
-        transcript: Transcript,
-        state: ConversationState,
-        folds: Mapping[str, bool] = MappingProxyType({}),
-    ) -> None:
-        """``folds`` are the rows that the reader folded (or not), by their keys."""
-        self._folds = folds
+    def __init__(self, transcript: Transcript, state: ConversationState) -> None:
         self._transcript = transcript
         self._state = state
         self._generation = -1
@@ -92,7 +84,9 @@ class TimelineFeed:
         if agent is None:
             show_person(self._transcript, turn)
             return
-        feed = TurnFeed(self._transcript, turn_key(turn.id), turn, self._place_of_rows(turn))
+        # Others may have spoken in between: below its rows it says again who speaks.
+        color, words_opened = agent.color or turn.sender_color or NO_COLOR, partial(self._announce, turn)
+        feed = TurnFeed(self._transcript, turn, color=color, who=agent.name, words_opened=words_opened)
         feed.take()
         self._last[turn.id] = _titled(turn), feed
         for former in agent.turns[-3:-2]:  # long over: nothing of it changes any more
@@ -109,13 +103,6 @@ class TimelineFeed:
         # People share one colour; an agent without one gets that of its name.
         color = PEOPLE if agent is None else agent.color or turn.sender_color or NO_COLOR
         self._transcript.turn_opened(key or turn_key(turn.id), title, color=color, who=name)
-
-    def _place_of_rows(self, turn: Turn) -> RowsPlace:
-        agent = self._state.agents.get(turn.agent_id)
-        color = (agent.color if agent is not None else "") or turn.sender_color or NO_COLOR
-        # Others may have spoken in between: below its rows it says again who speaks.
-        words_opened = partial(self._announce, turn)
-        return RowsPlace(self._folds, color, agent.name if agent is not None else "", words_opened)
 
     def _rule(self) -> None:
         key = f"rule {self._round}"

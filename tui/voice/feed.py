@@ -34,7 +34,6 @@ class VoiceFeed:
         self._state = state
         self._clock = clock
         self._generation = state.lines.generation
-        self._folds: dict[str, bool] = {}
         self._times: dict[str, float] = {}
         self._start_over()
 
@@ -135,7 +134,7 @@ class VoiceFeed:
     def _take_step(self, line: VoiceLine) -> None:
         rows = self._steps.get(line.turn_id)
         if rows is None:
-            rows = self._steps[line.turn_id] = _Steps(self, line.turn_id)
+            rows = self._steps[line.turn_id] = _Steps(self.transcript, line.turn_id)
         rows.take_step(self._state.lines.step_of(line))
 
     def row_of(self, step_id: str) -> str:
@@ -143,27 +142,6 @@ class VoiceFeed:
         turn_id = self._state.lines.turn_of_step.get(step_id)
         rows = self._steps.get(turn_id) if turn_id is not None else None
         return rows.key(step_id) if rows is not None and step_id in rows.rows else ""
-
-    # --- what the reader does --------------------------------------------------------------------------
-
-    def note_fold(self, key: str, *, is_folded: bool) -> None:
-        """The reader folded or unfolded a step: it stays so, whatever comes."""
-        self._folds[key] = is_folded
-
-    def fold_all(self) -> None:
-        """Fold all steps for the reader; unfold them if all are folded."""
-        keys = [rows.key(step_id) for rows in self._steps.values() for step_id in rows.rows]
-        is_folded = any(not self.transcript.folds.is_folded(key) for key in keys)
-        self._folds.update(self.transcript.folds.fold_all(keys, is_folded=is_folded))
-
-    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
-        """Say whether a step begins folded."""
-        return self._folds.get(key, is_folded)
-
-    def fold(self, key: str, *, is_folded: bool) -> None:
-        """Fold or unfold a step, unless the reader did."""
-        if key not in self._folds:
-            self.transcript.folds.fold(key, is_folded)
 
 
 class _Given:
@@ -182,11 +160,10 @@ class _Given:
 class _Steps(StepRows):
     """The tools of one turn."""
 
-    __slots__ = ("_feed", "_turn_id")
+    __slots__ = ("_turn_id",)
 
-    def __init__(self, feed: VoiceFeed, turn_id: str) -> None:
-        super().__init__(feed.transcript)
-        self._feed = feed
+    def __init__(self, transcript: Transcript, turn_id: str) -> None:
+        super().__init__(transcript)
         self._turn_id = turn_id
 
     @property
@@ -199,9 +176,3 @@ class _Steps(StepRows):
 
     def key(self, step_id: str = "") -> str:
         return key_of(self._turn_id, step_id or "\nwords")  # no line of words has it
-
-    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
-        return self._feed.starts_folded(key, is_folded=is_folded)
-
-    def fold(self, key: str, *, is_folded: bool) -> None:
-        self._feed.fold(key, is_folded=is_folded)

@@ -200,10 +200,6 @@ class VoiceScreen(LiveScreen):
         """Other screens know no releases of keys."""
         tell_releases(self.app, False)
 
-    def on_transcript_fold_toggled(self, event: Transcript.FoldToggled) -> None:
-        """Keep it so."""
-        self._feed.note_fold(event.key, is_folded=event.is_folded)
-
     async def on_composer_submitted(self, event: Composer.Submitted) -> None:
         """Do the command that was typed, or send what was typed; a yes or a no answers what asks, and is not
         for the agent.
@@ -262,4 +258,4 @@ class VoiceScreen(LiveScreen):
 
     def action_fold_all(self) -> None:
         """Fold all steps, or unfold them if all are folded."""
-        self._feed.fold_all()
+        self._transcript.folds.fold_all()

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from widgets.transcript.finding import Match
-from widgets.transcript.happened import FoldToggled
 from widgets.transcript.step import Step
 from widgets.transcript.view import Place
 
@@ -15,16 +14,19 @@ if TYPE_CHECKING:
 
 
 class Folds:
-    """What the reader folded or unfolded stays so, whatever comes and whatever the program wants."""
+    """What the reader folded or unfolded stays so, whatever comes and whatever the program wants; also where
+    all is cleared and comes again.
+    """
 
     def __init__(self, transcript: Transcript) -> None:
+        self.chosen: dict[str, bool] = {}  # what the reader folded (or not), by key; transcripts may share it
         self._transcript = transcript
         self._view = transcript.view
 
     def fold(self, key: str, is_folded: bool) -> None:
         """Fold or unfold a step, unless the reader did so before."""
         step = self._transcript.messages.get(key)
-        if isinstance(step, Step) and not step.is_kept and step.fold(is_folded):
+        if isinstance(step, Step) and key not in self.chosen and step.fold(is_folded):
             self._transcript.clock.mark(self._transcript)
 
     def is_folded(self, key: str) -> bool:
@@ -69,40 +71,30 @@ class Folds:
         elif is_folded:
             view.scroll(0)
         self._transcript.redraw()
-        self._tell(step)
         return True
 
-    def fold_all(
-        self, which: Iterable[str] | str | None = None, *, is_folded: bool | None = None
-    ) -> dict[str, bool]:
-        """Fold or unfold steps for the reader: all, those with these keys, or those of one kind (a text: the
-        beginning of their head rows). Without ``is_folded``: fold if any is unfolded, else unfold. Return the
-        keys of these steps, each with whether it is folded now.
+    def fold_all(self, keys: Iterable[str] | None = None, *, is_folded: bool | None = None) -> None:
+        """Fold or unfold steps for the reader: all, or those with these keys. Without ``is_folded``: fold if
+        any is unfolded, else unfold.
         """
-        if which is None or isinstance(which, str):
-            steps = [step for step in self._view.messages if isinstance(step, Step)]
-            steps = [step for step in steps if which is None or step.name == which]
-        else:
-            known = map(self._transcript.messages.get, which)
-            steps = [step for step in known if isinstance(step, Step)]
+        messages = self._transcript.messages
+        steps = [
+            step
+            for key in (messages if keys is None else keys)
+            if isinstance(step := messages.get(key), Step)
+        ]
         if is_folded is None:
             is_folded = any(not step.is_folded for step in steps)
         for step in steps:
             self._fold_for_good(step, is_folded=is_folded)
         self._transcript.redraw()
-        return {step.key: is_folded for step in steps}
 
     def reveal(self, match: Match) -> None:
         """Unfold the step of a match: the reader went there."""
         step = self._view.messages[match.message]
         if match.part and isinstance(step, Step) and step.is_folded:
             self._fold_for_good(step, is_folded=False)
-            self._tell(step)
 
     def _fold_for_good(self, step: Step, *, is_folded: bool) -> None:
-        step.is_kept = True
+        self.chosen[step.key] = is_folded
         step.fold(is_folded)
-
-    def _tell(self, step: Step) -> None:
-        transcript = self._transcript
-        transcript.post_message(FoldToggled(transcript, step.key, is_folded=step.is_folded))

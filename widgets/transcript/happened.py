@@ -47,15 +47,6 @@ class FoundChanged(Happened, namespace="transcript"):
         self.found = found
 
 
-class FoldToggled(Happened, namespace="transcript"):
-    """The reader folded or unfolded the step ``key``."""
-
-    def __init__(self, transcript: Transcript, key: str, *, is_folded: bool) -> None:
-        super().__init__(transcript)
-        self.key = key
-        self.is_folded = is_folded
-
-
 class FollowChanged(Happened, namespace="transcript"):
     """The transcript follows its end from now on, or no longer does. Posted at most once a frame."""
 

@@ -24,11 +24,9 @@ CARD_TONE: Final = Tone(card=CARD)
 
 
 class Step(Message):
-    """A message that can be folded. While it is folded, its body is neither split nor laid out. ``is_kept``:
-    the reader folded or unfolded it, and from then on only the reader does.
-    """
+    """A message that can be folded. While it is folded, its body is neither split nor laid out."""
 
-    __slots__ = ("_is_set_in", "is_kept")
+    __slots__ = ("_is_set_in",)
 
     APART: ClassVar[int] = 0
 
@@ -37,7 +35,6 @@ class Step(Message):
         super().__init__(key, "", tone)
         self._is_set_in = is_set_in
         self.is_folded = is_folded
-        self.is_kept = False
         self._head = Block("step", is_folded=is_folded)
 
     def set_head(self, title: str, summary: str, sign: str) -> bool:
@@ -52,11 +49,6 @@ class Step(Message):
         if self.tone.card:
             self.tone = self.tone._replace(card=ASK if sign == NEEDS_YOU else CARD)
         return True
-
-    @property
-    def name(self) -> str:
-        """The beginning of the head row: the kind of step, or its tool."""
-        return self._head.label.partition(APART)[0]
 
     def fold(self, is_folded: bool) -> bool:
         """Fold or unfold it; return whether that changed anything."""

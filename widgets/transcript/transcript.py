@@ -81,7 +81,6 @@ class Transcript(Widget, can_focus=True):
     CopyRequested: TypeAlias = happened.CopyRequested
     SelectionChanged: TypeAlias = happened.SelectionChanged
     FoundChanged: TypeAlias = happened.FoundChanged
-    FoldToggled: TypeAlias = happened.FoldToggled
     FollowChanged: TypeAlias = happened.FollowChanged
     Resized: TypeAlias = happened.Resized
 
@@ -220,6 +219,7 @@ class Transcript(Widget, can_focus=True):
         message = self.messages.get(key)
         if message is None:
             tone = Tone(color, who, is_faded=is_dim, card="" if is_dim else CARD)
+            is_folded = self.folds.chosen.get(key, is_folded)
             step = Step(key, tone, is_folded=is_folded, is_set_in=is_set_in)
             step.set_head(title, summary, sign)
             self.messages[key] = step

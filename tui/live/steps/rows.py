@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Final
 
@@ -62,13 +61,6 @@ class StepRows:
     def row_color(self) -> tuple[str, str]:
         """Return the colour of rows and whose it is, as ``Transcript.step_opened`` takes them."""
         return "", ""
-
-    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
-        return is_folded
-
-    def fold(self, key: str, *, is_folded: bool) -> None:
-        """Fold or unfold a step, unless the reader did."""
-        self._transcript.folds.fold(key, is_folded)
 
     # --- steps -----------------------------------------------------------------------------------------
 
@@ -132,7 +124,7 @@ class StepRows:
             shown = partial(texts.step_body_of, step, self._key_now, ascii_only=self._transcript.ascii_only)
             self._transcript.body_later(key, shown, partial(texts.step_body_of, step, shows_all=True))
             self._transcript.turn_closed(key)
-        self.fold(key, is_folded=is_folded)
+        self._transcript.folds.fold(key, is_folded)
 
     def _key_now(self, binding_id: str) -> str:
         if binding_id.startswith("ask."):
@@ -150,7 +142,7 @@ class StepRows:
             title=title,
             summary=summary,
             sign=sign,
-            is_folded=self.starts_folded(key, is_folded=is_folded),
+            is_folded=is_folded,
             color=color,
             who=who,
             is_dim=step.type in ("thinking", "sub_agent"),
@@ -194,7 +186,7 @@ class StepRows:
             key, type_ = self._open
             self._transcript.turn_closed(key, note if type_ == "text" else "")
             if type_ != "text":
-                self.fold(key, is_folded=True)
+                self._transcript.folds.fold(key, True)
             self._open = None
 
     def end(self, note: str) -> None:
@@ -216,30 +208,29 @@ class StepRows:
             self._transcript.turn_closed(key, note)
 
 
-@dataclass(frozen=True, slots=True)
-class RowsPlace:
-    """Where the rows of a turn are: what the reader folded there, whose they are by ``color`` and ``who``,
-    and what begins a message for words that continue below a row.
-    """
-
-    folds: Mapping[str, bool]
-    color: str = ""
-    who: str = ""
-    words_opened: Callable[[str], None] | None = None
-
-
 class TurnFeed(StepRows):
-    """Carries one turn of an agent into a transcript, below the message ``head`` that says who speaks."""
+    """Carries one turn of an agent into a transcript, below the message that says who speaks."""
 
-    __slots__ = ("_head", "_is_new", "_is_open", "_is_superseded", "_keys", "_place", "turn")
+    __slots__ = ("_is_new", "_is_open", "_is_superseded", "_keys", "_tone", "_words_opened", "turn")
 
-    def __init__(self, transcript: Transcript, head: str, turn: Turn, place: RowsPlace) -> None:
+    def __init__(
+        self,
+        transcript: Transcript,
+        turn: Turn,
+        *,
+        color: str = "",
+        who: str = "",
+        words_opened: Callable[[str], None] | None = None,
+    ) -> None:
+        """Its rows have ``color`` and are those of ``who``; ``words_opened`` begins a message for words that
+        continue below a row.
+        """
         super().__init__(transcript)
         self.turn = turn
-        self._head = head
-        self._place = place
-        self._keys = [head]
-        self._last = head
+        self._tone = color, who
+        self._words_opened = words_opened or transcript.turn_opened
+        self._last = turn_key(turn.id)
+        self._keys = [self._last]
         self._is_new = True
         self._is_open = True  # in the transcript
         self._is_superseded = False  # as the transcript shows it
@@ -273,26 +264,16 @@ class TurnFeed(StepRows):
         return self.turn.status != "speaking"
 
     def key(self, step_id: str = "") -> str:
-        return _key_below(self._head, step_id) if step_id else self._head
+        return step_key(self.turn.id, step_id) if step_id else turn_key(self.turn.id)
 
     def placed(self, step_id: str) -> None:
         self._keys.append(self.key(step_id or END))
 
     def words_opened(self, key: str) -> None:
-        if self._place.words_opened is None:
-            self._transcript.turn_opened(key)
-        else:
-            self._place.words_opened(key)
+        self._words_opened(key)
 
     def row_color(self) -> tuple[str, str]:
-        return self._place.color, self._place.who
-
-    def starts_folded(self, key: str, *, is_folded: bool) -> bool:
-        return self._place.folds.get(key, is_folded)
-
-    def fold(self, key: str, *, is_folded: bool) -> None:
-        if key not in self._place.folds:
-            self._transcript.folds.fold(key, is_folded)
+        return self._tone
 
 
 def show_person(transcript: Transcript, turn: Turn) -> None:
@@ -309,10 +290,7 @@ def turn_key(turn_id: str) -> str:
 
 def step_key(turn_id: str, step_id: str) -> str:
     """Return the key of a step's row, in panes and in the timeline."""
-    return _key_below(turn_key(turn_id), step_id)
-
-
-def _key_below(head: str, step_id: str) -> str:
+    head = turn_key(turn_id)
     return f"step {len(head)} {head} {step_id}"
 
 
