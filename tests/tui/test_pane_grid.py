@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.geometry import Region
 
 from tui.room.pane_grid import (
     LEAST_PANE_CELLS,
     LEAST_PANE_ROWS,
     Arrangement,
-    Place,
     arrange,
     grid_rows,
     strip_shape,
@@ -96,7 +96,7 @@ def test_at_eighty_by_twenty_four_many_agents_are_one_large_pane_and_a_strip(
     for height in (22, 20):  # without and with a line to type in
         arrangement = arrange(panes, 1, 80, height)
         assert [place is not None for place in arrangement.places].index(True) == 1
-        assert arrangement.strip == Place(0, height - strip[0], 80, strip[0])
+        assert arrangement.strip == Region(0, height - strip[0], 80, strip[0])
         assert arrangement.strip_columns == strip[1]
         large = arrangement.places[1]
         assert large is not None
@@ -113,7 +113,7 @@ def test_a_strip_takes_at_most_about_a_third(summaries: int, width: int, height:
 
 
 def test_a_zoomed_pane_is_alone() -> None:
-    assert arrange(3, 2, 120, 28, is_zoomed=True) == Arrangement((None, None, Place(0, 0, 120, 28)))
+    assert arrange(3, 2, 120, 28, is_zoomed=True) == Arrangement((None, None, Region(0, 0, 120, 28)))
 
 
 @pytest.mark.parametrize(("width", "height"), [(0, 5), (5, 0), (-1, -1)])

@@ -16,7 +16,7 @@ from tui.chat import texts as chat_texts
 from tui.live.signs import wants_ascii
 from tui.live.texts import ending
 from tui.room import texts
-from tui.room.speed import Speed
+from tui.room.pace import Pace
 from tui.screens.words import ENGLISH, ordinal_try
 
 AGENTS = (
@@ -303,11 +303,11 @@ def test_the_tries_are_counted_in_english() -> None:
 
 
 def test_speed_is_tokens_over_the_last_seconds() -> None:
-    speed = Speed()
-    assert speed.look(10.0, 100) == 0
-    assert speed.look(11.0, 140) == 40
-    assert [speed.look(11.0 + n, 140) for n in (1, 2, 3, 4)][-1] == 0
-    assert speed.look(20.0, 5) == 0  # a new count starts over
+    pace, rates = Pace(), []
+    for now, tokens in ((10, 100), (11, 140), (12, 140), (13, 140), (14, 140), (15, 140), (20, 5)):
+        pace.look(now, tokens)  # a count that is less starts over
+        rates.append(pace.rate)
+    assert rates == [0, 40, 20, 13, 0, 0, 0]
 
 
 def test_ascii_signs_are_chosen_where_the_terminal_needs_them() -> None:

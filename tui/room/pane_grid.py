@@ -7,10 +7,12 @@ taller one never more, so that dragging a window does not shuffle the panes back
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Final
+
+from textual.geometry import Region
 
 LEAST_PANE_CELLS: Final = 30
 LEAST_PANE_ROWS: Final = 6
@@ -24,21 +26,13 @@ LOW_STRIP_ROWS: Final = 3  # a strip this low is never made lower by another col
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A rectangle, in cells from the top left corner of the area of the panes."""
-
-    x: int
-    y: int
-    width: int
-    height: int
-
-
-@dataclass(frozen=True, slots=True)
 class Arrangement:
-    """A place for each pane, ``None`` for one that is not shown; the strip's, when there is one."""
+    """A place for each pane, ``None`` for one that is not shown; the strip's, when there is one. They are in
+    cells from the top left corner of the area of the panes.
+    """
 
-    places: tuple[Place | None, ...]
-    strip: Place | None = None
+    places: tuple[Region | None, ...]
+    strip: Region | None = None
     strip_columns: int = 1
 
 
@@ -51,17 +45,15 @@ def arrange(panes: int, focused: int, width: int, height: int, *, is_zoomed: boo
     rows = grid_rows(panes, width, height)
     if rows and not (is_zoomed and panes > 1):
         return Arrangement(tuple(_grid(panes, rows, width, height)))
-    strip_rows, columns = (0, 1) if is_zoomed else strip_shape(panes - 1, width, height)
-    large = Place(0, 0, width, height - strip_rows)
-    strip = Place(0, large.height, width, strip_rows) if strip_rows else None
-    return Arrangement(tuple(large if at == focused else None for at in range(panes)), strip, columns)
+    large = over_strip(0 if is_zoomed else panes - 1, width, height)
+    return replace(large, places=(None,) * focused + large.places + (None,) * (panes - focused - 1))
 
 
-def with_timeline(agents: int, width: int, height: int) -> Arrangement:
-    """Return the place of the timeline, and below it a strip with a line for each agent."""
-    strip_rows, columns = strip_shape(agents, width, height)
-    strip = Place(0, height - strip_rows, width, strip_rows) if strip_rows else None
-    return Arrangement((Place(0, 0, width, height - strip_rows),), strip, columns)
+def over_strip(summaries: int, width: int, height: int) -> Arrangement:
+    """Return the place of one large pane, and below it a strip of so many one-line summaries."""
+    strip_rows, columns = strip_shape(summaries, width, height)
+    strip = Region(0, height - strip_rows, width, strip_rows) if strip_rows else None
+    return Arrangement((Region(0, 0, width, height - strip_rows),), strip, columns)
 
 
 def grid_rows(panes: int, width: int, height: int) -> int:
@@ -87,15 +79,15 @@ def grid_rows(panes: int, width: int, height: int) -> int:
     return best_rows
 
 
-def _grid(panes: int, rows: int, width: int, height: int) -> list[Place]:
+def _grid(panes: int, rows: int, width: int, height: int) -> list[Region]:
     """Return places row by row, the fuller rows first; each row is filled to its end."""
     fewest, fuller = divmod(panes, rows)
-    places: list[Place] = []
+    places: list[Region] = []
     for row in range(rows):
         top, bottom = height * row // rows, height * (row + 1) // rows
         columns = fewest + (row < fuller)
         edges = [width * column // columns for column in range(columns + 1)]
-        places += [Place(left, top, right - left, bottom - top) for left, right in pairwise(edges)]
+        places += [Region(left, top, right - left, bottom - top) for left, right in pairwise(edges)]
     return places
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -22,8 +21,8 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.live.steps.rows import TurnFeed, show_person, turn_key
 from tui.room import texts
-from tui.room.pane_grid import Arrangement, Place, arrange, with_timeline
-from tui.room.speed import Speed
+from tui.room.pace import Pace
+from tui.room.pane_grid import Arrangement, arrange, over_strip
 from tui.room.timeline import TimelineFeed
 from tui.screens.words import count, say
 from widgets.painter import PEOPLE
@@ -74,16 +73,13 @@ class RoomPanes(Container):
         self._ascii_only = ascii_only
         self._panes: dict[str, AgentPane] = {}
         self._feeds: dict[str, PaneFeed] = {}
-        self._speeds: dict[str, Speed] = {}
-        self._tokens: dict[str, int] = {}
-        self._rates: dict[str, int] = {}  # tokens/s, when the headers were last told
-        self._thinking_since: dict[str, float] = {}
+        self._paces: dict[str, Pace] = {}
         self._folds: dict[str, bool] = {}  # what the reader folded or unfolded, by the keys of the rows
         self._generation = -1
         self._seen = -1  # how many turns the panes were told of
         self._current = ""
         self._is_zoomed = False
-        self._timeline: tuple[Transcript, TimelineFeed] | None = None  # once it was opened
+        self._timeline: TimelineFeed | None = None  # once it was opened
         self._is_timeline = False
         self._begins_in_timeline = False  # what one comes back to
         self._strip = AgentStrip(
@@ -102,9 +98,12 @@ class RoomPanes(Container):
     @property
     def active(self) -> Transcript | None:
         """The transcript that keys act on: the timeline while it is shown, else the focused pane."""
-        if self._is_timeline and self._timeline is not None:
-            return self._timeline[0]
-        return self._panes.get(self._current)
+        timeline = self._shown_timeline
+        return timeline.transcript if timeline is not None else self._panes.get(self._current)
+
+    @property
+    def _shown_timeline(self) -> TimelineFeed | None:
+        return self._timeline if self._is_timeline else None
 
     @property
     def current(self) -> str:
@@ -119,19 +118,19 @@ class RoomPanes(Container):
 
     @property
     def tokens(self) -> int:
-        return sum(self._tokens.values())
+        return sum(pace.tokens for pace in self._paces.values())
 
     @property
     def message_count(self) -> int:
-        if self._is_timeline and self._timeline is not None:
-            return self._timeline[1].turn_count
+        if (timeline := self._shown_timeline) is not None:
+            return timeline.turn_count
         return self.active.reader.message_count if self.active is not None else 0
 
     def go_to_message(self, number: int) -> None:
         """Bring a message to the top, counted from 1; the nearest one if there is no such number."""
         number = max(1, min(number, self.message_count))
-        if self._is_timeline and self._timeline is not None:
-            number = self._timeline[1].place_of(number)
+        if (timeline := self._shown_timeline) is not None:
+            number = timeline.place_of(number)
         if self.active is not None:
             self.active.reader.go_to_message(number)
 
@@ -164,8 +163,7 @@ class RoomPanes(Container):
 
     def transcript_of(self, agent_id: str) -> Transcript | None:
         """Return what shows the agent's turns: the timeline while it is shown, else its pane."""
-        timeline = self._timeline[0] if self._is_timeline and self._timeline is not None else None
-        return timeline or self._panes.get(agent_id)
+        return self.active if self._is_timeline else self._panes.get(agent_id)
 
     # --- what comes in ---------------------------------------------------------------------------------
 
@@ -182,7 +180,7 @@ class RoomPanes(Container):
             new = {agent_id: pane for agent_id, pane in self._panes.items() if agent_id not in kept}
             for pane in new.values():
                 pane.folds.chosen = self._folds
-            self._speeds = {agent_id: self._speeds.get(agent_id) or Speed() for agent_id in agents}
+            self._paces = {agent_id: self._paces.get(agent_id) or Pace() for agent_id in agents}
             self._feeds = {
                 agent_id: feed for agent_id, feed in self._feeds.items() if agent_id in self._panes
             }
@@ -219,7 +217,7 @@ class RoomPanes(Container):
             if agent_id in self._feeds and agent_id in state.agents:
                 self._feeds[agent_id].take(state.agents[agent_id])
         if self._timeline is not None:
-            self._timeline[1].take(changed)
+            self._timeline.take(changed)
         for turn in changed:
             turn.steps.changed.clear()
         state.changed.clear()
@@ -228,31 +226,18 @@ class RoomPanes(Container):
     def show_headers(self) -> None:
         """Say in every header, and in the strip, what the agents are doing."""
         now = time.monotonic()
-        self._tokens = {}
         places = self._arrangement(self.size).places
         for (agent_id, pane), place in zip(self._panes.items(), places, strict=True):
             agent = self._state.agents.get(agent_id)
             if agent is None:
                 continue
-            if agent.word != "thinking":
-                self._thinking_since.pop(agent_id, None)
-            else:
-                self._thinking_since.setdefault(agent_id, now)
-            spoken = self._tokens[agent_id] = agent.tokens  # counts every turn: once for each look
-            rate = self._rates[agent_id] = self._speeds[agent_id].look(now, spoken)
+            pace = self._paces[agent_id]
+            pace.look(now, agent.tokens, is_thinking=agent.word == "thinking")
             if place is not None and not self._is_timeline:
-                what = texts.doing(agent, self._state, rate, self._seconds_of_thinking(agent_id))
-                pane.header(
-                    agent.name,
-                    texts.model(agent),
-                    texts.header(agent, what, place.width, spoken),
-                    agent.color,
-                )
+                what = texts.doing(agent, self._state, pace.rate, pace.seconds_of_thinking(now))
+                told = texts.header(agent, what, place.width, pace.tokens)
+                pane.header(agent.name, texts.model(agent), told, agent.color)
         self._strip.touch(at_once=True)
-
-    def _seconds_of_thinking(self, agent_id: str) -> int:
-        now = time.monotonic()
-        return int(now - self._thinking_since.get(agent_id, now))
 
     def _summaries(self) -> Sequence[Summary]:
         """Return a line for every agent whose pane is not shown, those after the current one first if not
@@ -261,23 +246,16 @@ class RoomPanes(Container):
         ids = list(self._panes)
         if self._current not in self._panes:
             return []
-        if self._is_timeline:
-            return self._summaries_of(ids, self._rates)
-        at = ids.index(self._current)
-        size = self._strip.size.height * self._strip.columns
-        return self._summaries_of(
-            ids[at + 1 :] + ids[:at] if len(ids) - 1 > size else ids[:at] + ids[at + 1 :]
-        )
-
-    def _summaries_of(
-        self, others: Sequence[str], rates: Mapping[str, int] | None = None
-    ) -> Sequence[Summary]:
-        """Return the lines of these agents; with ``rates`` of what they do, not of what they say."""
-        found = []
-        for agent in (self._state.agents[one] for one in others if one in self._state.agents):
-            rate = None if rates is None else rates.get(agent.id, 0)
-            seconds = self._seconds_of_thinking(agent.id)
-            found.append(Summary(agent.id, agent.name, *texts.summary(agent, self._state, seconds, rate)))
+        if not self._is_timeline:
+            at = ids.index(self._current)
+            size = self._strip.size.height * self._strip.columns
+            ids = ids[at + 1 :] + ids[:at] if len(ids) - 1 > size else ids[:at] + ids[at + 1 :]
+        found, now = [], time.monotonic()
+        for agent in (self._state.agents[one] for one in ids if one in self._state.agents):
+            pace = self._paces[agent.id]
+            rate = pace.rate if self._is_timeline else None  # there its words are in sight
+            summary = texts.summary(agent, self._state, pace.seconds_of_thinking(now), rate)
+            found.append(Summary(agent.id, agent.name, *summary))
         return found
 
     # --- what is shown ---------------------------------------------------------------------------------
@@ -295,20 +273,18 @@ class RoomPanes(Container):
     def placements(self, size: Size) -> ArrangeResult:
         """Return the places of the children in an area of ``size``; those not shown have none."""
         arrangement = self._arrangement(size)
-        found: ArrangeResult = []
-        if self._is_timeline and self._timeline is not None:
-            arrangement = with_timeline(len(self._panes), size.width, size.height)
-            if arrangement.places[0] is not None:
-                found.append(_placed(self._timeline[0], arrangement.places[0]))
-            arrangement = replace(arrangement, places=(None,) * len(self._panes))
-        for pane, place in zip(self._panes.values(), arrangement.places, strict=True):
+        panes: list[Transcript] = [*self._panes.values()]
+        if (timeline := self._shown_timeline) is not None:
+            arrangement, panes = over_strip(len(panes), size.width, size.height), [timeline.transcript]
+        found: list[tuple[Widget, Region]] = []
+        for pane, place in zip(panes, arrangement.places, strict=True):
             if place is not None and pane.is_attached:
-                pane.canvas.divide(place.x + place.width < size.width)
-                found.append(_placed(pane, place))
+                pane.canvas.divide(place.right < size.width)
+                found.append((pane, place))
         if arrangement.strip is not None:
             self._strip.columns = arrangement.strip_columns
-            found.append(_placed(self._strip, arrangement.strip))
-        return found
+            found.append((self._strip, arrangement.strip))
+        return [WidgetPlacement(place, NULL_OFFSET, NULL_SPACING, widget) for widget, place in found]
 
     def _arrange_anew(self) -> None:
         self._strip.refresh(layout=True)  # a child: Textual then asks its parent for all places anew
@@ -349,8 +325,7 @@ class RoomPanes(Container):
         whether it was in sight before.
         """
         self.go_to(turn.agent_id)
-        timeline = self._timeline[0] if self._is_timeline and self._timeline is not None else None
-        pane = timeline or self._panes.get(turn.agent_id) or self._panes[self._current]
+        pane = self.transcript_of(turn.agent_id) or self._panes[self._current]
         number = pane.sight.number_of(turn_key(turn.id))
         was_in_sight = bool(number) and pane.sight.has_head_of(number)
         if number and not was_in_sight:
@@ -403,9 +378,8 @@ class RoomPanes(Container):
         if self._timeline is None:
             transcript = Transcript(clock=self._clock, ascii_only=self._ascii_only, id="timeline")
             transcript.folds.chosen = self._folds
-            feed = TimelineFeed(transcript, self._state)
-            feed.take(())
-            self._timeline = transcript, feed
+            self._timeline = TimelineFeed(transcript, self._state)
+            self._timeline.take(())
             await self.mount(transcript)
         self._turn_over()
 
@@ -413,7 +387,7 @@ class RoomPanes(Container):
         """Show the timeline instead of the panes or the panes instead of the timeline, where one reads."""
         if self._timeline is None or (pane := self._panes.get(self._current)) is None:
             return
-        timeline = self._timeline[0]
+        timeline = self._timeline.transcript
         if self._is_timeline:
             self._read_on(timeline, self._panes)
         else:
@@ -527,9 +501,3 @@ class _PanesLayout(Layout):
         self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True
     ) -> ArrangeResult:
         return parent.placements(size) if isinstance(parent, RoomPanes) else []
-
-
-def _placed(widget: Widget, place: Place) -> WidgetPlacement:
-    return WidgetPlacement(
-        Region(place.x, place.y, place.width, place.height), NULL_OFFSET, NULL_SPACING, widget
-    )

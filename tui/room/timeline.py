@@ -27,7 +27,7 @@ class TimelineFeed:
     """
 
     def __init__(self, transcript: Transcript, state: ConversationState) -> None:
-        self._transcript = transcript
+        self.transcript = transcript
         self._state = state
         self._generation = -1
         self._start_over()
@@ -54,7 +54,7 @@ class TimelineFeed:
         state = self._state
         if self._generation != state.generation:
             self._generation = state.generation
-            self._transcript.clear()
+            self.transcript.clear()
             self._start_over()
         for turn in changed:
             self._catch_up(turn)
@@ -77,16 +77,16 @@ class TimelineFeed:
             self._round = turn.round_number
             if self._given:
                 self._rule()
-        self._places.append(self._transcript.reader.message_count + 1)
+        self._places.append(self.transcript.reader.message_count + 1)
         self._announce(turn)
         self._given += 1
         agent = self._state.agents.get(turn.agent_id)
         if agent is None:
-            show_person(self._transcript, turn)
+            show_person(self.transcript, turn)
             return
         # Others may have spoken in between: below its rows it says again who speaks.
         color, words_opened = agent.color or turn.sender_color or NO_COLOR, partial(self._announce, turn)
-        feed = TurnFeed(self._transcript, turn, color=color, who=agent.name, words_opened=words_opened)
+        feed = TurnFeed(self.transcript, turn, color=color, who=agent.name, words_opened=words_opened)
         feed.take()
         self._last[turn.id] = _titled(turn), feed
         for former in agent.turns[-3:-2]:  # long over: nothing of it changes any more
@@ -102,13 +102,13 @@ class TimelineFeed:
             title = f"{title} · {say('turn.synthesis')}"
         # People share one colour; an agent without one gets that of its name.
         color = PEOPLE if agent is None else agent.color or turn.sender_color or NO_COLOR
-        self._transcript.turn_opened(key or turn_key(turn.id), title, color=color, who=name)
+        self.transcript.turn_opened(key or turn_key(turn.id), title, color=color, who=name)
 
     def _rule(self) -> None:
         key = f"rule {self._round}"
-        self._transcript.turn_opened(key)
-        self._transcript.text_added(key, RULE)
-        self._transcript.turn_closed(key)
+        self.transcript.turn_opened(key)
+        self.transcript.text_added(key, RULE)
+        self.transcript.turn_closed(key)
 
 
 def _titled(turn: Turn) -> tuple[str, bool]:
