@@ -5,13 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Static, TextArea
+from textual.widgets import Rule, Static, TextArea
 
 from agent_tui.model.inert import inert_line
 from tui.live.drafts import Drafts
@@ -36,6 +34,7 @@ class Writing(Vertical):
         & .-empty { display: none; }
         &.-closed { display: none; }
         & > Horizontal { height: auto; }
+        & > Rule.-horizontal { margin: 0; background: $background; color: $foreground 40%; }
         & .composer--prompt { width: 3; height: 1; background: $background; }
     }
     """
@@ -50,7 +49,7 @@ class Writing(Vertical):
         self._drafts = Drafts()
         self._queued = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
         self._note = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
-        self._rule = _Rule(ascii_only=ascii_only)
+        self._rule = Rule(line_style="ascii" if ascii_only else "solid")
         self._told = ""
         self._told_of = ""  # what was written then
         self._saving: Timer | None = None
@@ -144,18 +143,3 @@ class Writing(Vertical):
     def on_composer_cut(self, event: Composer.Cut) -> None:
         event.stop()
         self.notify(say("composer.cut", most=count(MAX_CHARACTERS)), severity="warning", markup=False)
-
-
-class _Rule(Widget):
-    """A line from side to side."""
-
-    ALLOW_SELECT = False
-    DEFAULT_CSS = "_Rule { height: 1; width: 1fr; background: $background; color: $foreground 40%; }"
-
-    def __init__(self, *, ascii_only: bool) -> None:
-        super().__init__()
-        self._sign = "-" if ascii_only else "─"
-
-    def render_line(self, y: int) -> Strip:
-        width = self.size.width
-        return Strip([Segment(self._sign * width, self.rich_style)], width)

@@ -7,10 +7,12 @@ from typing import ClassVar, Final, Literal, Protocol
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.events import Key
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from agent_tui.model.inert import inert, inert_line
+from agent_tui.model.inert import inert_line
+from tui.forms.fields import Line
 from tui.screens.words import count, say
 from widgets.status_line import StatusLine
 from widgets.transcript.finding import Found
@@ -75,14 +77,16 @@ class FindBar(Horizontal):
     def __init__(self, panes: Searched, *, ascii_only: bool = False) -> None:
         super().__init__(classes="-closed")
         self._panes = panes
-        self._ascii_only = ascii_only
+        self._label = Static("", classes="find-bar--label", markup=False)
+        self._line = Line("", most=MAX_ASKED_CHARACTERS, id="find")
+        self._told = StatusLine(is_dim=True, ascii_only=ascii_only)
         self._asks: Asks = ""
         self._searched: Transcript | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static("", classes="find-bar--label", markup=False)
-        yield _Line(compact=True, select_on_focus=False)  # what was typed meanwhile must stay
-        yield StatusLine(is_dim=True, ascii_only=self._ascii_only)
+        yield self._label
+        yield self._line
+        yield self._told
 
     # --- what is asked ---------------------------------------------------------------------------------
 
@@ -121,7 +125,7 @@ class FindBar(Horizontal):
 
     def _open(self, asks: Asks, label: str) -> None:
         self._asks = asks
-        self.query_one(".find-bar--label", Static).update(label)
+        self._label.update(label)
         self.set_class(False, "-closed")
         self.screen.set_focus(self._line, scroll_visible=False)
         self._line.action_select_all()
@@ -132,6 +136,12 @@ class FindBar(Horizontal):
         self._stop()
         self.set_class(True, "-closed")
         self._panes.focus_current()
+
+    def on_key(self, event: Key) -> None:
+        """Go to the first message, or to the end, where a number is asked for."""
+        if self._asks == "go_to" and event.key in ("home", "end"):
+            event.stop()
+            self.enter(event.key)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -197,67 +207,27 @@ class FindBar(Horizontal):
         self.post_message(self.Changed())
 
     def _tell(self, text: str) -> None:
-        self.query_one(StatusLine).show(right=[text] if text else [])
-
-    @property
-    def _line(self) -> _Line:
-        return self.query_one(_Line)
+        self._told.show(right=[text] if text else [])
 
 
 class OneTranscript:
     """What is searched where there is nothing else."""
 
     def __init__(self, transcript: Transcript) -> None:
-        self._transcript = transcript
-
-    @property
-    def active(self) -> Transcript | None:
-        return self._transcript
+        self.active = transcript
 
     @property
     def message_count(self) -> int:
-        return self._transcript.reader.message_count
+        return self.active.reader.message_count
 
     def go_to_message(self, number: int) -> None:
-        """Bring a message to the top, counted from 1."""
-        self._transcript.reader.go_to_message(number)
+        self.active.reader.go_to_message(number)
 
     def elsewhere(self, needle: str) -> tuple[str, int]:
-        """There is nowhere else."""
         return "", 0
 
     def focus_current(self) -> None:
-        """Give the focus to the transcript."""
-        self._transcript.screen.set_focus(self._transcript, scroll_visible=False)
-
-
-class _Line(Input):
-    """A line that takes nothing a terminal would obey, and does not blink."""
-
-    def on_mount(self) -> None:
-        self.cursor_blink = False
-
-    def replace(self, text: str, start: int, end: int) -> None:
-        """Put ``text``, made harmless and cut to what there is room for, between two places."""
-        room = MAX_ASKED_CHARACTERS - len(self.value) + abs(end - start)
-        super().replace(inert(text).replace("\n", " ").replace("\t", " ")[: max(0, room)], start, end)
-
-    def action_home(self, select: bool = False) -> None:
-        """Go to the first message where a number is asked for."""
-        if not self._enters("home"):
-            super().action_home(select)
-
-    def action_end(self, select: bool = False) -> None:
-        """Go to the end where a number is asked for."""
-        if not self._enters("end"):
-            super().action_end(select)
-
-    def _enters(self, key: str) -> bool:
-        bar = self.parent
-        if not isinstance(bar, FindBar) or bar.asks != "go_to":
-            return False
-        bar.enter(key)
-        return True
+        self.active.screen.set_focus(self.active, scroll_visible=False)
 
 
 def found_text(needle: str, found: Found) -> str:

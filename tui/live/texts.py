@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.budget import ceilings
@@ -82,18 +82,7 @@ def link_status(link: LinkChanged, seconds_left: int) -> str:
             return f"{signs.WAITING} {say('link.waiting', seconds=seconds_left, attempt=attempt)}"
 
 
-class Noted(Protocol):
-    """A turn of a room or a chat, and what its model was not told or not given."""
-
-    trimmed: int
-    has_no_tools: bool
-    has_no_images: bool
-    missing: tuple[str, ...]
-    guide: Note | None
-    is_guide_news: bool
-
-
-def told_apart(turn: Noted) -> list[str]:
+def told_apart(turn: Turn) -> list[str]:
     """Return what a person should know of how a turn's model was asked."""
     found = [guide(turn.guide)] if turn.guide is not None and turn.is_guide_news else []
     if turn.has_no_tools:
