@@ -30,7 +30,8 @@ from tui.keys.names import character_of, parse, shown, shown_all
 from tui.lists.chats import ConversationsScreen
 from tui.lists.rooms import RoomsScreen
 from tui.lists.search import SearchScreen
-from tui.live.ask_bar import AskBar, AskScreen, KeepScreen, ReasonScreen
+from tui.live.approvals import Approvals
+from tui.live.ask_bar import AskScreen, KeepScreen, ReasonScreen
 from tui.live.changes import ChangesScreen
 from tui.live.find import FindBar
 from tui.live.pager import PagerScreen
@@ -60,7 +61,7 @@ SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
     "words": (RoomComposer, "room"),
     "find": (FindBar, "room"),
     "chat": (ChatScreen, APP),
-    "ask": (AskBar, "chat"),
+    "ask": (Approvals, "chat"),
     "voice": (VoiceScreen, APP),
     "rooms": (RoomsScreen, APP),
     "chats": (ConversationsScreen, APP),

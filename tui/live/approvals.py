@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from textual import work
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.events import Key
 
@@ -29,6 +30,7 @@ from widgets.terminal.frame_clock import FrameClock
 from widgets.terminal.paced_driver import name_window
 from widgets.transcript.transcript import Transcript
 
+HELP: Final = "app.help"  # the key that lists the keys is no word either
 QUIET_SECONDS: Final = 0.7  # who pressed a key less than this ago is busy, and is not asked in between
 CONFLICT: Final = 409
 
@@ -72,6 +74,13 @@ class Approvals(Vertical):
     its card work; a key that was pressed down before that answers nothing, however long it is held.
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer('once')", "Allow once", id="ask.once"),
+        Binding("c", "answer('conversation')", "Allow in this conversation", id="ask.conversation"),
+        Binding("a", "answer('always')", "Always allow", id="ask.always"),
+        Binding("n", "answer('deny')", "Deny", id="ask.deny"),
+        Binding("d", "whole", "Show everything it would do", id="ask.whole"),
+    ]
     DEFAULT_CSS = "Approvals { height: auto; width: 1fr; }"
 
     def __init__(
@@ -89,7 +98,7 @@ class Approvals(Vertical):
         self._answered: set[Spot] = set()  # on its way to the server
         self._card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
         self._line_was_begun = False  # before the question came
-        self._came_from_line = False  # what had the focus before the question
+        self._came_from_line = True  # what had the focus before the question: letters are words for the line
         self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
 
     def compose(self) -> ComposeResult:
@@ -124,20 +133,20 @@ class Approvals(Vertical):
             self.notify(say("ask.gone"), markup=False)
             top.dismiss(None)
         step = self._questions.state.step(*spot) if spot is not None else None
-        had_focus = self.screen.focused is self.bar
+        had_focus = self.has_bar_focus
         name = self._name_of(spot, step) if spot is not None and step is not None else ""
         self._guard.begin()
         self.bar.ask(name, step.ask if step else None)
         self.is_focus_due = False
         self._line_was_begun = bool(self._questions.composer.line.text)
         name_window(self.app, say("ask.window", name=name) if spot is not None else "")
-        if spot is not None:
-            self.app.bell()
-        else:
-            self._follow_again()
+        if spot is None:
+            for transcript in self.screen.query(Transcript):
+                transcript.sight.follow_again()
             if had_focus:
                 self._leave_bar()
             return
+        self.app.bell()
         if had_focus or self._may_be_interrupted:
             self.call_after_refresh(self.look)
         else:
@@ -165,17 +174,22 @@ class Approvals(Vertical):
 
     # --- where it is seen ------------------------------------------------------------------------------
 
-    def _is_seen(self, spot: Spot) -> bool:
-        place = self._questions.place_of(spot)
+    @property
+    def _place(self) -> tuple[Transcript, str] | None:
+        """Which transcript shows the question, and the key of its row there."""
+        return self._questions.place_of(self.spot) if self.spot is not None else None
+
+    @property
+    def _is_seen(self) -> bool:
+        place = self._place
         return place is not None and place[0].sight.has_head_of(place[0].sight.number_of(place[1]))
 
     def look(self) -> None:
         """Give the question the focus, and bring it into sight."""
         self.is_focus_due = False
         if self.spot is not None:
-            if self.screen.focused is not self.bar:
+            if not self.has_bar_focus:
                 self._came_from_line = self._questions.composer.has_line_focus
-                self.bar.writes = self._came_from_line
             self._questions.go_to_ask(self.spot)
             self._guard.begin()
             self.screen.set_focus(self.bar, scroll_visible=False)
@@ -183,7 +197,7 @@ class Approvals(Vertical):
             self._show_soon()
 
     def _bring_into_sight(self) -> None:
-        place = self._questions.place_of(self.spot) if self.spot is not None else None
+        place = self._place
         if place is not None and (number := place[0].sight.number_of(place[1])):
             place[0].sight.bring(number)
         self._show_card()
@@ -195,14 +209,8 @@ class Approvals(Vertical):
         if self.spot is not None and not is_reading:
             self.call_after_refresh(self._bring_into_sight)
 
-    def _follow_again(self) -> None:
-        """Nothing asks any more: the end is what is read."""
-        for transcript in self.screen.query(Transcript):
-            transcript.sight.follow_again()
-
     def keep_readable(self, transcript: Transcript) -> None:
-        place = self._questions.place_of(self.spot) if self.spot is not None else None
-        if place is not None and place[0] is transcript:
+        if (place := self._place) is not None and place[0] is transcript:
             self._keep_in_sight()
 
     # --- the keys on its card ----------------------------------------------------------------------------
@@ -214,14 +222,12 @@ class Approvals(Vertical):
 
     def _show_card(self) -> None:
         """Show the keys on the card that they answer, and on no other; note what is seen of it."""
-        spot = self.spot
-        place = self._questions.place_of(spot) if spot is not None else None
+        spot, place = self.spot, self._place
         if place is not None and place[0].sight.number_of(place[1]):
             place[0].sight.note_rows_of(place[1], self._card_seen)
-            if self._is_seen(spot) if spot is not None else False:
+            if self._is_seen:
                 self._card_seen()
-        has_keys = place is not None and self.screen.focused is self.bar
-        card = (*place, spot) if place is not None and spot is not None and has_keys else None
+        card = (*place, spot) if spot is not None and place is not None and self.has_bar_focus else None
         if card == self._card:
             return
         former, self._card = self._card, card
@@ -249,26 +255,34 @@ class Approvals(Vertical):
 
     def _card_seen(self) -> None:
         """The question is on the screen, once all that was drawn so far is."""
-        if self.screen.focused is self.bar:
+        if self.has_bar_focus:
             self.call_after_refresh(self._guard.shown)
 
     # --- answers ---------------------------------------------------------------------------------------
 
     def on_key(self, event: Key) -> None:
-        place = self._questions.place_of(self.spot) if self.spot is not None else None
-        if self.has_bar_focus and place is not None and _scrolled(place[0], event.key):
+        """Let it be read around a question, and let be written what is no answer."""
+        place, composer = self._place, self._questions.composer
+        if not self.has_bar_focus:
+            return
+        if place is not None and _scrolled(place[0], event.key):
             event.stop()
+            return
+        bound = self.screen.active_bindings.get(event.key)
+        is_answer = bound is not None and (bound.node is self or bound.binding.id == HELP)
+        if self._came_from_line and event.is_printable and event.character and not is_answer:
+            event.stop()
+            composer.open()
+            composer.line.insert(event.character)
 
-    def on_ask_bar_wrote(self, event: AskBar.Wrote) -> None:
-        event.stop()
-        self._questions.composer.open()
-        self._questions.composer.line.insert(event.character)
-
-    def on_ask_bar_answered(self, event: AskBar.Answered) -> None:
+    def action_answer(self, decision: Decision) -> None:
         """Take the decision, if the person can have seen what it is about; to let it run, all of that."""
-        event.stop()
         if self.spot is not None and self._guard.lets_through:
-            self._take(self.spot, event.decision)
+            self._take(self.spot, decision)
+
+    def action_whole(self) -> None:
+        if self.spot is not None:
+            self._show_whole(self.spot)
 
     def answer_in_words(self, text: str) -> bool:
         """Take a typed yes or no for the answer to what asks, as if its key was pressed; return whether it
@@ -282,46 +296,35 @@ class Approvals(Vertical):
         elif agreed:
             self._take(spot, "once")
         else:
-            self._begin_answer(spot, Word("deny" if self._form_of(spot) is None else "decline"))
+            self._begin_answer(spot, Word("decline" if self._form_of(spot) is not None else "deny"))
         return True
 
     def _take(self, spot: Spot, decision: Decision) -> None:
-        place = self._questions.place_of(spot)
-        if not self._is_seen(spot):
+        if not self._is_seen:
             self.look()
             self.notify(say("ask.unseen"), markup=False)
-        elif self._form_of(spot) is not None and decision != "deny":
-            self._show_form(spot)
-        elif decision == "deny" or (place is not None and self._is_read(spot, place[0])):
+        elif decision == "deny" or self._is_read(spot):
             self._decide(spot, decision)
         else:
             self._show_whole(spot, is_unread=True)
 
-    def _is_read(self, spot: Spot, transcript: Transcript) -> bool:
+    def _is_read(self, spot: Spot) -> bool:
         """Whether all that would be done was on the screen; the keys below it need not have been."""
-        step = self._questions.state.step(*spot)
-        if step is None or step.ask is None or _is_cut(step.ask):
+        ask, place = self._asked_at(spot), self._place
+        if ask is None or place is None or ask.form is not None or _is_cut(ask):
             return False
-        return transcript.sight.has_shown_all(but_last=True)
+        return place[0].sight.has_shown_all(but_last=True)
 
-    def on_ask_bar_whole_wanted(self, event: AskBar.WholeWanted) -> None:
-        event.stop()
-        if self.spot is None:
-            return
-        if self._form_of(self.spot) is not None:
-            self._show_form(self.spot)
-        else:
-            self._show_whole(self.spot)
+    def _asked_at(self, spot: Spot) -> ToolAsk | None:
+        step = self._questions.state.step(*spot)
+        return step.ask if step is not None else None
 
     def _form_of(self, spot: Spot) -> ToolForm | None:
-        step = self._questions.state.step(*spot)
-        return step.ask.form if step is not None and step.ask is not None else None
+        ask = self._asked_at(spot)
+        return ask.form if ask is not None else None
 
-    def _show_form(self, spot: Spot) -> None:
+    def _show_form(self, spot: Spot, form: ToolForm) -> None:
         """Let the person fill in what a running tool wants to know."""
-        form = self._form_of(spot)
-        if form is None:
-            return
 
         def take(filled: FilledIn | None) -> None:
             if filled is None:
@@ -330,8 +333,7 @@ class Approvals(Vertical):
                 self.notify(say("ask.gone"), markup=False)
                 return
             self._filled_in[spot] = filled
-            values = filled.values if filled.decision == "answer" else None
-            self._begin_answer(spot, Word(filled.decision, values=values))
+            self._begin_answer(spot, filled.word)
 
         known = self._filled_in.get(spot)
         texts = known.texts if known is not None else {}
@@ -340,6 +342,9 @@ class Approvals(Vertical):
     def _show_whole(self, spot: Spot, *, is_unread: bool = False) -> None:
         step = self._questions.state.step(*spot)
         if step is None or step.ask is None:
+            return
+        if step.ask.form is not None:
+            self._show_form(spot, step.ask.form)
             return
 
         def decide(decision: Decision | None) -> None:
@@ -351,14 +356,14 @@ class Approvals(Vertical):
         self.app.push_screen(screen, decide)
 
     def _decide(self, spot: Spot, decision: Decision) -> None:
-        step = self._questions.state.step(*spot)
-        if step is None or step.ask is None or spot in self._answered:
+        ask = self._asked_at(spot)
+        if ask is None or spot in self._answered:
             self.notify(say("ask.gone"), markup=False)
             return
-        if decision in ("conversation", "always") and not step.ask.pattern:
+        pattern = ask.pattern if decision in ("conversation", "always") else ""
+        if decision in ("conversation", "always") and not pattern:
             self.notify(say("ask.no_pattern"), markup=False)
             return
-        pattern = step.ask.pattern if decision in ("conversation", "always") else ""
 
         def keep(is_wanted: bool | None) -> None:
             if is_wanted:
@@ -369,10 +374,10 @@ class Approvals(Vertical):
                 self._begin_answer(spot, Word(decision, reason=reason))
 
         match decision:
-            case "deny" if step.ask.form is not None:
+            case "deny" if ask.form is not None:
                 self._begin_answer(spot, Word("decline"))
             case "always":
-                self.app.push_screen(KeepScreen(step.ask, ascii_only=self._ascii_only), keep)
+                self.app.push_screen(KeepScreen(ask, ascii_only=self._ascii_only), keep)
             case "deny":
                 self.app.push_screen(ReasonScreen(ascii_only=self._ascii_only), deny)
             case _:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -30,7 +29,6 @@ from widgets.terminal.keys_in_order import KeyPresses, KeysInOrder
 
 Decision = Literal["once", "conversation", "always", "deny", "answer", "decline", "cancel"]
 MAX_CALL_CHARACTERS: Final = 60
-HELP: Final = "app.help"  # the key that lists the keys is no word either
 MAX_REASON_CHARACTERS: Final = 400
 GUARD_SECONDS: Final = 0.3  # a key this soon after the question could be read was meant for something else
 LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has taken the question
@@ -51,38 +49,15 @@ class AskBar(StatusLine, can_focus=True):
     Without the focus its keys mean something else: then it names the one that leads to it, if there is one.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer('once')", "Allow once", id="ask.once"),
-        Binding("c", "answer('conversation')", "Allow in this conversation", id="ask.conversation"),
-        Binding("a", "answer('always')", "Always allow", id="ask.always"),
-        Binding("n", "answer('deny')", "Deny", id="ask.deny"),
-        Binding("d", "whole", "Show everything it would do", id="ask.whole"),
-    ]
     DEFAULT_CSS = """
     AskBar { display: none; }
     AskBar.-open { display: block; }
     AskBar:focus { text-style: bold; }
     """
 
-    class Answered(Message):
-        def __init__(self, decision: Decision) -> None:
-            super().__init__()
-            self.decision: Decision = decision
-
-    class WholeWanted(Message):
-        """The person wants to see all that the tool would do."""
-
-    class Wrote(Message):
-        """The person writes something else: the key was no answer."""
-
-        def __init__(self, character: str) -> None:
-            super().__init__()
-            self.character = character
-
     def __init__(self, *, ascii_only: bool = False) -> None:
         super().__init__(ascii_only=ascii_only)
         self._ascii_only = ascii_only
-        self.writes = True  # letters that decide nothing are words for the line; else keys of the screen
         self._way_here = ""
         self._asks: tuple[str, ToolAsk] | None = None
 
@@ -111,21 +86,6 @@ class AskBar(StatusLine, can_focus=True):
 
     def _key(self, act: str) -> str:
         return key_of(self.screen, f"ask.{act}", ascii_only=self._ascii_only)
-
-    def action_answer(self, decision: Decision) -> None:
-        self.post_message(self.Answered(decision))
-
-    def action_whole(self) -> None:
-        self.post_message(self.WholeWanted())
-
-    def on_key(self, event: events.Key) -> None:
-        """Let what is no answer be written."""
-        bound = self.screen.active_bindings.get(event.key)
-        is_answer = bound is not None and (bound.node is self or bound.binding.id == HELP)
-        if self.writes and event.is_printable and event.character and not is_answer:
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Wrote(event.character))
 
 
 class KeyGuard:

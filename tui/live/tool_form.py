@@ -7,8 +7,7 @@ is shown above it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -26,6 +25,7 @@ from agent_tui.model.tool_forms import (
 )
 from tui.forms.fields import Choice, Field, Line, Picks
 from tui.forms.form import Form
+from tui.live.ask_bar import Word
 from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
 
@@ -34,13 +34,11 @@ MAX_LABEL_CHARACTERS: Final = 120
 MAX_ABOUT_CHARACTERS: Final = 400
 
 
-@dataclass(frozen=True, slots=True)
-class FilledIn:
+class FilledIn(NamedTuple):
     """What a person decided; ``texts`` are those of the fields, to be shown again if the answer is lost."""
 
-    decision: Literal["answer", "decline", "cancel"]
-    values: Mapping[str, Any] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
+    word: Word
+    texts: Mapping[str, str] = {}
 
 
 class ToolFormScreen(Dialog[FilledIn | None]):
@@ -121,13 +119,13 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         if wrong := problems(self._asked, values):
             self._form.complain({id_: wrong.get(one.name, "") for id_, one in self._fields.items()})
         else:
-            self.dismiss(FilledIn("answer", values, texts))
+            self.dismiss(FilledIn(Word("answer", values=values), texts))
 
     def action_decline(self) -> None:
-        self.dismiss(FilledIn("decline"))
+        self.dismiss(FilledIn(Word("decline")))
 
     def action_cancel(self) -> None:
-        self.dismiss(FilledIn("cancel"))
+        self.dismiss(FilledIn(Word("cancel")))
 
     def action_back(self) -> None:
         """Close without a decision; ask first where something was written."""
