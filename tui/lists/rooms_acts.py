@@ -14,7 +14,7 @@ from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.settings import settings_of
 from tui.lists.acts import ListActs
 from tui.lists.rooms_texts import name_of
-from tui.room.starting import start_room
+from tui.room.running import start_room
 from tui.screens.words import say, say_count
 
 if TYPE_CHECKING:

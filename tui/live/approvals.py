@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from textual import work
 from textual.app import ComposeResult
@@ -30,15 +30,12 @@ from widgets.terminal.frame_clock import FrameClock
 from widgets.terminal.paced_driver import name_window
 from widgets.transcript.transcript import Transcript
 
+if TYPE_CHECKING:
+    from agent_tui.clients.conversations import Conversations
+
 HELP: Final = "app.help"  # the key that lists the keys is no word either
 QUIET_SECONDS: Final = 0.7  # who pressed a key less than this ago is busy, and is not asked in between
 CONFLICT: Final = 409
-
-
-class Answering(Protocol):
-    """A client that takes a person's word."""
-
-    async def answer(self, id_: str, message_id: str, step_id: str, /, *word: Any) -> None: ...
 
 
 class Questions(Protocol):
@@ -64,7 +61,7 @@ class Questions(Protocol):
         """Give the focus to what is read."""
         ...
 
-    async def client(self) -> Answering: ...
+    async def client(self) -> Conversations[Any]: ...
 
 
 class Approvals(Vertical):

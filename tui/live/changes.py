@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import work
 from textual.app import ComposeResult
@@ -30,18 +30,13 @@ from widgets.status_line import Part, StatusLine
 from widgets.transcript.step_body import fenced
 from widgets.transcript.transcript import Transcript
 
+if TYPE_CHECKING:
+    from agent_tui.clients.conversations import Conversations
+
 MADE: Final = "made"
 MAX_PATH_CHARACTERS: Final = 300
 MAX_HEAD_CHARACTERS: Final = 200
 MAX_PROBLEM_CHARACTERS: Final = 300
-
-
-class ChangesClient(Protocol):
-    """What the screen asks of a server (``clients.conversations``)."""
-
-    async def changed_files(self, id_: str) -> list[ChangedFile]: ...
-
-    async def undo(self, id_: str, message_id: str, step_id: str = "") -> tuple[list[ChangedFile], ...]: ...
 
 
 class ChangesScreen(ModalScreen[None]):
@@ -61,7 +56,7 @@ class ChangesScreen(ModalScreen[None]):
     def __init__(
         self,
         conversation_id: str,
-        client: Callable[[], Awaitable[ChangesClient]],
+        client: Callable[[], Awaitable[Conversations[Any]]],
         called: Callable[[str], str],
         host: Host,
     ) -> None:

@@ -13,9 +13,8 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import FINISHED_BY, Turn
 from tui.live.changes import ChangesScreen
 from tui.room.open_room import OpenRoom
-from tui.room.queue import Change, QueueScreen
+from tui.room.queue import QueueScreen
 from tui.room.settings import SettingsScreen
-from tui.screens.localised import localised
 from tui.screens.words import count, say
 
 Act = Literal["stop", "skip", "retry", "continue"]
@@ -95,23 +94,19 @@ class RoomActs:
             client = await self._room.client()
             await self._room.take(ev.RoomChanged(await client.change(self._room.id, view=view)))
 
-    # --- what waits, and what the room is ----------------------------------------------------------------
-
     def open(self, what: str) -> None:
         """Show what waits for the next turn (queue), the settings, or the files that tools changed
         (changes).
         """
-        shows = {"queue": self._open_queue, "settings": self._open_settings, "changes": self._open_changes}
-        shows[what]()
-
-    def _open_queue(self) -> None:
         room, host = self._room, self._room.host
-        if host.allows(self.why_not("queue")):
-            host.open(QueueScreen(room.state, self._change_queue, ascii_only=host.ascii_only))
-
-    def _open_changes(self) -> None:
-        room = self._room
-        room.host.open(ChangesScreen(room.id, room.client, self._said_by, room.host))
+        if not host.allows(self.why_not(what)):
+            return
+        if what == "queue":
+            host.open(QueueScreen(room))
+        elif what == "settings":
+            host.open(SettingsScreen(room))
+        else:
+            host.open(ChangesScreen(room.id, room.client, self._said_by, host))
 
     def _said_by(self, message_id: str) -> str:
         """Return whose turn a message is, and of which round."""
@@ -119,32 +114,6 @@ class RoomActs:
         if turn is None:
             return ""
         return say("changes.turn", name=turn.sender_name, round=count(turn.round_number))
-
-    async def _change_queue(self, change: Change) -> str:
-        """Change or drop what waits; return what went wrong."""
-        room = self._room
-        try:
-            client = await room.client()
-            if change.content is None and change.to is None:
-                queue = await client.drop_queued(room.id, change.message_id)
-            else:
-                queue = await client.change_queued(
-                    room.id, change.message_id, content=change.content, to=change.to
-                )
-        except AgentTuiError as error:
-            return localised(error)
-        room.state.take_queue(queue)  # what was said meanwhile does not wait any more
-        room.host.show_soon()
-        return ""
-
-    def _open_settings(self) -> None:
-
-        async def take(info: ev.RoomInfo) -> None:
-            await room.take(ev.RoomChanged(info))
-
-        room, host = self._room, self._room.host
-        if host.allows(self.why_not("settings")):
-            host.open(SettingsScreen(room.state, room.link, take, ascii_only=host.ascii_only))
 
 
 def why_not(state: ConversationState, agent: Agent | None, act: str) -> str:

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
-from agent_tui.state.conversation import ConversationState
 from tui.live.waiting import Item, WaitingList
+from tui.room.open_room import OpenRoom
 from tui.room.texts import labels_of
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.dialog import Dialog, framed
+from tui.screens.localised import localised
 from tui.screens.words import say
 
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What is to become of one message: other words, or another one it is for (``""``: all); neither: it is
-    taken back.
-    """
-
-    message_id: str
-    content: str | None = None
-    to: str | None = None
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import Queue, RoomsClient
 
 
 class QueueScreen(Dialog[None]):
-    """Lists what waits; ``change`` does a change and returns what went wrong."""
+    """Lists what waits; every change is made on the server at once."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     AUTO_FOCUS = "OptionList"
@@ -42,18 +35,12 @@ class QueueScreen(Dialog[None]):
         Binding("escape", "back", "Back", id="queue.back", priority=True),
     ]
 
-    def __init__(
-        self,
-        state: ConversationState,
-        change: Callable[[Change], Awaitable[str]],
-        *,
-        ascii_only: bool = False,
-    ) -> None:
+    def __init__(self, room: OpenRoom) -> None:
         super().__init__()
-        self._ascii_only = ascii_only
-        self._state = state
-        self._change = change
-        self._waiting = WaitingList(self._items, self._keep, "queue", ascii_only=ascii_only)
+        self._room = room
+        self._state = room.state
+        self._ascii_only = room.host.ascii_only
+        self._waiting = WaitingList(self._items, self._keep, "queue", ascii_only=self._ascii_only)
 
     def compose(self) -> ComposeResult:
         hint = say("queue.hint")
@@ -71,14 +58,14 @@ class QueueScreen(Dialog[None]):
         return say("queue.whisper", name=inert_line(agent.name, 40), words=words)
 
     def _keep(self, item_id: str, text: str) -> None:
-        self._do(Change(item_id, text))
+        self._do(lambda client: client.change_queued(self._room.id, item_id, content=text))
 
     def action_edit(self) -> None:
         self._waiting.edit()
 
     def action_drop(self) -> None:
         if chosen := self._waiting.chosen:
-            self._do(Change(chosen))
+            self._do(lambda client: client.drop_queued(self._room.id, chosen))
 
     def action_back(self) -> None:
         """Leave the line, at last the dialog."""
@@ -100,7 +87,7 @@ class QueueScreen(Dialog[None]):
 
         def address(to: str | None) -> None:
             if to is not None and to != self._to_of(chosen):
-                self._do(Change(chosen, to=to))
+                self._do(lambda client: client.change_queued(self._room.id, chosen, to=to))
 
         asking = ChooseScreen(say("queue.to"), known, self._to_of(chosen), ascii_only=self._ascii_only)
         self.app.push_screen(asking, address)
@@ -109,10 +96,13 @@ class QueueScreen(Dialog[None]):
         return next((waits.to for waits in self._state.queue if waits.id == message_id), "")
 
     @work(group="change", exclusive=True)
-    async def _do(self, change: Change) -> None:
-        problem = await self._change(change)
+    async def _do(self, change: Callable[[RoomsClient], Awaitable[Queue]]) -> None:
+        try:
+            self._state.take_queue(await change(await self._room.client()))
+        except AgentTuiError as error:
+            self._waiting.look()
+            self._waiting.complain(localised(error))
+            return
+        self._room.host.show_soon()  # what was said meanwhile does not wait any more
         self._waiting.look()
-        if problem:
-            self._waiting.complain(problem)
-        else:
-            self._waiting.end_editing()
+        self._waiting.end_editing()

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final, Literal
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Final
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from tui.room import texts
 from tui.room.open_room import OpenRoom
-from tui.room.starting import resume_room, start_room
 from tui.screens.question import QuestionScreen
 from tui.screens.quit import Choice, QuitScreen
 from tui.screens.words import say
 
+if TYPE_CHECKING:
+    from agent_tui.clients.rooms import RoomsClient
+
 ASK_AGAIN_SECONDS: Final = 2.0  # a second key press within this is the same wish
 
-Intent = Literal["pausing", "resuming", "starting"]
+
+async def start_room(client: RoomsClient, room_id: str) -> None:
+    """Start a room that never ran. ``run`` is a stream; closing it never stops the room (cli.md)."""
+    async with aclosing(client.run_frames(room_id)) as frames:
+        async for frame in frames:
+            if not isinstance(frame, ev.LinkChanged):
+                return
 
 
 class Running:
@@ -79,27 +88,27 @@ class Running:
         self._room.host.show_soon()
         self._room.begin_run()
 
-    def _begin(self, intent: Intent) -> None:
+    def _begin(self, intent: texts.Intent) -> None:
         self.asked = texts.Asked(intent, by_us=intent == "pausing")
         self._asked_at = time.monotonic()
         self._changed()
         self._room.host.run("ask", self._ask(intent))
 
-    async def _ask(self, intent: Intent) -> None:
-        room = self._room
+    async def _ask(self, intent: texts.Intent) -> None:
+        room, status = self._room, self._room.state.room.status
         try:
             client = await room.client()
-            match intent:
-                case "pausing":
-                    await client.pause(room.id)
-                case "resuming" if room.state.room.status == "paused":
-                    await resume_room(client, room.id)
-                case "resuming" if room.state.room.status == "completed":
-                    info = await client.change(room.id, max_rounds=room.state.room.max_rounds + 1)
-                    await room.take(ev.RoomChanged(info))
-                    await resume_room(client, room.id)
-                case _:
-                    await start_room(client, room.id)
+            if intent == "pausing":
+                await client.pause(room.id)
+                return
+            if intent == "resuming" and status == "completed":
+                info = await client.change(room.id, max_rounds=room.state.room.max_rounds + 1)
+                await room.take(ev.RoomChanged(info))
+            if intent == "resuming" and status in ("paused", "completed"):
+                with suppress(NotOffered):  # by a server that only runs rooms: that starts or resumes
+                    await client.resume(room.id)
+                    return
+            await start_room(client, room.id)
         except AgentTuiError as error:
             self.asked = texts.Asked()
             room.host.fail(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import work
@@ -12,14 +12,14 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from agent_tui.model.errors import AgentTuiError
-from agent_tui.model.events import RoomInfo
+from agent_tui.model.events import RoomChanged, RoomInfo
 from agent_tui.state.conversation import ConversationState
 from tui.forms.form import Form
 from tui.forms.suspended_rules import SuspendedRules
 from tui.forms.tool_list import RoomTools
 from tui.forms.values import read_changed, setting_field, settings_in
-from tui.link import RoomLink
 from tui.room.agent_list import AgentList
+from tui.room.open_room import OpenRoom
 from tui.screens.dialog import Dialog, framed
 from tui.screens.localised import localised
 from tui.screens.words import count, say, say_count
@@ -31,7 +31,7 @@ FIRST: Final = ("name", "task", "max_rounds", "execution_mode")  # of the fields
 
 
 class SettingsScreen(Dialog[None]):
-    """Changes the room with one call, and gives the answer to ``take``."""
+    """Changes the room with one call."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     AUTO_FOCUS = "#max_rounds"
@@ -44,19 +44,12 @@ class SettingsScreen(Dialog[None]):
         Binding("ctrl+down", "move(1)", "Move the agent down", id="settings.later"),
     ]
 
-    def __init__(
-        self,
-        state: ConversationState,
-        link: RoomLink,
-        take: Callable[[RoomInfo], Awaitable[None]],
-        *,
-        ascii_only: bool = False,
-    ) -> None:
+    def __init__(self, room: OpenRoom) -> None:
         super().__init__()
+        state, link, ascii_only = room.state, room.link, room.host.ascii_only
         self._ascii_only = ascii_only
         self._state = state
-        self._link = link
-        self._take = take
+        self._room = room
         self._agents = AgentList(state, link, ascii_only=ascii_only)
         self._tools = RoomTools(state.room.enabled_tools, link, ascii_only=ascii_only)
         self._estimated = Static("", id="estimate", markup=False)
@@ -132,7 +125,7 @@ class SettingsScreen(Dialog[None]):
     @work(group="save", exclusive=True)
     async def _save(self, fields: dict[str, Any]) -> None:
         try:
-            client = await self._link.client()
+            client = await self._room.client()
             if "agents" in fields and await self._were_changed_elsewhere(client):
                 self._form.complain({"": say("settings.agents_changed")})
                 return
@@ -140,7 +133,7 @@ class SettingsScreen(Dialog[None]):
         except AgentTuiError as error:
             self._form.blame(localised(error), fields)
             return
-        await self._take(room)
+        await self._room.take(RoomChanged(room))
         self.dismiss()
 
     async def _were_changed_elsewhere(self, client: RoomsClient) -> bool:
@@ -150,7 +143,7 @@ class SettingsScreen(Dialog[None]):
         room = await client.show(self._state.room.id)
         if not self._agents.differs(sorted(room.agents, key=lambda agent: agent.turn_order)):
             return False
-        await self._take(room)
+        await self._room.take(RoomChanged(room))
         return True
 
 
