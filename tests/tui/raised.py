@@ -51,6 +51,8 @@ OTHERS: Final = (  # words of the system, and states
     "File exists",
     "No such option: {name}",
     "No such command '{name}'",
+    "No such command '{name}' (did you mean {suggestions}?)",
+    "No such option: {name} (Possible options: {possibilities})",
     "Missing argument '{name}'",
     "Missing option '{name}'",
     "Option '{name}' requires an argument",

@@ -6,6 +6,7 @@ Which server is meant was taken off before (``tui.cli.arguments``) and comes alo
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from inspect import Parameter, Signature
@@ -31,6 +32,7 @@ from tui.logs import start_logging
 from tui.startup import choose_source, open_rooms
 
 OPEN_ROOM: Final = "--open"  # the hidden command behind `rooms ROOM`; as an option nobody can type it as one
+SUGGESTED: Final = re.compile(r"\. Did you mean (.*)\?$")  # as Typer says it
 _BY_NAME: Final = "tui.rooms.by_name"
 _SETTINGS: Final = {one.option: one for one in settings_of(RoomInfo).values() if one.option}
 
@@ -62,6 +64,7 @@ def complete(arguments: Sequence[str]) -> int:
 
 def _wrong_usage(error: typer.TyperException) -> ConfigError:
     message = inert_line(error.format_message().replace("Value error, ", "")).rstrip(".")
+    message = SUGGESTED.sub(r" (did you mean \1?)", message)
     context = getattr(error, "ctx", None)
     where = _path(context) if context is not None else ROOT
     return ConfigError(message, f"see {f'{PROGRAM} {where}'.strip()} --help")

@@ -95,10 +95,12 @@ def _sentence(text: str, deep: int, known: dict[tuple[str, int], Told]) -> Told:
 def _filled(
     pattern: str, parts: Parts, values: dict[str, str], deep: int, known: dict[tuple[str, int], Told]
 ) -> Told:
-    fields = {
-        name: Told(values[name], 0) if literal.endswith(AS_TYPED) else _told(values[name], deep, known)
-        for literal, name in parts[:-1]
-    }
+    fields, before = {}, ""
+    for literal, name in parts[:-1]:
+        before += literal
+        is_typed = before.endswith(AS_TYPED)
+        fields[name] = Told(values[name], 0) if is_typed else _told(values[name], deep, known)
+        before += values[name]
     count = sum(len(literal) for literal, _ in parts) + sum(field.known for field in fields.values())
     said = parts_of(translated(BELOW, pattern))
     return Told("".join(literal + (fields[name].text if name else "") for literal, name in said), count)

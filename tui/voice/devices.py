@@ -35,7 +35,7 @@ def list_devices(output_format: OutputFormat) -> int:
         output.say(output.table(table))
     for direction in DIRECTIONS:
         if not listed.of(direction):
-            output.notice(no_device(direction, listed.problem, Surroundings.of_this_process()))
+            output.notice(localised(no_device(direction, listed.problem, Surroundings.of_this_process())))
         elif wanted[direction] and used[direction] is None:
             output.notice(
                 localised(f"{WORDS[direction]} {wanted[direction]} of the config file is not there")

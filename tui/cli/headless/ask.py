@@ -70,7 +70,7 @@ def _what_to_do(state: ConversationState, conversation_id: str, ending: Ending) 
         return ""
     is_begun = last is not None and last.role != "user" and bool(last.text)
     does = "c continues the answer, r retries it" if is_begun else "r retries the question"
-    return f"agent-tui chat {conversation_id} opens it: {does}"
+    return localised(f"agent-tui chat {conversation_id} opens it: {does}")
 
 
 async def _conversation_id(server: Server, client: ChatClient, options: AskOptions, *, embedded: bool) -> str:
