@@ -9,9 +9,13 @@ from agent_tui.config import agent_templates
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from tui.cli import exits, output
+from tui.cli.commands.asking import listed
 from tui.cli.output import OutputFormat
+from tui.language import short_language
 from tui.screens.localised import localised
 
+HEAD = ("ID", "NAME", "WHAT IT DOES")
+NO_TEMPLATES = "there are no templates"
 MAX_SHOWN_CHARACTERS = 60  # of an id that means nothing
 
 
@@ -32,12 +36,13 @@ def list_templates(output_format: OutputFormat) -> int:
     if output_format == "json":
         output.write_json({"templates": [_fields(template) for template in found]})
         return exits.DONE
-    rows = [("ID", "NAME", "WHAT IT DOES")]
-    for template in found:
-        name, _, summary = template.in_language("en")
-        rows.append((template.id, name, f"{summary} (your own)".strip() if template.is_own else summary))
-    output.say(output.table(rows))
-    return exits.DONE
+    return listed(HEAD, map(_row, found), NO_TEMPLATES)
+
+
+def _row(template: agent_templates.Template) -> tuple[str, str, str]:
+    name, _, summary = template.in_language(short_language())
+    own = localised("(your own)") if template.is_own else ""
+    return template.id, name, f"{summary} {own}".strip()
 
 
 def keep_template(template_id: str, output_format: OutputFormat) -> int:
