@@ -41,5 +41,5 @@ class RoomBoard:
                 for rank, text in enumerate((texts.arrangement(shown, key_now), *texts.progress(state)))
                 if text
             ],
-            [status_part(texts.status(state, asked, self._room.following.seconds_left, key_now))],
+            [status_part(texts.status(state, asked, self._room.seconds_left, key_now))],
         )

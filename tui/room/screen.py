@@ -31,7 +31,7 @@ from widgets.terminal.frame_clock import FrameClock
 
 
 class RoomScreen(LiveScreen):
-    """One room. What is shown comes in by the loop of ``Following``."""
+    """One room. What is shown comes in by the loop of ``Opened``."""
 
     CSS_PATH = "room.tcss"
     AUTO_FOCUS = ""  # the panes take the focus when they come; a closed bar must not
@@ -83,7 +83,7 @@ class RoomScreen(LiveScreen):
 
     @property
     def failure(self) -> AgentTuiError | None:
-        return self._room.following.failure
+        return self._room.failure
 
     @property
     def may_leave(self) -> bool:
