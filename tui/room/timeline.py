@@ -85,8 +85,8 @@ class TimelineFeed:
             show_person(self.transcript, turn)
             return
         # Others may have spoken in between: below its rows it says again who speaks.
-        color, words_opened = agent.color or turn.sender_color or NO_COLOR, partial(self._announce, turn)
-        feed = TurnFeed(self.transcript, turn, color=color, who=agent.name, words_opened=words_opened)
+        tone = agent.color or turn.sender_color or NO_COLOR, agent.name
+        feed = TurnFeed(self.transcript, turn, tone, partial(self._announce, turn))
         feed.take()
         self._last[turn.id] = _titled(turn), feed
         for former in agent.turns[-3:-2]:  # long over: nothing of it changes any more

@@ -161,6 +161,7 @@ class _Steps(StepRows):
     """The tools of one turn."""
 
     __slots__ = ("_turn_id",)
+    IS_SET_IN = True
 
     def __init__(self, transcript: Transcript, turn_id: str) -> None:
         super().__init__(transcript)
@@ -169,10 +170,6 @@ class _Steps(StepRows):
     @property
     def is_over(self) -> bool:
         return False
-
-    @property
-    def is_set_in(self) -> bool:
-        return True
 
     def key(self, step_id: str = "") -> str:
         return key_of(self._turn_id, step_id or "\nwords")  # no line of words has it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 from agent_tui.state.steps import Steps, StepState
 from agent_tui.state.turn import Turn
@@ -25,11 +25,32 @@ class StepRows:
     what is new, not what was there before.
     """
 
-    __slots__ = ("_given", "_keys_of_texts", "_last", "_note", "_open", "_transcript", "rows")
+    __slots__ = (
+        "_given",
+        "_keys_of_texts",
+        "_last",
+        "_note",
+        "_open",
+        "_tone",
+        "_transcript",
+        "_words_opened",
+        "rows",
+    )
+    IS_SET_IN: ClassVar[bool] = False  # the rows are among spoken lines, and begin where their names do
 
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(
+        self,
+        transcript: Transcript,
+        tone: tuple[str, str] = ("", ""),
+        words_opened: Callable[[str], None] | None = None,
+    ) -> None:
+        """``tone`` is the colour of the rows and whose it is, as ``Transcript.step_opened`` takes them;
+        ``words_opened`` begins a message for words that continue below a row.
+        """
         self.rows: set[str] = set()  # ids of steps that have a row
         self._transcript = transcript
+        self._tone = tone
+        self._words_opened = words_opened or transcript.turn_opened
         self._given: dict[str, tuple[int, int]] = {}  # of texts: characters and revision
         self._keys_of_texts: dict[str, str] = {}  # by step id: the message that shows it
         self._open: tuple[str, str] | None = None  # the message that grows: its key, its step's type
@@ -48,19 +69,6 @@ class StepRows:
 
     def placed(self, step_id: str) -> None:
         """The next message of the transcript shows that step."""
-
-    def words_opened(self, key: str) -> None:
-        """Begin a message for words that continue below a step."""
-        self._transcript.turn_opened(key)
-
-    @property
-    def is_set_in(self) -> bool:
-        """Whether the rows are among spoken lines, and begin where their names do."""
-        return False
-
-    def row_color(self) -> tuple[str, str]:
-        """Return the colour of rows and whose it is, as ``Transcript.step_opened`` takes them."""
-        return "", ""
 
     # --- steps -----------------------------------------------------------------------------------------
 
@@ -92,7 +100,7 @@ class StepRows:
         else:
             key = self.key(step.id)
             self.placed(step.id)
-            self.words_opened(key)
+            self._words_opened(key)
         self._given[step.id] = 0, step.content.revision
         self._keys_of_texts[step.id] = key
         self._last, self._open = key, (key, step.type)
@@ -136,7 +144,7 @@ class StepRows:
         self.rows.add(step.id)
         self.placed(step.id)
         title, summary, sign = texts.step_head(step)
-        color, who = self.row_color()
+        color, who = self._tone
         self._transcript.step_opened(
             key,
             title=title,
@@ -146,7 +154,7 @@ class StepRows:
             color=color,
             who=who,
             is_dim=step.type in ("thinking", "sub_agent"),
-            is_set_in=self.is_set_in,
+            is_set_in=self.IS_SET_IN,
         )
         self._last = key
 
@@ -202,7 +210,7 @@ class StepRows:
             key = self.key(END)
             if self._last != key:
                 self.placed("")
-                color, who = self.row_color()
+                color, who = self._tone
                 self._transcript.turn_opened(key, color=color, who=who)
                 self._last = key
             self._transcript.turn_closed(key, note)
@@ -211,24 +219,17 @@ class StepRows:
 class TurnFeed(StepRows):
     """Carries one turn of an agent into a transcript, below the message that says who speaks."""
 
-    __slots__ = ("_is_new", "_is_open", "_is_superseded", "_keys", "_tone", "_words_opened", "turn")
+    __slots__ = ("_is_new", "_is_open", "_is_superseded", "_keys", "turn")
 
     def __init__(
         self,
         transcript: Transcript,
         turn: Turn,
-        *,
-        color: str = "",
-        who: str = "",
+        tone: tuple[str, str] = ("", ""),
         words_opened: Callable[[str], None] | None = None,
     ) -> None:
-        """Its rows have ``color`` and are those of ``who``; ``words_opened`` begins a message for words that
-        continue below a row.
-        """
-        super().__init__(transcript)
+        super().__init__(transcript, tone, words_opened)
         self.turn = turn
-        self._tone = color, who
-        self._words_opened = words_opened or transcript.turn_opened
         self._last = turn_key(turn.id)
         self._keys = [self._last]
         self._is_new = True
@@ -268,12 +269,6 @@ class TurnFeed(StepRows):
 
     def placed(self, step_id: str) -> None:
         self._keys.append(self.key(step_id or END))
-
-    def words_opened(self, key: str) -> None:
-        self._words_opened(key)
-
-    def row_color(self) -> tuple[str, str]:
-        return self._tone
 
 
 def show_person(transcript: Transcript, turn: Turn) -> None:
