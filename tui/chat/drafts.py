@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
 from agent_tui.config.file import data_path
 from agent_tui.model.events import Attachment
-from tui.live.drafts import DRAFTS, read_kept, write_kept
+from tui.live.drafts import DRAFTS, file_of, read_kept, write_kept
 
 MAX_FILE_BYTES: Final = 64_000_000
 MAX_QUEUED: Final = 50
@@ -44,9 +43,7 @@ class ChatDrafts:
     """Files of one user, for their owner alone. Nothing here raises: what cannot be read is empty."""
 
     def __init__(self, conversation_id: str, folder: Path | None = None) -> None:
-        # A conversation's id is whatever its server says.
-        name = sha256(conversation_id.encode("utf-8", "backslashreplace")).hexdigest()[:32]
-        self._path = (folder or data_path()) / DRAFTS / f"{name}.chat"
+        self._path = (folder or data_path()) / DRAFTS / f"{file_of(conversation_id)}.chat"
 
     def load(self) -> Kept:
         """Return what was kept."""
@@ -61,13 +58,8 @@ class ChatDrafts:
 
     def keep(self, kept: Kept) -> bool:
         """Keep it; nothing is forgotten. Return whether that was possible."""
-        if kept == Kept():
-            try:
-                self._path.unlink(missing_ok=True)
-            except OSError:
-                return False
-            return True
-        return write_kept(self._path, json.dumps(asdict(kept), ensure_ascii=False))
+        text = json.dumps(asdict(kept), ensure_ascii=False) if kept != Kept() else ""
+        return write_kept(self._path, text)
 
 
 def moved(queue: Sequence[Waiting], at: int, step: int) -> tuple[Waiting, ...]:

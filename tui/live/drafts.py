@@ -32,14 +32,7 @@ class Drafts:
 
     def keep(self, room_id: str, text: str) -> bool:
         """Keep what is being written to a room; an empty text is forgotten."""
-        path = self._of(room_id)
-        if text:
-            return write_kept(path, text)
-        try:
-            path.unlink(missing_ok=True)
-        except OSError:
-            return False
-        return True
+        return write_kept(self._of(room_id), text)
 
     def past(self) -> list[str]:
         """Return what was sent from this machine, the newest last."""
@@ -56,8 +49,12 @@ class Drafts:
         return past
 
     def _of(self, room_id: str) -> Path:
-        # A room's id is whatever its server says.
-        return self._folder / DRAFTS / sha256(room_id.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+        return self._folder / DRAFTS / file_of(room_id)
+
+
+def file_of(id_: str) -> str:
+    """Return the name of the file of a room or chat; its id is whatever its server says."""
+    return sha256(id_.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def capped(past: Sequence[str]) -> list[str]:
@@ -83,9 +80,12 @@ def read_kept(path: Path, most: int = MAX_FILE_BYTES) -> str:
 
 
 def write_kept(path: Path, text: str) -> bool:
-    """Write a file in one step; return whether that was possible."""
+    """Write a file in one step, or take it away for an empty text; return whether that was possible."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        if not text:
+            path.unlink(missing_ok=True)
+            return True
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft.unlink(missing_ok=True)  # of a process that died, whose number is ours now
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
