@@ -19,7 +19,7 @@ from tests.tui.one_chat import Chat, opened, said
 from tui.chat.drafts import ChatDrafts, Kept, Waiting, moved
 from tui.chat.files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
 from tui.chat.first import NEW
-from tui.live.commands import COMMANDS, Kind, Typed, completion, typed
+from tui.live.commands import COMMANDS, Kind, completion, typed
 from tui.live.exporting import path_for_export
 from widgets.choices import ChoiceList
 
@@ -262,17 +262,17 @@ def test_an_order_changes_one_place_at_a_time() -> None:
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        ("/model", Typed("model", "")),
-        ("/title  A name ", Typed("title", "A name")),
-        ("/system be\nbrief", Typed("system", "be\nbrief")),
-        ("/modle x", Typed("modle", "x")),
+        ("/model", ("model", "")),
+        ("/title  A name ", ("title", "A name")),
+        ("/system be\nbrief", ("system", "be\nbrief")),
+        ("/modle x", ("modle", "x")),
         ("/etc/hosts is what?", None),
         ("what is /model", None),
         ("/", None),
         ("// comment", None),
     ],
 )
-def test_what_is_a_command(text: str, command: Typed | None) -> None:
+def test_what_is_a_command(text: str, command: tuple[str, str] | None) -> None:
     assert typed(text) == command
 
 

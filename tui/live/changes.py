@@ -125,8 +125,9 @@ class ChangesScreen(ModalScreen[None]):
         self._listed.add_options(options)
         self._listed.display = self._diff.display = bool(changes)
         self._note.update(self._own(say("changes.untracked" if changes else "changes.none")))
-        same = (at for at, row in enumerate(self._rows) if row is not None and _is_same(row, marked))
-        self._listed.highlighted = next(same, 1) if changes else None
+        spots = [(row.message_id, row.step_id) if row is not None else None for row in self._rows]
+        spot = (marked.message_id, marked.step_id) if marked is not None else ("", "")
+        self._listed.highlighted = spots.index(spot) if spot in spots else 1 if changes else None
         self._show_marked()
         self._show_lines()
         self._listed.focus()
@@ -162,7 +163,7 @@ class ChangesScreen(ModalScreen[None]):
         self._top.show([say("changes.title"), *about], right=where)
         change = self._marked
         hints = [("hint.undo", 0, "changes.undo")] if change is not None and change.stands == MADE else []
-        hints += [("hint.undo_answer", 1, "changes.undo_answer")] if self._may_undo_answer() else []
+        hints += [("hint.undo_answer", 1, "changes.undo_answer")] if self._left else []
         hints += [("hint.open_all", 2, "changes.open")] if change is not None else []
         hints.append(("hint.back", 0, "changes.back"))
         parts = [Part(say(text), rank, key) for text, rank, id_ in hints if (key := self._key(id_))]
@@ -190,36 +191,34 @@ class ChangesScreen(ModalScreen[None]):
 
     # --- undoing ---------------------------------------------------------------------------------------
 
-    def _may_undo_answer(self) -> bool:
-        change = self._marked
-        return change is not None and bool(self._left_of(change.message_id))
-
-    def _left_of(self, message_id: str) -> list[ChangedFile]:
-        """Return the changes of an answer that were not undone."""
-        return [one for one in self._changes if one.message_id == message_id and one.stands != UNDONE]
+    @property
+    def _left(self) -> list[ChangedFile]:
+        """The changes of the marked one's answer that were not undone."""
+        id_ = self._marked.message_id if self._marked is not None else ""
+        return [one for one in self._changes if one.message_id == id_ and one.stands != UNDONE]
 
     def action_undo(self) -> None:
         """Make the file what it was before."""
         change = self._marked
-        if change is None:
-            return
-        if change.stands == MADE:
+        if change is not None and change.stands == MADE:
             self._undo(change.message_id, change.step_id)
-        else:
-            path = visible_line(change.path, MAX_HEAD_CHARACTERS)
-            self._host.tell(say(f"changes.why.{change.stands}", path=path))
+        elif change is not None:
+            self._tell_why(change)
+
+    def _tell_why(self, change: ChangedFile) -> None:
+        """Say why a change cannot be undone."""
+        path = visible_line(change.path, MAX_HEAD_CHARACTERS)
+        self._host.tell(say(f"changes.why.{change.stands}", path=path))
 
     def action_undo_answer(self) -> None:
         """Make all files what they were before the answer, once that is confirmed."""
-        change = self._marked
-        if change is None or not self._may_undo_answer():
+        if not (left := self._left):
             return
-        left = self._left_of(change.message_id)
         question = say("changes.sure", count=count(len(left)))
 
         def answered(is_yes: bool | None) -> None:
             if is_yes:
-                self._undo(change.message_id)
+                self._undo(left[0].message_id)
 
         self.app.push_screen(QuestionScreen(question, ascii_only=self._ascii_only), answered)
 
@@ -235,13 +234,8 @@ class ChangesScreen(ModalScreen[None]):
             self._host.tell(say("changes.done", paths=paths))
             for one in left:
                 if one.stands != UNDONE:
-                    path = visible_line(one.path, MAX_HEAD_CHARACTERS)
-                    self._host.tell(say(f"changes.why.{one.stands}", path=path))
+                    self._tell_why(one)
         self._look()
 
     def action_back(self) -> None:
         self.dismiss()
-
-
-def _is_same(change: ChangedFile, other: ChangedFile | None) -> bool:
-    return other is not None and (change.message_id, change.step_id) == (other.message_id, other.step_id)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
 from tui.live.composer import Writing
@@ -71,24 +72,18 @@ COMMANDS: Final[tuple[Command, ...]] = (
 _COMMAND: Final = re.compile(r"/([a-z]+)(?:[ \t]+(.*))?\s*\Z", re.DOTALL)
 
 
-class Typed(NamedTuple):
-    """A command and what it is given."""
-
-    name: str
-    rest: str
-
-
 def of_kind(kind: Kind) -> list[Command]:
     return [command for command in COMMANDS if kind in command.kinds]
 
 
-def typed(text: str) -> Typed | None:
-    """Return the command that ``text`` is; None for words to the model, such as "/etc/hosts is …".
+def typed(text: str) -> tuple[str, str] | None:
+    """Return the command that ``text`` is, and the words behind it; None for words to the model, such as
+    "/etc/hosts is …".
 
     A word that is no command is returned too: who mistypes one does not mean the model.
     """
     found = _COMMAND.match(text.strip())
-    return Typed(found[1], (found[2] or "").strip()) if found else None
+    return (found[1], (found[2] or "").strip()) if found else None
 
 
 def completion(text: str, kind: Kind, more: Mapping[str, Sequence[str]] | None = None) -> Completion:
@@ -115,24 +110,17 @@ def _names(begun: str, kind: Kind) -> list[Choice]:
         for one in of_kind(kind)
     ]
     found = _fitting(begun, choices)
-    also = {one.name: one.also for one in of_kind(kind)}
-    meant = [
-        choice
-        for choice in choices
-        if begun and any(name.startswith(begun) for name in also[choice.text])
-        if all(choice.word != one.word for one in found)
-    ]
-    return [
-        Choice(one.word, one.word, one.about, tuple(at + 1 for at in one.marks), one.is_all)
-        for one in (*found, *meant)
-    ]
+    named = {one.name for one in of_kind(kind) if any(name.startswith(begun) for name in one.also)}
+    known = {one.text for one in found}
+    meant = [one for one in choices if begun and one.text in named - known]
+    return [replace(one, text=one.word, marks=tuple(at + 1 for at in one.marks)) for one in (*found, *meant)]
 
 
 def _fitting(begun: str, choices: Sequence[Choice]) -> list[Choice]:
     found = [(fits, choice) for choice in choices if (fits := match(begun, choice.text)) is not None]
     if begun:
         found.sort(key=lambda pair: pair[0].rank)
-    return [Choice(one.text, one.word, one.about, fits.places, one.is_all) for fits, one in found]
+    return [replace(one, marks=fits.places) for fits, one in found]
 
 
 class Commands:
@@ -158,12 +146,13 @@ class Commands:
         command = typed(text)
         if command is None:
             return False
-        name = next((one.name for one in of_kind(self._kind) if command.name in (one.name, *one.also)), "")
-        if name not in self._does:
-            self._composer.tell(say("command.unknown", name=command.name))
-            return True
-        self._composer.line.take_away(text)
-        self._does[name](command.rest)
+        written, rest = command
+        name = next((one.name for one in of_kind(self._kind) if written in (one.name, *one.also)), "")
+        if name in self._does:
+            self._composer.line.take_away(text)
+            self._does[name](rest)
+        else:
+            self._composer.tell(say("command.unknown", name=written))
         return True
 
     def _show_commands(self) -> None:
