@@ -22,7 +22,7 @@ class Lines:
         # Held, not looked for: the clock may tell them something while the screen is being taken down.
         self.top = StatusLine(id="top", ascii_only=ascii_only)
         self.bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
-        self._key_now = key_now
+        self.key_now = key_now
         self._pending = "", 0.0  # what is waited for, and since when
 
     @property
@@ -44,7 +44,7 @@ class Lines:
         """Show the hints whose keys there are, and what is known at the right. What is ``typed`` is a sign,
         which no other key replaces.
         """
-        keys = [(hint, hint.key if hint.key in typed else self._key_now(hint.key)) for hint in hints]
+        keys = [(hint, hint.key if hint.key in typed else self.key_now(hint.key)) for hint in hints]
         self.bottom.show(
             [Part(hint.text, hint.rank, key) for hint, key in keys if key or not hint.key],
             right=[part for part in facts if part.text],

@@ -50,10 +50,12 @@ class RoomComposer(Writing):
 
     # --- what is shown ---------------------------------------------------------------------------------
 
-    def show_queue(self, queue: Sequence[QueuedMessage], key: str, names: Mapping[str, str]) -> None:
-        """Say what waits for the next turn, the newest, and with which key to change it; ``names`` are what
-        agents are called, by id.
+    def show(self, queue: Sequence[QueuedMessage], key: str, labels: Mapping[str, str]) -> None:
+        """Say what waits for the next turn, the newest, and with which key to change it. ``labels`` are what
+        agents are called, each with its id: they can be whispered to.
         """
+        self._names = list(labels)
+        names = {agent_id: label for label, agent_id in labels.items()}
         parts = []
         if queue:
             newest = queue[-1]
@@ -63,9 +65,6 @@ class RoomComposer(Writing):
             parts = [Part(f"{say('queue.line', words=words)} ({count(len(queue))})")]
         self._queued.show(parts, right=[Part(say("hint.queue"), 1, key)] if queue and key else [])
         self._queued.set_class(not queue, "-empty")
-
-    def show_names(self, names: Sequence[str]) -> None:
-        self._names = names
 
     def _complete(self, text: str) -> Completion:
         """Return commands, or the agents that a whisper may be for."""

@@ -25,7 +25,7 @@ from tui.screens.words import say
 from widgets.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
-    from agent_tui.clients.rooms import RoomsClient  # noqa: F401  named below in quotes
+    from agent_tui.clients.rooms import RoomsClient
 
 MOST_LOOKS: Final = 15  # until a message that was found is in sight
 LOOK_SECONDS: Final = 1 / 30  # between two of them
@@ -94,6 +94,11 @@ class OpenRoom(Opened["RoomsClient"]):
         if self.go_to and panes.fits:
             self._go_there(self.go_to)
         self._noted(event)
+
+    async def add_a_round(self, client: RoomsClient) -> None:
+        """Let a room that is done have one more round."""
+        info = await client.change(self.id, max_rounds=self.state.room.max_rounds + 1)
+        await self.take(ev.RoomChanged(info))
 
     def _go_there(self, message_id: str, looks: int = MOST_LOOKS) -> None:
         """Show a message, and look again whether it is in sight: its pane may still be laid out."""

@@ -102,8 +102,7 @@ class Running:
                 await client.pause(room.id)
                 return
             if intent == "resuming" and status == "completed":
-                info = await client.change(room.id, max_rounds=room.state.room.max_rounds + 1)
-                await room.take(ev.RoomChanged(info))
+                await room.add_a_round(client)
             if intent == "resuming" and status in ("paused", "completed"):
                 with suppress(NotOffered):  # by a server that only runs rooms: that starts or resumes
                     await client.resume(room.id)

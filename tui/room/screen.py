@@ -13,11 +13,12 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
 from tui.link import RoomLink
 from tui.live.approvals import Approvals
+from tui.live.board import Lines
 from tui.live.find import FindBar
 from tui.live.screen import GO_TO_BINDING, LiveScreen
 from tui.room import texts
 from tui.room.acts import Act, RoomActs
-from tui.room.board import RoomBoard
+from tui.room.board import show_lines, show_status
 from tui.room.commands import commands_of
 from tui.room.composer import RoomComposer
 from tui.room.open_room import OpenRoom
@@ -72,8 +73,8 @@ class RoomScreen(LiveScreen):
         self._commands = commands_of(room, self._runs, self._acts)
         self._approvals = Approvals(room, self._host.show_soon, clock, ascii_only=ascii_only)
         self._find_bar = FindBar(self._panes, ascii_only=ascii_only)
-        self._board = RoomBoard(room, key_now=lambda key: self.key_now(key), ascii_only=ascii_only)
-        self._lines, self._words = self._board.lines, (room.place, self._panes)
+        self._lines = Lines(lambda key: self.key_now(key), ascii_only=ascii_only)
+        self._words = room.place, self._panes
 
     # --- what is known of it ---------------------------------------------------------------------------
 
@@ -128,17 +129,14 @@ class RoomScreen(LiveScreen):
         state, shown = self.state, self._shown
         self._approvals.show_keys(self.key_now("tab") if shown.is_writing else self.key_now("!"))
         self._approvals.ask_who_is_quiet()
-        self._board.show(shown, self._runs.asked)
-        labels = texts.labels_of(state)
-        names = {agent_id: label for label, agent_id in labels.items()}
-        self._composer.show_queue(state.queue, self.key_now("u"), names)
-        self._composer.show_names(list(labels))
+        show_lines(self._lines, self._room, shown, self._runs.asked)
+        self._composer.show(state.queue, self.key_now("u"), texts.labels_of(state))
         return state.link.status == "waiting" or bool(state.members.speaking)
 
     def _show_status(self) -> None:
         """Say at once what was asked of the room."""
         if self.display:
-            self._board.show_status(self._panes.shown, self._runs.asked)
+            show_status(self._lines, self._room, self._panes.shown, self._runs.asked)
 
     @property
     def _shown(self) -> texts.Shown:

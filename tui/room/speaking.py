@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import uuid4
 
-from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from tui.room.acts import RoomActs
 from tui.room.open_room import OpenRoom
@@ -77,8 +76,7 @@ class Speaking:
         try:
             client = await room.client()
             if add_a_round:
-                info = await client.change(room.id, max_rounds=room.state.room.max_rounds + 1)
-                await room.take(ev.RoomChanged(info))
+                await room.add_a_round(client)
             said = await client.say(
                 room.id, sending.content, when=sending.when, to=sending.to, client_key=sending.key
             )
