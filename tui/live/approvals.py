@@ -48,28 +48,22 @@ class Questions(Protocol):
     def composer(self) -> Writing: ...
 
     def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
-        """Return which transcript shows what would be done, and the key of the row there; None where none
-        that can be seen does.
-        """
+        """Return the visible transcript with the question, and the key of its row; None if there is none."""
         ...
 
     def go_to_ask(self, spot: Spot) -> None:
-        """Have a transcript shown that has the question."""
+        """Show the transcript that has the question."""
         ...
 
     def focus_words(self) -> None:
-        """Give the focus to what is read."""
+        """Give the focus to the transcript."""
         ...
 
     async def client(self) -> Conversations[Any]: ...
 
 
 class Approvals(Vertical):
-    """Asks the oldest question that waits, and sends what the person decides.
-
-    A question takes the focus as soon as the person is not busy with something else. From then on the keys on
-    its card work; a key that was pressed down before that answers nothing, however long it is held.
-    """
+    """Asks the oldest unanswered question, with the focus once the person is idle, and sends the answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer('once')", "Allow once", id="ask.once"),
@@ -102,7 +96,7 @@ class Approvals(Vertical):
         yield self.bar
 
     def on_unmount(self) -> None:
-        """Give the terminal its title back: what is left asks nobody."""
+        """Give the terminal its title back."""
         name_window(self.app, "")
 
     @cached_property
@@ -117,7 +111,7 @@ class Approvals(Vertical):
     # --- what asks -------------------------------------------------------------------------------------
 
     def ask(self) -> None:
-        """Ask the oldest question that has no answer, or none any more."""
+        """Ask the oldest question without an answer, if there is one."""
         asking = self._questions.state.asking
         self._answered.intersection_update(asking)
         self._filled_in = {one: filled for one, filled in self._filled_in.items() if one in asking}
@@ -158,12 +152,12 @@ class Approvals(Vertical):
         return is_quiet and (is_free or isinstance(self.screen.focused, Transcript))
 
     def ask_who_is_quiet(self) -> None:
-        """Give the question the focus that it could not have when it came, as soon as it may."""
+        """Give a waiting question the focus as soon as the person is idle."""
         if self.is_focus_due and self._may_be_interrupted:
             self.look()
 
     def _leave_bar(self) -> None:
-        """Nothing asks any more: the focus goes back to where it is written, or read."""
+        """Give the focus back to the line, or to the transcript."""
         if self._came_from_line:
             self._questions.composer.open()
         else:
@@ -182,7 +176,7 @@ class Approvals(Vertical):
         return place is not None and place[0].sight.has_head_of(place[0].sight.number_of(place[1]))
 
     def look(self) -> None:
-        """Give the question the focus, and bring it into sight."""
+        """Give the question the focus, and scroll to it."""
         self.is_focus_due = False
         if self.spot is not None:
             if not self.has_bar_focus:
@@ -200,7 +194,7 @@ class Approvals(Vertical):
         self._show_card()
 
     def _keep_in_sight(self) -> None:
-        """Bring the question into sight with the next frame, unless the person reads elsewhere."""
+        """Scroll to the question with the next frame, unless the person reads elsewhere."""
         here = self.screen.focused
         is_reading = isinstance(here, Transcript) and not (here.follow or here.sight.is_brought)
         if self.spot is not None and not is_reading:
@@ -218,7 +212,7 @@ class Approvals(Vertical):
         self._show_card()
 
     def _show_card(self) -> None:
-        """Show the keys on the card that they answer, and on no other; note what is seen of it."""
+        """Show the keys on the card that they answer, and on no other; note how much of it was seen."""
         spot, place = self.spot, self._place
         if place is not None and place[0].sight.number_of(place[1]):
             place[0].sight.note_rows_of(place[1], self._card_seen)
@@ -246,19 +240,19 @@ class Approvals(Vertical):
         return key_of(self.screen, binding_id, ascii_only=self._ascii_only)
 
     def uncovered(self) -> None:
-        """A dialog was closed: a key that is still down was meant for that."""
+        """A dialog was closed: a key that is still down was meant for it."""
         self._guard.begin()
         self._show_card()
 
     def _card_seen(self) -> None:
-        """The question is on the screen, once all that was drawn so far is."""
+        """Start the guard once everything drawn so far is on the screen."""
         if self.has_bar_focus:
             self.call_after_refresh(self._guard.shown)
 
     # --- answers ---------------------------------------------------------------------------------------
 
     def on_key(self, event: Key) -> None:
-        """Let it be read around a question, and let be written what is no answer."""
+        """Scroll around the question, and type what is no answer into the line."""
         place, composer = self._place, self._questions.composer
         if not self.has_bar_focus:
             return
@@ -282,9 +276,7 @@ class Approvals(Vertical):
             self._show_whole(self.spot)
 
     def answer_in_words(self, text: str) -> bool:
-        """Take a typed yes or no for the answer to what asks, as if its key was pressed; return whether it
-        was one. A no needs no reason.
-        """
+        """Take a typed yes or no as if its key was pressed, a no without a reason; return whether it was."""
         spot, agreed = self.spot, yes_or_no(text)
         if spot is None or agreed is None:
             return False
@@ -381,7 +373,7 @@ class Approvals(Vertical):
                 self._begin_answer(spot, Word(decision, pattern))
 
     def _name_of(self, spot: Spot, step: StepState) -> str:
-        """Return who asks: of several agents, whose tool it is."""
+        """Return the tool that asks; with several agents, also whose it is."""
         state = self._questions.state
         turn = state.turn_of(spot[0]) if state.is_room else None
         return f"{turn.sender_name} · {step.name}" if turn is not None else step.name

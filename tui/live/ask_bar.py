@@ -44,10 +44,7 @@ class Word(NamedTuple):
 
 
 class AskBar(StatusLine, can_focus=True):
-    """One row above the line to write in; closed while nothing asks. It decides nothing itself.
-
-    Without the focus its keys mean something else: then it names the one that leads to it, if there is one.
-    """
+    """One row above the line while a tool asks. Without the focus it names only the key that leads to it."""
 
     DEFAULT_CSS = """
     AskBar { display: none; }
@@ -67,7 +64,7 @@ class AskBar(StatusLine, can_focus=True):
         self._show_asked()
 
     def show_keys(self, way_here: str) -> None:
-        """Name the keys that do something now; ``way_here`` is the one that leads to it."""
+        """Name the keys that work now; ``way_here`` is the key that leads to the bar."""
         self._way_here = way_here
         self._show_asked()
 
@@ -89,9 +86,7 @@ class AskBar(StatusLine, can_focus=True):
 
 
 class KeyGuard:
-    """Says whether a key can be an answer to what ``screen`` asks: it was pressed down, not only repeated,
-    some time after that was on the terminal.
-    """
+    """Says whether a key can be an answer: it was pressed (not held) a while after the question was seen."""
 
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen = screen
@@ -103,7 +98,7 @@ class KeyGuard:
         self._shown_at, self._is_looking = inf, False
 
     def shown(self) -> None:
-        """What is asked was drawn: it counts from when the terminal has taken it, and no dialog covers it."""
+        """All of it was drawn: count from when the terminal has taken it, unless a dialog covers it."""
         if self._shown_at < inf or self._is_looking or not self._screen.is_current:
             return
         if terminal_is_behind(self._screen.app):
@@ -134,9 +129,7 @@ class KeyGuard:
 
 
 class AskScreen(WholeScreen[Decision]):
-    """Shows all that a tool would do; closes with a decision, or with None. What was not shown to its end is
-    not let run. No line to type in: letters decide here.
-    """
+    """Shows all that a tool would do; closes with a decision or None. Only what was read whole may run."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Back without answering", id="asked.close"),
@@ -223,7 +216,7 @@ class KeepScreen(Dialog[bool]):
 
 
 def _keys(ask: ToolAsk, key: Callable[[str], str]) -> list[Part]:
-    """Return what may be decided, by its keys; where there is little room, yes and no stay."""
+    """Return the possible decisions with their keys; in a narrow row yes and no remain."""
     ranks = {"once": 0, "conversation": 4, "always": 3, "deny": 0}
     return [Part(text, ranks[act], key(act)) for act, text in answers(ask).items() if key(act)]
 

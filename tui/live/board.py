@@ -41,9 +41,7 @@ class Lines:
     def show_below(
         self, hints: Iterable[Hint], facts: Iterable[Part] = (), typed: Collection[str] = ()
     ) -> None:
-        """Show the hints whose keys there are, and what is known at the right. What is ``typed`` is a sign,
-        which no other key replaces.
-        """
+        """Show the hints that have a key, and facts at the right; ``typed`` keys are never replaced."""
         keys = [(hint, hint.key if hint.key in typed else self.key_now(hint.key)) for hint in hints]
         self.bottom.show(
             [Part(hint.text, hint.rank, key) for hint, key in keys if key or not hint.key],

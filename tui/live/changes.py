@@ -40,9 +40,7 @@ MAX_PROBLEM_CHARACTERS: Final = 300
 
 
 class ChangesScreen(ModalScreen[None]):
-    """Lists what was changed, newest first, below the question or the agent that it was for; shows the diff
-    of the marked one.
-    """
+    """Lists the changes, newest first, under the question or agent they were for; shows the marked diff."""
 
     CSS_PATH = "changes.tcss"
     AUTO_FOCUS = "OptionList"

@@ -1,6 +1,4 @@
-"""What may be written behind a slash, in rooms, chats and voice rooms: one table, and what runs and completes
-it.
-"""
+"""Slash commands of rooms, chats and voice rooms: one table, and what runs and completes them."""
 
 from __future__ import annotations
 
@@ -26,9 +24,7 @@ VOICE: Final[tuple[Kind, ...]] = ("voice",)
 
 
 class Command(NamedTuple):
-    """A command: ``kinds`` of screens that have it, what its first ``words`` may be where that is one of a
-    few, what else it may be called (``also``), and whether it says nothing without more words.
-    """
+    """A command: the ``kinds`` of screens with it, its possible first ``words``, other names (``also``)."""
 
     name: str
     kinds: tuple[Kind, ...] = ALL
@@ -77,11 +73,7 @@ def of_kind(kind: Kind) -> list[Command]:
 
 
 def typed(text: str) -> tuple[str, str] | None:
-    """Return the command that ``text`` is, and the words behind it; None for words to the model, such as
-    "/etc/hosts is …".
-
-    A word that is no command is returned too: who mistypes one does not mean the model.
-    """
+    """Return a command, known or not, and its words; None for words to the model: "/etc/hosts is …"."""
     found = _COMMAND.match(text.strip())
     return (found[1], (found[2] or "").strip()) if found else None
 
@@ -124,9 +116,7 @@ def _fitting(begun: str, choices: Sequence[Choice]) -> list[Choice]:
 
 
 class Commands:
-    """Does what is written behind a slash on one screen. ``does`` are the commands that its kind has of its
-    own, by name; each gets the words behind it.
-    """
+    """Runs the slash commands of one screen; ``does`` has its own, each gets the words behind it."""
 
     def __init__(
         self, kind: Kind, composer: Writing, host: Host, does: Mapping[str, Callable[[str], object]]
@@ -170,7 +160,5 @@ def copy_newest(transcript: Transcript | None, text: str, host: Host) -> None:
 
 
 def _tell_to_copy(transcript: Transcript, text: str) -> None:
-    """Called by the transcript itself: a message goes no further up than to whoever was at work when it was
-    made.
-    """
+    """Post from the transcript itself: a message only rises from whoever is active when it is made."""
     transcript.post_message(Transcript.CopyRequested(transcript, text, "message"))

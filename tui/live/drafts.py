@@ -19,9 +19,7 @@ MAX_FILE_BYTES: Final = 2_000_000
 
 
 class Drafts:
-    """Files of one user. Nothing here raises: what cannot be read is empty, ``False`` says that
-    something was not kept.
-    """
+    """Files of one user. Nothing raises: what cannot be read is empty; ``False`` means not kept."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or data_path()

@@ -26,10 +26,7 @@ MAX_TOLD_CHARACTERS: Final = 300
 
 
 def export(name: str, title: str, read: Read, composer: Writing, host: Host) -> None:
-    """Write to the file that was named, else to one named by the title; the line says what became of it.
-
-    ``read`` returns the document, and the fields of one that is JSON. No file is overwritten.
-    """
+    """Write what ``read`` returns to a new file (``name``, else one named by the title); say how it went."""
     path = path_for_export(name, title)
     if os.path.lexists(path):
         composer.tell(say("command.exists", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))

@@ -43,9 +43,7 @@ class Searched(Protocol):
         ...
 
     def elsewhere(self, needle: str) -> tuple[str, int]:
-        """Return which agent said ``needle`` where the reader does not look, and how often; ("", 0) for
-        none.
-        """
+        """Return which other agent said ``needle``, and how often; ("", 0) for none."""
         ...
 
     def focus_current(self) -> None:

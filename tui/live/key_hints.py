@@ -25,9 +25,7 @@ _PLACE: Final = re.compile(r"\{([a-z_.]+)\}")  # of a key, by the id of what it 
 
 
 def keys_of(screen: Screen[Any], binding_id: str) -> tuple[str, ...]:
-    """Return the keys, by Textual's names, of an action of ``screen``, of what lies in it, or of the program;
-    none for one that is not there.
-    """
+    """Return the keys, by Textual's names, of an action of ``screen``, its widgets or the program."""
     # Textual tells what a key does on which widget, but not which keys do something.
     declared = (
         [key for key, binding in _bindings(node) if binding.id == binding_id] for node in _nodes(screen)
@@ -55,9 +53,7 @@ def key_of(screen: Screen[Any], binding_id: str, *, ascii_only: bool = False) ->
 
 
 def with_keys(screen: Screen[Any], text: str, *, ascii_only: bool = False) -> str:
-    """Return ``text`` with the key of what is named by its id in braces: "{question.yes} yes". A part, up to
-    the next dot, is left out where nothing it names has a key.
-    """
+    """Return ``text`` with keys for ids in braces ("{question.yes} yes"); parts without one are left out."""
     shown = []
     for part in text.split(PARTED):
         keys = {place: key_of(screen, place, ascii_only=ascii_only) for place in _PLACE.findall(part)}
@@ -68,10 +64,7 @@ def with_keys(screen: Screen[Any], text: str, *, ascii_only: bool = False) -> st
 
 
 class Hints(Static):
-    """The foot of a dialog, or a line of it: what its keys do, each key on one line with what it does.
-
-    ``Dialog`` fills it in once all is there.
-    """
+    """The foot of a dialog: its keys, each on one line with what it does. ``Dialog`` fills it in."""
 
     def __init__(self, text: str, *, ascii_only: bool = False, classes: str = "hint") -> None:
         """``text`` as for ``with_keys``."""

@@ -114,9 +114,7 @@ class LiveScreen(Screen[None]):
     # --- finding ---------------------------------------------------------------------------------------
 
     def action_find(self, what: Find) -> None:
-        """Ask what to find in the transcript that has the focus, or for the number of a message there; or go
-        to another match.
-        """
+        """Ask what to find, or for the number of a message; or go to another match."""
         self._find_bar.find(what)
 
     def on_transcript_found_changed(self, event: Transcript.FoundChanged) -> None:

@@ -36,9 +36,7 @@ Spot = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A key (none where letters do it) and what it does; ``rank`` says how soon it may go when the row is
-    narrow, 0 is never.
-    """
+    """A key ("" for letters) and what it does; in a narrow row a higher ``rank`` goes sooner, 0 never."""
 
     key: str
     text: str
@@ -46,9 +44,7 @@ class Hint:
 
 
 class Status(NamedTuple):
-    """What is going on. ``pending`` names what is waited for, where the screen is to say since when: it is
-    the same as long as that is.
-    """
+    """What is happening. ``pending`` names what is waited for, if the screen says since when."""
 
     text: str
     pending: str = ""
@@ -64,9 +60,7 @@ def choosing_hints() -> list[Hint]:
 
 
 def link_status(link: LinkChanged, seconds_left: int) -> str:
-    """Return the state of the connection, with its sign; "" where that is no news: while it is live, and
-    with servers that are heard only while something runs.
-    """
+    """Return the state of the connection, with its sign; "" while there is nothing to say."""
     detail = localised(inert_line(link.detail, MAX_DETAIL_CHARACTERS))
     match link.status:
         case "live" | "ended" | "lost":
@@ -123,10 +117,7 @@ def told_server(name: str, problem: str) -> str:
 
 
 def rate_limited(waits: TurnNoted | None) -> str:
-    """Return in how many seconds a model is asked again whose rate is limited, with its sign; "" once it was.
-
-    Never more than the server said: its clock may not be ours.
-    """
+    """Return when a rate-limited model is asked again, never later than the server said; "" once it was."""
     if waits is None:
         return ""
     try:
@@ -194,9 +185,7 @@ class Used(NamedTuple):
 
 
 def used(state: ConversationState, spoken: int = 0) -> Used:
-    """Return "12,345 of 50,000 tokens", "prompts included" and "$0.0123 of $1.00". Until the server says what
-    was used it is what was ``spoken``. An unknown price is not named.
-    """
+    """Return the tokens and cost used, of their ceilings; until the server tells, the tokens ``spoken``."""
     ledger, (most_tokens, most_cost) = state.ledger, ceilings(state.info)
     number = max(ledger.tokens, spoken)
     text = say_count("used.tokens", number)
@@ -209,9 +198,7 @@ def used(state: ConversationState, spoken: int = 0) -> Used:
 
 
 def context(turns: Iterable[Turn], least_percent: int = 0) -> tuple[str, bool]:
-    """Return how full the context of the newest of these ``turns`` is, in percent where it is known how much
-    its model takes, and whether that is nearly full; "" where nobody says, or below ``least_percent``.
-    """
+    """Return how full the newest turn's context is ("" below ``least_percent``), and whether nearly full."""
     usage = next((turn.usage for turn in turns if turn.usage is not None and turn.usage.context), None)
     if usage is None:
         return "", False

@@ -1,8 +1,4 @@
-"""A form that an MCP server asks a person to fill in while one of its tools runs.
-
-Nothing is sent before a person says so. Every text of the server is shown inert, and who gets the answer
-is shown above it.
-"""
+"""A form that an MCP server asks a person to fill in while a tool runs. Nothing is sent unasked."""
 
 from __future__ import annotations
 

@@ -42,9 +42,7 @@ class WaitingList(Widget):
         *,
         ascii_only: bool = False,
     ) -> None:
-        """``items`` returns what waits now; ``keep`` lets one, by its id, have other words: it ends in
-        ``end_editing``. The keys of its words begin with ``words``.
-        """
+        """``keep`` changes the words of one and ends in ``end_editing``; ``words`` begins the text keys."""
         super().__init__()
         self._items = items
         self._keep = keep

@@ -31,9 +31,7 @@ class RoomActs:
     # --- what can be done ------------------------------------------------------------------------------
 
     def why_not(self, act: str) -> str:
-        """Return why ``act`` (stop, skip, retry, continue, say, queue, settings) cannot be done now, as a
-        sentence; ``""`` if it can.
-        """
+        """Return why an act (also say, queue, settings) is impossible now, as a sentence; "" if it is not."""
         state = self._room.state
         if act == "continue" and state.link.status == "lost":
             return ""
@@ -95,9 +93,7 @@ class RoomActs:
             await self._room.take(ev.RoomChanged(await client.change(self._room.id, view=view)))
 
     def open(self, what: str) -> None:
-        """Show what waits for the next turn (queue), the settings, or the files that tools changed
-        (changes).
-        """
+        """Show the queued messages (queue), the settings, or the files that tools changed (changes)."""
         room, host = self._room, self._room.host
         if not host.allows(self.why_not(what)):
             return
@@ -117,9 +113,7 @@ class RoomActs:
 
 
 def why_not(state: ConversationState, agent: Agent | None, act: str) -> str:
-    """Return the last part of the key of the sentence that says why an agent cannot be stopped, skipped,
-    asked again or continued; ``""`` if it can.
-    """
+    """Return the end of the text key that says why an act on the agent is impossible; "" if it is not."""
     if agent is None:
         return "no_agent"
     if act == "stop":

@@ -51,9 +51,7 @@ class RoomComposer(Writing):
     # --- what is shown ---------------------------------------------------------------------------------
 
     def show(self, queue: Sequence[QueuedMessage], key: str, labels: Mapping[str, str]) -> None:
-        """Say what waits for the next turn, the newest, and with which key to change it. ``labels`` are what
-        agents are called, each with its id: they can be whispered to.
-        """
+        """Show the newest queued message and its ``key``; ``labels`` name those who can be whispered to."""
         self._names = list(labels)
         names = {agent_id: label for label, agent_id in labels.items()}
         parts = []

@@ -32,9 +32,7 @@ LOOK_SECONDS: Final = 1 / 30  # between two of them
 
 
 class OpenRoom(Opened["RoomsClient"]):
-    """Takes every event into the state and onto the panes. It knows whom its tools ask
-    (``approvals.Questions``).
-    """
+    """Takes every event into the state and onto the panes; answers ``approvals.Questions``."""
 
     def __init__(
         self, link: RoomLink, room_id: str, host: Host, *, noted: Callable[[ev.Event], None]

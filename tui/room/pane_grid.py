@@ -27,9 +27,7 @@ LOW_STRIP_ROWS: Final = 3  # a strip this low is never made lower by another col
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """A place for each pane, ``None`` for one that is not shown; the strip's, when there is one. They are in
-    cells from the top left corner of the area of the panes.
-    """
+    """A place, in cells of the area, for each pane (``None``: not shown), and for the strip if any."""
 
     places: tuple[Region | None, ...]
     strip: Region | None = None
@@ -37,9 +35,7 @@ class Arrangement:
 
 
 def arrange(panes: int, focused: int, width: int, height: int, *, is_zoomed: bool = False) -> Arrangement:
-    """Return the places of ``panes`` in ``width`` × ``height`` cells, ``focused`` (from 0) being the one that
-    is shown when not all can be, or when ``is_zoomed``.
-    """
+    """Return the places of ``panes``; only ``focused`` (from 0) if not all fit, or if ``is_zoomed``."""
     if panes < 1 or width < 1 or height < 1:
         return Arrangement((None,) * max(0, panes))
     rows = grid_rows(panes, width, height)

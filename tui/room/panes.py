@@ -51,9 +51,7 @@ MAX_LOOKED_THROUGH: Final = 200_000  # characters of one agent: a moment's work
 
 
 class RoomPanes(Container):
-    """Shows what ``state`` says of its agents. Panes live as long as their agents: whatever is shown, they
-    are fed, and whatever was shown meanwhile, the reader finds them as they were left.
-    """
+    """A pane for each agent. All are fed, shown or not, and the reader finds each as it was left."""
 
     class Changed(Message):
         """Something else is in sight, or has the focus."""
@@ -107,9 +105,7 @@ class RoomPanes(Container):
 
     @property
     def current(self) -> str:
-        """Id of the agent that keys act on; "" without one. In the timeline it is the one that speaks, else
-        the one that spoke last.
-        """
+        """Id of the agent that keys act on, or ""; in the timeline the one that speaks, or spoke last."""
         if not self._is_timeline:
             return self._current
         speaking = next((agent.id for agent in self._state.members.speaking), "")
@@ -135,9 +131,7 @@ class RoomPanes(Container):
             self.active.reader.go_to_message(number)
 
     def elsewhere(self, needle: str) -> tuple[str, int]:
-        """Return which other agent said ``needle`` most often, and how often; ("", 0) if none did. In the
-        timeline there are no others. Looks at the last ``MAX_LOOKED_THROUGH`` characters of each.
-        """
+        """Return which other agent said ``needle`` most often lately, and how often; ("", 0) for none."""
         found: dict[str, int] = {}
         for agent in self._state.members.ordered if not self._is_timeline else ():
             left = MAX_LOOKED_THROUGH
@@ -240,9 +234,7 @@ class RoomPanes(Container):
         self._strip.touch(at_once=True)
 
     def _summaries(self) -> Sequence[Summary]:
-        """Return a line for every agent whose pane is not shown, those after the current one first if not
-        all have one.
-        """
+        """Return a line for each agent out of sight; those after the current one first if not all fit."""
         ids = list(self._panes)
         if self._current not in self._panes:
             return []
@@ -321,9 +313,7 @@ class RoomPanes(Container):
             self.focus_current()
 
     def go_to_turn(self, turn: Turn) -> bool:
-        """Show the beginning of a turn in its agent's pane; a person's words in the current one. Return
-        whether it was in sight before.
-        """
+        """Show the beginning of a turn in its pane, or the current one; return whether it was in sight."""
         self.go_to(turn.agent_id)
         pane = self.transcript_of(turn.agent_id) or self._panes[self._current]
         number = pane.sight.number_of(turn_key(turn.id))
@@ -415,9 +405,7 @@ class RoomPanes(Container):
                     return
 
     def leave(self) -> bool:
-        """Go back to what was shown first, from the timeline, the panes or a zoomed pane; return whether
-        there was anything to leave.
-        """
+        """Go back from a zoomed pane or the other view; return whether there was anything to leave."""
         if self.shown.is_zoomed:
             self._is_zoomed = False
         elif self._is_timeline is not self._begins_in_timeline:

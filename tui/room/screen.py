@@ -94,9 +94,7 @@ class RoomScreen(LiveScreen):
         self._runs.ask_to_leave()
 
     def why_not(self, act: str) -> str:
-        """Return why an act (stop, skip, retry, continue, say, queue, settings) cannot be done now, as a
-        sentence; ``""`` if it can.
-        """
+        """Return why an act is impossible now, as a sentence; "" if it is not."""
         return self._acts.why_not(act)
 
     @property
@@ -184,9 +182,7 @@ class RoomScreen(LiveScreen):
             self._speaking.submit(event.text)
 
     def action_open(self, what: str) -> None:
-        """Show what waits for the next turn (queue), change the room (settings), show the files that tools
-        changed (changes), or save it to a file (export).
-        """
+        """Show the queued messages (queue), settings or changes, or save the room to a file (export)."""
         if what == "export":
             self._commands.run("/export")
         else:
@@ -230,9 +226,7 @@ class RoomScreen(LiveScreen):
         self._acts.keep_view()
 
     async def action_back(self) -> None:
-        """Leave what was opened last: the composer, the selection, the bar, the timeline or a zoomed pane,
-        the room.
-        """
+        """Leave what is open: composer, selection, find bar, other view, zoomed pane, then the room."""
         if self._composer.has_line_focus or self._approvals.has_bar_focus:
             self._panes.focus_current()
         elif self._panes.active is not None and self._panes.active.reader.has_selection:

@@ -140,8 +140,7 @@ def _over_budget(state: ConversationState, key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is in sight, as far as the lines speak of it. ``is_finding`` says that
-    something is looked for, ``is_writing`` that the keys go to the lines for the room."""
+    """What is in sight. ``is_finding``: a search is open; ``is_writing``: keys go to the composer."""
 
     panes: int = 0
     is_zoomed: bool = False
@@ -314,9 +313,7 @@ def _with_tools(agent: Agent) -> str:
 def summary(
     agent: Agent, state: ConversationState, since_seconds: int, rate: int | None = None
 ) -> tuple[str, str, str, bool]:
-    """Return the agent's line of the strip: sign, words, colour, and whether the words still grow. With a
-    ``rate`` (tokens/s) it says what the agent does: its words are in sight elsewhere.
-    """
+    """Return the strip's sign, words, colour, and whether these grow; with a ``rate`` what the agent does."""
     sign, _, words = doing(agent, state, rate or 0, since_seconds).partition(" ")
     if rate is not None:
         full, _ = context(agent)
@@ -330,10 +327,7 @@ def summary(
 
 
 def last_words(turn: Turn) -> str:
-    """Return the last line of a turn that says anything, without the commonest signs of Markdown.
-
-    Looks at the last few hundred characters only: the text may be long, and this is asked often.
-    """
+    """Return the last line of a turn that says anything, without Markdown; looks at its end only."""
     for line in reversed(turn.since(turn.length - LAST_WORDS_CHARACTERS).splitlines()):
         words = inert_line(_MARKS.sub("", line), LAST_WORDS_CHARACTERS)
         if words:

@@ -21,10 +21,7 @@ NO_COLOR = "none"
 
 
 class TimelineFeed:
-    """Carries every turn of a room into one transcript; those that run at the same time grow in place.
-
-    A rule marks the start of each round. ``take`` costs what is new.
-    """
+    """Carries every turn of a room into one transcript, with a rule at each round; costs what is new."""
 
     def __init__(self, transcript: Transcript, state: ConversationState) -> None:
         self.transcript = transcript

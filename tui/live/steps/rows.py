@@ -21,9 +21,7 @@ _LINE_END: Final = re.compile(r"(?<=\S)\n(?=\S)")
 
 
 class StepRows:
-    """Gives a transcript the steps of one turn, below the message ``key("")`` that says who speaks. It costs
-    what is new, not what was there before.
-    """
+    """Gives a transcript the steps of one turn, below its message ``key("")``. It costs what is new."""
 
     __slots__ = (
         "_given",
@@ -73,9 +71,7 @@ class StepRows:
     # --- steps -----------------------------------------------------------------------------------------
 
     def take_steps(self, steps: Steps, *, is_new: bool = False) -> None:
-        """Show what changed of ``steps``, or all of them where that ``is_new``. Whoever shows them last
-        resets what changed.
-        """
+        """Show what changed of ``steps``, or all if ``is_new``. The last to show them resets what changed."""
         changed: Collection[str] = steps.all if is_new else steps.changed
         if len(changed) > 1:
             changed = sorted(changed, key=lambda id_: steps.all[id_].place)

@@ -99,9 +99,7 @@ def step_body_of(
     shows_all: bool = False,
     ascii_only: bool = False,
 ) -> str:
-    """Return the body of a step as Markdown; of a call that asks with the keys that answer, of a long one
-    with the key that opens all. ``key`` names them by the ids of their actions.
-    """
+    """Return the body of a step as Markdown; ``key`` names the keys that answer, or open all of it."""
     if step.type == "tool_call" and step.status == "asks" and step.ask is not None:
         return asking_body(step.ask, key, shows_all=shows_all, ascii_only=ascii_only)
     return step_body(
@@ -127,9 +125,7 @@ def asking_body(
     shows_all: bool = False,
     ascii_only: bool = False,
 ) -> str:
-    """Return exactly what a tool would do, nothing in it hidden, and which keys answer if ``key`` is given,
-    as Markdown.
-    """
+    """Return exactly what a tool would do as Markdown, nothing hidden; with ``key`` the keys that answer."""
     limit = None if shows_all else limit_of(None, ascii_only=ascii_only)
     if ask.form is not None:
         return _form_body(ask, ask.form, key, limit, ascii_only=ascii_only)
