@@ -18,7 +18,7 @@ from agent_tui.model import events as ev
 from pictures.film import Film, Moment
 from tests.settling import SettlingLoop, settle, skip_time
 from tests.tui.whole_app import Seen, opened_app
-from tui.live import opened
+from tui.live import following
 from tui.room import panes
 
 COLUMNS, ROWS = 108, 25
@@ -78,7 +78,7 @@ async def moments(folder: Path, patch: pytest.MonkeyPatch) -> list[Moment]:
     """Play the room; return what was to be seen."""
     async with opened_app(folder, size=(COLUMNS, ROWS), theme="dark") as seen:
         played = _Played(seen)
-        for module in (opened, panes):
+        for module in (following, panes):
             patch.setattr(module, "time", SimpleNamespace(monotonic=lambda: played.now))
         await played.begun()
         await played.spoken(FRAMES_BEFORE)

@@ -18,7 +18,7 @@ from tests.tui.rooms_listed import Listed, listed, room
 from tests.tui.screen_text import ScreenFile
 from tests.tui.test_snapshots import STILL_SECONDS, views
 from tui.forms.setup import SetupScreen
-from tui.live import opened
+from tui.live import following
 from tui.room import panes as room_panes
 
 CAST = agents(3)
@@ -32,7 +32,7 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 @pytest.fixture(autouse=True)
 def _still(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stand_still(monkeypatch, tmp_path)
-    for module in (opened, room_panes):
+    for module in (following, room_panes):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: STILL_SECONDS))
 
 

@@ -19,7 +19,7 @@ from tests.tui.debate import first_round, paused, second_round
 from tests.tui.looks import same
 from tests.tui.screen_text import ScreenFile
 from tests.tui.whole_app import Seen, opened_app
-from tui.live import opened
+from tui.live import following
 from tui.room import panes as room_panes
 
 SIZES = ((200, 60), (120, 40), (80, 24))  # one after another, as a person resizes
@@ -35,7 +35,7 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 def _still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """No rate and no waiting time moves while a screen is looked at."""
     still = SimpleNamespace(monotonic=lambda: STILL_SECONDS)
-    for module in (opened, room_panes):
+    for module in (following, room_panes):
         monkeypatch.setattr(module, "time", still)
     monkeypatch.delenv("NO_COLOR", raising=False)
 

@@ -187,7 +187,7 @@ class Asking:
         """The server has the question."""
         self._unsent = None
         if self._chat.link.is_agent:
-            self._chat.failure = None
+            self._chat.following.failure = None
         self._editing = "" if self._composer.is_editing else self._editing
         if not sending.is_queued and not sending.is_anew:
             self._composer.sent(sending.text)
@@ -215,7 +215,7 @@ class Asking:
         self._composer.hold()
         failed = "composer.failed"
         if self._chat.link.is_agent:  # it is not heard of otherwise
-            failed, self._chat.failure = "chat.agent.failed", error
+            failed, self._chat.following.failure = "chat.agent.failed", error
         self._composer.tell(say(failed, reason=localised(error)))
 
     def note(self, event: ev.Event) -> None:

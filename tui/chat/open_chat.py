@@ -61,7 +61,7 @@ class OpenChat(Opened["ChatClient"]):
         self.feed.take()
         if isinstance(event, ev.StepAdded):
             return  # the hot path: no line, only the words
-        self._note_link(event)
+        self.following.note(event)
         if isinstance(event, ev.LinkChanged) and event.status != "connecting":
             self._is_linked.set()
         self._noted(event)

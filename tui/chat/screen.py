@@ -33,7 +33,7 @@ from widgets.terminal.frame_clock import FrameClock
 
 
 class ChatScreen(LiveScreen):
-    """One chat. What is shown comes in by the loop of ``Opened``, from servers that show an answer only
+    """One chat. What is shown comes in by the loop of ``Following``, from servers that show an answer only
     while they give it by the one in ``Asking``.
     """
 
@@ -113,7 +113,7 @@ class ChatScreen(LiveScreen):
     @property
     def failure(self) -> AgentTuiError | None:
         """Why nothing can be followed, for the exit code."""
-        return self._chat.failure
+        return self._chat.following.failure
 
     @property
     def may_leave(self) -> bool:
@@ -158,7 +158,7 @@ class ChatScreen(LiveScreen):
 
     def _show_lines(self) -> bool:
         shown = self._shown
-        is_counting = self._board.show(shown, self._chat.seconds_left)
+        is_counting = self._board.show(shown, self._chat.following.seconds_left)
         self._approvals.show_keys(self.key_now("tab"))
         self._composer.show(self.key_now("u"), is_busy=self._asking.is_busy)
         if self._board.show_place():

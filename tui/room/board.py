@@ -29,5 +29,5 @@ def show_status(lines: Lines, room: OpenRoom, shown: texts.Shown, asked: texts.A
     lines.top.show(
         [texts.title(room.state)],
         [Part(text, rank) for rank, text in enumerate(about) if text],
-        [status_part(texts.status(room.state, asked, room.seconds_left, lines.key_now))],
+        [status_part(texts.status(room.state, asked, room.following.seconds_left, lines.key_now))],
     )

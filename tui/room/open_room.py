@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from textual.widgets import Static
 
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError, StreamLost
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from tui.forms.fields import own
@@ -61,17 +60,10 @@ class OpenRoom(Opened["RoomsClient"]):
     # --- what comes in ---------------------------------------------------------------------------------
 
     def begin_run(self) -> None:
-        """Follow one run of a server that shows a room only while it runs it. Never repeated by itself."""
-        self.host.run("run", self._follow_run(), exclusive=True)
+        self.following.begin_run(self._run)
 
-    async def _follow_run(self) -> None:
-        try:
-            await self._take_all(await self.link.run(self.id))
-            await self.take(ev.LinkChanged("ended"))
-        except StreamLost as error:
-            await self.take(ev.LinkChanged("lost", str(error)))
-        except AgentTuiError as error:
-            await self.take(ev.LinkChanged("refused", str(error)))
+    async def _run(self) -> AsyncGenerator[ev.Event, None]:
+        return await self.link.run(self.id)
 
     async def take(self, event: ev.Event) -> None:
         self.state.apply(event)
@@ -79,7 +71,7 @@ class OpenRoom(Opened["RoomsClient"]):
         if isinstance(event, ev.TextAdded | ev.StepAdded) and panes.fits:
             panes.take()  # the hot path: no header, no line, only the words
             return
-        self._note_link(event)
+        self.following.note(event)
         if not panes.fits:
             async with self._fitting:
                 await panes.fit()

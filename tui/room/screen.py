@@ -32,7 +32,7 @@ from widgets.terminal.frame_clock import FrameClock
 
 
 class RoomScreen(LiveScreen):
-    """One room. What is shown comes in by the loop of ``Opened``."""
+    """One room. What is shown comes in by the loop of ``Following``."""
 
     CSS_PATH = "room.tcss"
     AUTO_FOCUS = ""  # the panes take the focus when they come; a closed bar must not
@@ -84,7 +84,7 @@ class RoomScreen(LiveScreen):
 
     @property
     def failure(self) -> AgentTuiError | None:
-        return self._room.failure
+        return self._room.following.failure
 
     @property
     def may_leave(self) -> bool:
