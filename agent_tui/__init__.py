@@ -1,6 +1,6 @@
 """Everything of agent-tui that needs no screen: clients, state and the embedded backend."""
 
 __version__ = "0.1.0"
-# Between our programs and their embedded backend; raised when a program cannot use a backend of the number
-# before, or the other way round.
+# The protocol between our programs and their embedded backend; raised when one cannot use the other with the
+# number before.
 BACKEND_PROTOCOL = 1

@@ -1,4 +1,4 @@
-"""What a person is told, by language, where an agent service cannot answer (protocols.md §3)."""
+"""What an agent service says to a person, by language, when it cannot answer (protocols.md §3)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agent_tui.model.errors import AgentTuiError
 
 Language = Literal["en", "ru", "zh"]
 
-# After an HTTP error or a failure that is not retried; and when all retries are spent.
+# After an HTTP error or a failure that is not retried; and after the last retry.
 UNAVAILABLE: Final[dict[Language, str]] = {
     "en": "Sorry, the agent service is not available at the moment.",
     "ru": "Извините, служба агента сейчас недоступна.",
@@ -22,5 +22,5 @@ UNAVAILABLE_LATER: Final[dict[Language, str]] = {
 
 
 def apology(error: AgentTuiError, language: Language) -> str:
-    """Return what is said in place of an answer that failed with ``error``."""
+    """Return what is said instead of an answer that failed with ``error``."""
     return (UNAVAILABLE_LATER if error.attempts > 1 else UNAVAILABLE)[language]

@@ -1,4 +1,4 @@
-"""What lies behind an exception of a network library, in a person's words."""
+"""The cause of a network library's exception, in words for a person."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import ssl
 
 from agent_tui.model.inert import inert_line
 
-# Handshakes that merely broke off, or were waiting, say nothing about the server's TLS.
+# An interrupted or waiting handshake says nothing about the server's TLS.
 _UNFINISHED = (
     ssl.SSLEOFError,
     ssl.SSLZeroReturnError,
@@ -19,7 +19,7 @@ _UNFINISHED = (
 
 
 def causes(error: BaseException) -> list[BaseException]:
-    """Return ``error`` and everything behind it, nearest first."""
+    """Return ``error`` and all its causes, nearest first."""
     found: list[BaseException] = []
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -34,7 +34,7 @@ def causes(error: BaseException) -> list[BaseException]:
 
 
 def tls_cause(error: BaseException) -> ssl.SSLError | None:
-    """Return the TLS error behind ``error`` when it is one that trying again will not mend."""
+    """Return the TLS error that caused ``error``, if trying again will not help."""
     for cause in causes(error):
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, _UNFINISHED):
             return cause
@@ -42,7 +42,7 @@ def tls_cause(error: BaseException) -> ssl.SSLError | None:
 
 
 def reason(error: BaseException) -> str:
-    """Return in a few words why a connection failed: the operating system's own, where it is behind it."""
+    """Return in a few words why a connection failed; in the operating system's words, if it is the cause."""
     for cause in causes(error):
         if isinstance(cause, socket.gaierror):
             return "there is no host of that name"

@@ -1,4 +1,4 @@
-"""Whether WebRTC can work here: it needs a network interface beside loopback, even to reach 127.0.0.1."""
+"""Whether WebRTC can work here: it needs a network interface other than loopback, even to reach 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _IPV6_ADDRESSES = Path("/proc/net/if_inet6")  # address, index, prefix, scope, f
 
 
 def has_interface() -> bool:
-    """Say whether an interface beside loopback is up and has an address; true where that cannot be told."""
+    """Return whether an interface other than loopback is up and has an address; true if that is unknown."""
     if sys.platform != "linux":
         return True
-    import fcntl  # not everywhere
+    import fcntl  # not available everywhere
 
     try:
         names = [name for _, name in socket.if_nameindex()]

@@ -9,16 +9,16 @@ from urllib.parse import urlsplit, urlunsplit
 
 HIDDEN = "********"
 SECRET_KEYS = ("token", "api_key", "auth_header", "key", "secret")
-MIN_SECRET_CHARACTERS = 3  # hiding shorter ones would make errors unreadable
+MIN_SECRET_CHARACTERS = 3  # hiding shorter texts would make errors unreadable
 _LOGIN = re.compile(r"(?<=://)[^/\s\"'<>]+(?=@)")  # user:password of an address
-_QUERY = re.compile(r"(?<=[\w/.\]])\?[^\s\"'<>#]+")  # behind an address: "?key=…&more=…"
+_QUERY = re.compile(r"(?<=[\w/.\]])\?[^\s\"'<>#]+")  # after an address: "?key=…&more=…"
 _QUERY_PART = re.compile(r"([?&])([^&=]*=)?[^&]+")
 _JWT = re.compile(r"\beyJ[\w-]{5,}(?:\.[\w-]*){0,2}")  # LiveKit puts whole tokens into its errors and logs
 _OPTION = re.compile(r"(--[A-Za-z][A-Za-z-]*|-[A-Za-z])(=.*)?", re.DOTALL)
 
 
 def shown_url(url: str) -> str:
-    """Return what may be shown of an address: no login, and no query, which may hold a key."""
+    """Return an address without a login and without a query, which may contain a key."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -28,8 +28,8 @@ def shown_url(url: str) -> str:
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return ``text`` without the ``secrets`` and signed tokens (JWT) and, in every address, without login
-    and values of a query.
+    """Return ``text`` without the ``secrets`` and signed tokens (JWT) and, in every address, without the
+    login and the values of a query.
     """
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= MIN_SECRET_CHARACTERS:
@@ -41,10 +41,10 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def hide_secrets(value: Any, key: str = "") -> Any:
-    """Return ``value``, a table of the config file or a part of one, with everything secret replaced."""
+    """Return ``value``, a table of the config file or a part of one, with every secret replaced."""
     match value:
         case Mapping():
-            if key == "env":  # what a program is given is as often as not a secret
+            if key == "env":  # what a program is given is often a secret
                 return {name: HIDDEN if entry else entry for name, entry in value.items()}
             return {name: hide_secrets(entry, str(name)) for name, entry in value.items()}
         case list():
@@ -60,7 +60,7 @@ def _hidden_query(query: re.Match[str]) -> str:
 
 
 def _hidden_argument(argument: Any) -> Any:
-    """Return an argument of a program: of an option its name, of everything else nothing."""
+    """Return the visible part of a program's argument: an option's name, and nothing of anything else."""
     option = _OPTION.fullmatch(argument) if isinstance(argument, str) else None
     if option is None:
         return HIDDEN

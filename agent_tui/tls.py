@@ -1,4 +1,4 @@
-"""TLS for clients and for calls of models: which authorities are trusted, what a bad certificate means."""
+"""TLS for clients and for model calls: which authorities are trusted, and what a bad certificate means."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-import certifi  # the authorities httpx itself brings along
+import certifi  # the authorities that httpx also uses
 
 from agent_tui.model.errors import ConfigError, ConnectFailed
 
@@ -20,12 +20,12 @@ _WRONG_HOST = (62, 64)
 
 
 def tls_context(ca_bundle: str | Path | None, environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Return a context for clients, which all that trust the same share: leave it as it is. The first of
-    them costs tens of ms: ask for it only where TLS may be spoken.
+    """Return a context that all clients with the same trust share: do not change it. The first one takes tens
+    of ms: ask for it only where TLS may be spoken.
 
-    Trusted are: ``ca_bundle`` (a PEM file or a folder) alone, else ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``
-    alone, else the machine's authorities and the bundled ones. Raises ``ConfigError`` for a bundle
-    that cannot be read.
+    Trusted are: only ``ca_bundle`` (a PEM file or a folder), else only ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``,
+    else the machine's authorities and the bundled ones. Raises ``ConfigError`` for a bundle that cannot be
+    read.
     """
     for name, path in (
         ("the CA bundle", str(ca_bundle or "")),
@@ -48,7 +48,7 @@ def _context_of(name: str, path: str) -> ssl.SSLContext:
         raise ConfigError(f"{name} cannot be read: {path}", reason) from error
 
 
-# A context is made again when what it was read from has changed (ns), so that nobody needs to start anew.
+# A context is made again when its source has changed (ns), so that nothing has to be restarted.
 @lru_cache(maxsize=1)
 def _usual_context(_file_ns: int, _folder_ns: int) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=certifi.where())

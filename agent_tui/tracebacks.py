@@ -1,4 +1,6 @@
-"""Tracebacks without what the exceptions say: that may be words of a conversation, which no log may hold."""
+"""Tracebacks without the texts of exceptions: those may contain words of a conversation, which no log may
+have.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import traceback
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the command line logs, too, and does without
+if TYPE_CHECKING:  # the command line logs, too, and does not need it
     import asyncio
 
 MAX_ERRORS = 20  # of a chain, or of a group
@@ -16,25 +18,25 @@ log = logging.getLogger(__name__)
 
 
 class WordlessFormatter(logging.Formatter):
-    """Says of an exception what it is and where it happened."""
+    """Logs the type of an exception and where it was raised."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's line and, below it, its exception.
 
-        Of asyncio's own messages only the first line: the others show tasks with what they raised.
+        Only the first line of asyncio's own messages: the others show tasks with what they raised.
         """
         if record.name == "asyncio" and not record.args:
             record = logging.makeLogRecord({**record.__dict__, "msg": str(record.msg).partition("\n")[0]})
-        record.exc_text = None  # another formatter may have left there what it made of it
+        record.exc_text = None  # another formatter may have left its own version there
         return super().format(record)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the library's name
-        """Return the classes and places of the exception and of those behind it."""
+        """Return the classes and places of the exception and its causes."""
         return "\n".join(place for error in _chain(ei[1]) for place in _places(error))
 
 
 def note_unheard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what an event loop says of an exception that was never retrieved (``set_exception_handler``)."""
+    """Log an event loop's message about an exception that was never retrieved (``set_exception_handler``)."""
     log.error("%s", context.get("message", "an exception"), exc_info=context.get("exception"))
 
 

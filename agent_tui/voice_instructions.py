@@ -1,4 +1,6 @@
-"""What a model is told of a live spoken conversation, and what is said when it cannot answer, by language."""
+"""The instructions of a model in a live spoken conversation, and what is said when it cannot answer, by
+language.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from agent_tui.apologies import Language as Language
 
 LOCALE_VARIABLES: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
 
-# protocols.md §3: goes out as ``systemPrompt``, never wrapped into the user's words.
+# protocols.md §3: sent as ``systemPrompt``, never as part of the user's words.
 INSTRUCTIONS: Final[dict[Language, str]] = {
     "en": (
         "You are in a live spoken conversation. Say only the final answer: no tool calls, no steps. Use"
@@ -29,7 +31,7 @@ INSTRUCTIONS: Final[dict[Language, str]] = {
         "不要使用 markdown、代码或列表。请用中文回答。"
     ),
 }
-# The system prompt of a voice conversation of ours. Its model has tools; their steps are shown, not spoken.
+# The system prompt of our own voice conversations. The model has tools; their steps are shown, not spoken.
 SPOKEN: Final[dict[Language, str]] = {
     "en": (
         "You talk with a person by voice. Your words are read aloud, and theirs may be misheard. Answer in"
@@ -56,11 +58,11 @@ def language_of(locale: str) -> Language:
 
 
 def own_locale(environ: Mapping[str, str] | None = None) -> str:
-    """Return the language of this process's environment, as "de_DE.UTF-8", empty where it has none."""
+    """Return the locale of this process, as "de_DE.UTF-8", empty if it has none."""
     variables = os.environ if environ is None else environ
     return next((variables[key] for key in LOCALE_VARIABLES if variables.get(key)), "")
 
 
 def spoken_prompt(locale: str) -> str:
-    """Return the system prompt of a voice conversation; without a locale that of this process counts."""
+    """Return the system prompt of a voice conversation; without a locale, in the language of this process."""
     return SPOKEN[language_of(locale or own_locale())]

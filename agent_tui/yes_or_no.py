@@ -1,4 +1,4 @@
-"""Whether a few words, spoken or typed, are only a yes or a no: the answer to what was asked last."""
+"""Whether a few words, spoken or typed, are only a yes or a no to the last question."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _NO: Final = re.compile(
 
 
 def yes_or_no(text: str) -> bool | None:
-    """Return true for a yes, false for a no, ``None`` for everything else: also for a yes with a wish behind
-    it. Nothing is guessed.
+    """Return true for a yes, false for a no, ``None`` for anything else, also for a yes with a condition.
+    Nothing is guessed.
     """
     if len(text) > MAX_CHARACTERS:
         return None

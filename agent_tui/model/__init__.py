@@ -1,1 +1,1 @@
-"""What is spoken of, as plain data that every layer may know."""
+"""Plain data that every layer may use: events, records, settings, errors."""

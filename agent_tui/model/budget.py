@@ -1,4 +1,4 @@
-"""What a conversation may use: its ceilings, and which of them is reached."""
+"""The budget of a conversation: its limits, and which of them is reached."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 
 class Limited(Protocol):
-    """A room or chat with its ceilings; 0: none."""
+    """A room or chat with its limits; 0 means none."""
 
     @property
     def max_tokens(self) -> int: ...
@@ -15,12 +15,12 @@ class Limited(Protocol):
 
 
 def ceilings(of: Limited) -> tuple[int, float | None]:
-    """Return the most tokens, 0 for any number, and the most US dollars, None for any amount."""
+    """Return the most tokens, 0 for any number, and the most US dollars, ``None`` for any amount."""
     return of.max_tokens, of.max_cost or None
 
 
 def reached(of: Limited, tokens: int, cost: float | None) -> Literal["", "max_tokens", "max_cost"]:
-    """Return the setting whose ceiling is reached by what was used, ``""`` for neither."""
+    """Return the setting whose limit is reached by what was used, "" for neither."""
     if of.max_tokens and tokens >= of.max_tokens:
         return "max_tokens"
     return "max_cost" if of.max_cost and (cost or 0.0) >= of.max_cost else ""

@@ -1,4 +1,5 @@
-"""Chains of attempts: a message that ``continues`` another holds only what is new, and both are one message.
+"""Chains of attempts: a message that ``continues`` another contains only what is new, and both count as one
+message.
 
 Pure functions; protocols.md §1, point 9.
 """
@@ -14,12 +15,12 @@ BETWEEN_STEPS = "\n\n"  # separates two text steps of one message (protocols.md 
 
 
 def joined(messages: Iterable[Message]) -> list[Message]:
-    """Return ``messages`` with every chain as one, in the place of its beginning and under the id of that.
+    """Return ``messages`` with every chain as one message, at the place and with the id of its first part.
 
-    It ends as its last part did. What continues a message that is not among them stays as it is.
+    Its state is that of its last part. A message that continues one that is not in the list stays as it is.
     """
     found: list[Message] = []
-    places: dict[str, int] = {}  # by the id of each part: where its chain stands
+    places: dict[str, int] = {}  # the index of a chain, by the id of each of its parts
     for message in messages:
         place = places.get(message.continues) if message.continues else None
         if place is None:
@@ -32,8 +33,8 @@ def joined(messages: Iterable[Message]) -> list[Message]:
 
 
 def joined_steps(first: Sequence[Step], more: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the steps of two parts of one message: words that were cut off are one step with their rest,
-    behind what was thought before that.
+    """Return the steps of two parts of one message: words that were interrupted become one step with their
+    rest, after what was thought before that.
     """
     thought = next((place for place, step in enumerate(more) if step.type != "thinking"), len(more))
     if first and more[thought:] and first[-1].type == more[thought].type == "text":
@@ -43,7 +44,7 @@ def joined_steps(first: Sequence[Step], more: Sequence[Step]) -> tuple[Step, ...
 
 
 def said_in(steps: Iterable[Step]) -> str:
-    """Return what a message says: its text steps, a blank line between two."""
+    """Return the text of a message: its text steps, separated by a blank line."""
     return BETWEEN_STEPS.join(step.content for step in steps if step.type == "text" and step.content)
 
 
@@ -73,7 +74,7 @@ def _steps(message: Message) -> tuple[Step, ...]:
 
 
 def sum_of(one: Usage | None, other: Usage | None) -> Usage | None:
-    """Return what two parts of a message used."""
+    """Return the usage of two parts of a message together."""
     if one is None or other is None:
         return one or other
     return Usage(

@@ -27,8 +27,8 @@ import errno
 
 
 class AgentTuiError(Exception):
-    """An error a person can read: ``title`` is one line, ``detail`` may be empty. ``attempts`` says how often
-    was tried what failed.
+    """An error for people: ``title`` is one line, ``detail`` may be empty. ``attempts`` says how often it was
+    tried.
     """
 
     def __init__(self, title: str, detail: str = "") -> None:
@@ -50,13 +50,15 @@ class DiskFull(ConfigError):
 
 
 def not_written(title: str, error: OSError) -> ConfigError:
-    """Return the error for a file that cannot be written, ``title`` saying which."""
+    """Return the error for a file that cannot be written; ``title`` says which file."""
     is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     return (DiskFull if is_full else ConfigError)(title, error.strerror or str(error))
 
 
 class TransportError(AgentTuiError):
-    """The way to the server failed; ``retry_after`` is the server's own wish in seconds, if it gave one."""
+    """The connection to the server failed; ``retry_after`` is the server's own value in seconds, if it sent
+    one.
+    """
 
     def __init__(
         self, title: str, detail: str = "", *, retryable: bool = True, retry_after: float | None = None
@@ -83,8 +85,8 @@ class ProtocolError(AgentTuiError):
 
 
 class Refused(AgentTuiError):
-    """The server understood and said no; ``status`` is its HTTP status, 0 when there was none. ``code`` is a
-    word for programs that tell one refusal from another, as "voice.no_server", empty where none has to.
+    """The server understood and refused. ``status`` is its HTTP status, 0 if there was none. ``code`` is a
+    word by which programs distinguish refusals, such as "voice.no_server"; empty if they need not.
     """
 
     def __init__(self, title: str, detail: str = "", *, status: int = 0, code: str = "") -> None:
@@ -94,7 +96,7 @@ class Refused(AgentTuiError):
 
 
 class AgentBusy(Refused):
-    """Somebody else holds it."""
+    """Something else is using it."""
 
 
 class NotFound(Refused):
@@ -118,9 +120,9 @@ class StoreFull(StoreError):
 
 
 class ModelError(AgentTuiError):
-    """The model behind an agent failed; ``retryable`` says whether the same call may succeed later,
-    ``retry_after`` how many seconds the provider asks to wait before, if it does. ``status`` is the HTTP
-    status it answered with, 0 when there was none.
+    """The model behind an agent failed. ``retryable`` says whether the same call may succeed later,
+    ``retry_after`` how many seconds the provider asks to wait. ``status`` is its HTTP status, 0 if there was
+    none.
     """
 
     def __init__(

@@ -28,12 +28,12 @@ from agent_tui.model.records import (
 
 LinkStatus = Literal["connecting", "live", "waiting", "ended", "lost", "refused"]
 
-# Notes that stay true of a turn and are stored with it ("trimmed" is, too, in ``Message.trimmed``).
-UNDONE = "undone"  # the status of a call whose change of a file a person has undone since
+# Notes that are stored with a turn ("trimmed" is, too, in ``Message.trimmed``).
+UNDONE = "undone"  # the status of a call whose file change was undone by a person
 GUIDE_NOTES = frozenset({"guide", "guide_cut", "guide_unread"})
 COUNTED_NOTES = GUIDE_NOTES | {"summary"}  # those that keep their number
 LASTING_NOTES = COUNTED_NOTES | {"no_tools", "no_images", "server_missing", "form_declined", "synthesis"}
-LOCAL_ID = "local-"  # begins the ids that our clients make up, for messages that a server does not name
+LOCAL_ID = "local-"  # the beginning of ids that our clients make for messages without one
 
 
 # --- a run -----------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class TurnNoted:
 
     @property
     def lasting(self) -> Note | None:
-        """What of it stays true of the turn; None for what is of the moment."""
+        """The note as it is stored with the turn; ``None`` if it is only for the moment."""
         if self.note not in LASTING_NOTES:
             return None
         return Note(self.note, self.about, self.count if self.note in COUNTED_NOTES else 0)
@@ -185,7 +185,7 @@ class TextAdded:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """``message_end`` with the whole text; ``interrupted`` says why a cut turn was cut.
+    """``message_end`` with the whole text; ``interrupted`` says why a turn was interrupted.
 
     Also ``answer_ended`` of a chat, which has no text but may have ``error`` and ``seconds``.
     """
@@ -202,7 +202,7 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed:
-    """``agent_error``; names no message: the open turn of that agent is the one that failed."""
+    """``agent_error``; names no message: it is about the open turn of that agent."""
 
     error: str
     agent_id: str = ""
@@ -218,7 +218,7 @@ class MessageStored:
 
 @dataclass(frozen=True, slots=True)
 class MessageSpoken:
-    """``message_spoken`` (ours): how a message that is on record was spoken."""
+    """``message_spoken`` (ours): how a stored message was spoken."""
 
     message_id: str
     spoken: Spoken
@@ -229,8 +229,8 @@ class MessageSpoken:
 
 @dataclass(frozen=True, slots=True)
 class StepSet:
-    """A step as it is now: ``process_step``. New, or in place of what was known of it. ``agent_id`` and
-    ``percent`` are set in parallel rounds only, as in ``TextAdded``.
+    """``process_step``: a new step, or the new state of a known one. ``agent_id`` and ``percent`` are set
+    only in parallel rounds, as in ``TextAdded``.
     """
 
     turn_id: str
@@ -253,9 +253,10 @@ class StepAdded:
 
 @dataclass(frozen=True, slots=True)
 class ToolStatusChanged:
-    """What becomes of a call: asks (``ask`` says what), running, done, failed, denied, unknown (the program
-    ended while it ran), cut, undone (a person undid what it changed); ``seconds`` once it is over.
-    ``progress``: what it tells in a line of how far it is, while it runs.
+    """The state of a call: asks (``ask`` says what), running, done, failed, denied, unknown (the program
+    ended while it ran), cut, undone (a person undid its changes); ``seconds`` once it is over.
+
+    ``progress`` is one line about how far a running call is.
     """
 
     turn_id: str
@@ -306,8 +307,8 @@ class RoomLoaded:
 
 @dataclass(frozen=True, slots=True)
 class RoomChanged:
-    """The room as the server describes it now, its turns left as they are (made by our clients, from the
-    answer to a change; never on the wire).
+    """The room as the server describes it now; its turns do not change (made by our clients, from the answer
+    to a change; never on the wire).
     """
 
     room: RoomInfo
@@ -317,8 +318,8 @@ class RoomChanged:
 class LinkChanged:
     """The state of the connection to the server (made by our clients, never on the wire).
 
-    ``delay`` is in seconds: how long until the next try, for ``waiting``. ``attempt`` counts tries
-    since the last good byte. ``detail`` is one line for a person.
+    ``delay`` is the seconds until the next try, for ``waiting``. ``attempt`` counts tries since the last good
+    byte. ``detail`` is one line for a person.
     """
 
     status: LinkStatus

@@ -1,20 +1,20 @@
-"""A text that grows at its end and is read in slices, at about the cost of its characters."""
+"""A text that grows at its end and is read in slices; a slice costs about as much as its characters."""
 
 from __future__ import annotations
 
 import sys
 from typing import Final
 
-# Short, so that adding to the last piece may copy it, and reading a little of a packed one may unpack it.
+# Short: adding may copy the last piece, and reading a little of a packed one unpacks it.
 PIECE_CHARACTERS: Final = 1024
 
 
 class GrowingText:
-    """Adding copies one piece at most, a slice costs its own length and one piece.
+    """Adding copies one piece at most; a slice costs its own length and one piece.
 
-    No small string is kept for each addition: a million of them are 65 MB for 3 MB of words. Full pieces are
-    packed, for a single emoji makes every character of a ``str`` four bytes wide. ``revision`` counts how
-    often the text was replaced instead of added to: then who reads ``since`` must start over.
+    Additions are not kept as small strings: a million of them need 65 MB for 3 MB of words. Full pieces are
+    packed, because a single emoji makes every character of a ``str`` four bytes wide. ``revision`` counts how
+    often the text was replaced instead of added to: then readers of ``since`` must start over.
     """
 
     __slots__ = ("_full", "_last", "length", "revision")
@@ -25,7 +25,7 @@ class GrowingText:
 
     def _clear(self) -> None:
         self._full: list[str | bytes] = []  # PIECE_CHARACTERS each
-        self._last: str | bytes = ""  # what is behind those; packed once nothing more is expected
+        self._last: str | bytes = ""  # what follows those; packed when nothing more is expected
         self.length = 0
 
     def __repr__(self) -> str:
@@ -44,9 +44,8 @@ class GrowingText:
         self._last = last[end:]
 
     def replace(self, text: str) -> bool:
-        """Take ``text`` for the whole; a longer text that begins with the known one is only added to.
-
-        Return whether anything changed.
+        """Replace the whole text; if ``text`` begins with the known one, the rest is only added. Return
+        whether anything changed.
         """
         known = self.text
         if text == known:
@@ -60,7 +59,7 @@ class GrowingText:
         return True
 
     def slice(self, start: int, end: int) -> str:
-        """Return characters ``start`` up to ``end``, which are not negative; as many of them as there are."""
+        """Return characters ``start`` to ``end``, which are not negative; fewer if there are fewer."""
         if start >= end:
             return ""
         full = self._full
@@ -75,7 +74,7 @@ class GrowingText:
         return "".join(pieces)[skipped : skipped + end - start]
 
     def since(self, start: int) -> str:
-        """Return what follows the first ``start`` characters. Costs what it returns."""
+        """Return what follows the first ``start`` characters. Costs as much as it returns."""
         return self.slice(max(0, start), self.length)
 
     @property
@@ -84,7 +83,7 @@ class GrowingText:
         return "".join(map(_unpacked, (*self._full, self._last)))
 
     def compact(self) -> None:
-        """Pack the last piece, too: nothing will be added soon."""
+        """Pack the last piece, too, since nothing will be added soon."""
         self._last = _packed(_unpacked(self._last))
 
 

@@ -1,4 +1,6 @@
-"""Images that people attach: known by their first bytes, kept as base64 in an attachment of their type."""
+"""Images that people attach: recognised by their first bytes, kept as base64 in an attachment of their
+type.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ from typing import Final
 
 from agent_tui.model.records import Attachment
 
-# Those that all providers take.
+# Types that all providers accept.
 IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
-# The strictest provider takes 5 MiB of base64.
+# The strictest provider accepts 5 MiB of base64.
 MAX_IMAGE_BYTES: Final = 3_700_000
 _PNG: Final = re.compile(rb"\x89PNG\r\n\x1a\n....IHDR(.{4})(.{4})", re.DOTALL)
 _GIF: Final = re.compile(rb"GIF8[79]a(..)(..)", re.DOTALL)
@@ -22,7 +24,7 @@ _JPEG_FRAMES: Final = frozenset(
 
 
 def image_type(data: bytes) -> str:
-    """Return the type of the image that ``data`` begins like, "" for none of ``IMAGE_TYPES``."""
+    """Return the image type of ``data`` by its first bytes, "" if it is none of ``IMAGE_TYPES``."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -33,24 +35,24 @@ def image_type(data: bytes) -> str:
 
 
 def dimensions(data: bytes) -> tuple[int, int] | None:
-    """Return (width, height) as an image's own header says, None where it does not."""
+    """Return (width, height) from an image's own header, ``None`` if it does not say."""
     found = _SIZES[type_](data) if (type_ := image_type(data)) else None
     return found if found is not None and all(found) else None
 
 
 def is_image(file: Attachment) -> bool:
-    """Whether an attachment is an image by its type."""
+    """Whether an attachment's type is that of an image."""
     return file.type in IMAGE_TYPES
 
 
 def attached_image(name: str, data: bytes) -> Attachment | None:
-    """Return the attachment that an image is, None for what is none."""
+    """Return the attachment for an image, ``None`` if it is not one."""
     type_ = image_type(data)
     return Attachment(name, base64.b64encode(data).decode("ascii"), type_) if type_ else None
 
 
 def image_data(file: Attachment) -> bytes:
-    """Return the bytes of an attached image, empty where its content is no base64."""
+    """Return the bytes of an attached image, empty if its content is not base64."""
     try:
         return base64.b64decode(file.content, validate=True)
     except (binascii.Error, ValueError):
@@ -58,7 +60,7 @@ def image_data(file: Attachment) -> bytes:
 
 
 def bytes_of(file: Attachment) -> int:
-    """Return how many bytes an attached file has; of an image without decoding it."""
+    """Return how many bytes an attached file has; an image is not decoded for that."""
     if is_image(file):
         return len(file.content) * 3 // 4 - file.content[-2:].count("=")
     return len(file.content.encode(errors="replace"))
@@ -77,7 +79,7 @@ def _size_of_gif(data: bytes) -> tuple[int, int] | None:
 
 
 def _size_of_jpeg(data: bytes) -> tuple[int, int] | None:
-    """Return (width, height) of a JPEG: those of its first frame, found from segment to segment."""
+    """Return (width, height) of a JPEG's first frame, which is found from segment to segment."""
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
         marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4])
@@ -90,7 +92,7 @@ def _size_of_jpeg(data: bytes) -> tuple[int, int] | None:
 
 
 def _size_of_webp(data: bytes) -> tuple[int, int] | None:
-    """Return (width, height) of a WebP, of each of its three kinds."""
+    """Return (width, height) of a WebP of any of the three kinds."""
     match data[12:16]:
         case b"VP8 " if data[23:26] == b"\x9d\x01\x2a":
             width, height = (int.from_bytes(data[at : at + 2], "little") & 0x3FFF for at in (26, 28))

@@ -26,17 +26,17 @@ _LINE_BREAKS = "\x0b\x0c\x85\u2028\u2029"
 _INVISIBLE = "\r\u00ad\u061c\u180e\u200b\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
 _SPACES = re.compile(r"[\s\u2028\u2029]+")
 _INK = re.compile(r"\S")
-# What ``visible`` looks at: runs of blanks and of empty lines, then any character that may have no ink.
+# What ``visible`` searches: runs of blanks and of empty lines, then any character that may be invisible.
 _LONG_BLANKS = re.compile(r"[ \t\u3000]{33,}")
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
 _SHORT_BLANKS = re.compile(r"[ \u3000]{3,}")
 _ODD = re.compile(r"([^ -~\n\t\u3000])\1*")
 _WITHOUT_INK = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
-# Letters, signs and marks that are drawn as nothing: fillers, the empty Braille pattern, variation selectors.
+# Letters, signs and marks without a visible shape: fillers, the empty Braille pattern, variation selectors.
 _EMPTY = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-_FEW_ALIKE = 3  # so many pictures of one control character are shown as they are
+_FEW_ALIKE = 3  # this many pictures of one control character are shown as they are
 
 
 def _replace(match: re.Match[str]) -> str:
@@ -64,19 +64,19 @@ def inert(text: str) -> str:
 
 
 def inert_line(text: str, limit: int = 200) -> str:
-    """Return ``text`` as one harmless line of at most ``limit`` characters (not cells)."""
+    """Return ``text`` as one safe line of at most ``limit`` characters (not cells)."""
     window = limit * 4 + 64
     line = _SPACES.sub(" ", inert(text[:window])).strip()
-    # Words may stand behind more blanks than the window has room for: then the line says that it goes on.
+    # Words may follow more blanks than are looked at: then the line shows that it continues.
     if len(line) > limit or (len(text) > window and _INK.search(text, window)):
         return line[: limit - 1].rstrip() + ELLIPSIS
     return line
 
 
 def visible(text: str) -> str:
-    """Return ``text`` so that nothing in it hides, for a person who is to allow it: a long run of blanks
-    becomes ``␣×3000``, of empty lines ``⏎×40``, what has no ink its code point, ``<U+200B>``. What comes out
-    is inert, and stays as it is when it goes through here again.
+    """Return ``text`` so that nothing in it is hidden from a person who is asked to allow it: a long run of
+    blanks becomes ``␣×3000``, one of empty lines ``⏎×40``, an invisible character its code point,
+    ``<U+200B>``. The result is inert, and another call does not change it.
     """
     text = _LONG_BLANKS.sub(lambda run: f"␣×{len(run.group())}", text)
     text = _EMPTY_LINES.sub(_counted_lines, text)
@@ -84,8 +84,8 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str, limit: int = 500) -> str:
-    """Return ``text`` as one line in which nothing hides, as ``visible``: a line break becomes ``⏎``, a tab
-    ``⇥``, three blanks and more ``␣×3``. What is longer than ``limit`` is cut, and says how long it is.
+    """Return ``text`` as one line in which nothing is hidden, as ``visible``: a line break becomes ``⏎``, a
+    tab ``⇥``, three or more blanks ``␣×3``. A text longer than ``limit`` is cut, and says how long it is.
     """
     line = _SHORT_BLANKS.sub(lambda run: f"␣×{len(run.group())}", text)
     line = _ODD.sub(_shown, line.replace("\n", "⏎").replace("\t", "⇥"))
@@ -108,9 +108,9 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def inert_json(text: str) -> str:
-    """Return JSON ``text`` with every character that a terminal would obey escaped: the same data.
+    """Return JSON ``text`` with every control character escaped: the same data.
 
-    JSON itself allows raw DEL, C1 and bidi controls in strings. Outside strings there are none.
+    JSON allows raw DEL, C1 and bidi controls in strings. Outside strings there are none.
     """
     return _HOSTILE.sub(_escape, text) if _HOSTILE.search(text) else text
 

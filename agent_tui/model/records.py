@@ -1,10 +1,8 @@
-"""The things that events speak of: messages and their steps, agents, rooms, chats. Plain frozen data.
+"""The data in events: messages and their steps, agents, rooms, chats. Plain frozen dataclasses.
 
-A field that a person may set is ``Annotated`` with its ``Setting``: its limits, and where it can be set. That
-holds at the wire, on the command line, in room files and in forms.
-
-Import them from ``agent_tui.model.events``, the one vocabulary. Texts are as received: hostile until they
-went through ``agent_tui.model.inert``.
+A field that a person may set is ``Annotated`` with its ``Setting``: its limits, and where it can be set. The
+wire, the command line, room files and forms all use that. Import records from ``agent_tui.model.events``.
+Texts are as received: hostile until they went through ``agent_tui.model.inert``.
 """
 
 from __future__ import annotations
@@ -16,11 +14,11 @@ from agent_tui.model.settings import Setting
 from agent_tui.model.tool_forms import ToolForm
 
 NAME: Final = 200  # the most characters of a name, of a model, of a provider
-WORDS: Final = 100_000  # of a task, of what an agent is told
+WORDS: Final = 100_000  # of a task, of an agent's instructions
 AGENT_NAME: Final = 100
 MAX_AGENTS: Final = 64  # of a room
 
-# Settings that rooms and chats share.
+# Settings that rooms and chats have in common.
 MaxTokens = Annotated[int, Setting(most=10**12, zero="none", noun="The budget", option="--max-tokens")]
 MaxCost = Annotated[
     float, Setting(most=1e9, unit="US dollars", zero="none", noun="The budget", option="--max-cost")
@@ -40,11 +38,11 @@ _PROVIDER = Setting(most=NAME, is_name=True, key="provider")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a turn has used, in the provider's own tokens; ``first_token_seconds`` is the time to the first
-    piece of its answer, ``cost`` in US dollars, None where no price is known.
+    """The usage of a turn in the provider's own tokens. ``first_token_seconds`` is the time to the first
+    piece of its answer, ``cost`` is in US dollars, ``None`` if the price is unknown.
 
-    ``context`` is how many tokens its model has in mind once it is over, of ``context_limit`` that it can
-    have; 0 where that is not known.
+    ``context`` is how many tokens its model has in its context after the turn, of at most ``context_limit``;
+    0 if unknown.
     """
 
     prompt_tokens: int = 0
@@ -57,11 +55,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a turn as far as it is known (protocols.md §2); ``id`` is unique in its turn only.
+    """One step of a turn as far as it is known (protocols.md §2); ``id`` is unique only in its turn.
 
-    ``type`` is thinking, text, tool_call, tool_result or what another server made up. ``content`` is what
-    was thought or said, or a result as text; ``arguments`` of a call is JSON text as the model wrote it.
-    ``id_ref`` of a call is the provider's own id, of a result the step id of its call.
+    ``type`` is thinking, text, tool_call, tool_result or another server's own word. ``content`` is what was
+    thought or said, or a result as text; ``arguments`` of a call is JSON text as the model wrote it.
+    ``id_ref`` is a call's id at the provider, or the step id of a result's call.
     """
 
     id: str
@@ -72,19 +70,19 @@ class Step:
     arguments: str = ""
     id_ref: str = ""
     success: bool = True  # of a result
-    status: str = ""  # of a call, in the words of ``ToolStatusChanged``; empty: it is not known or over
+    status: str = ""  # of a call, as in ``ToolStatusChanged``; empty: it is unknown or over
     seconds: float | None = None  # how long it took
-    ask: ToolAsk | None = None  # of a call that asks
+    ask: ToolAsk | None = None  # of a call that asks for permission
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """How a message of a voice session was spoken; lengths are seconds, ``None`` where nobody said.
+    """How a message of a voice session was spoken; times are in seconds, ``None`` if unknown.
 
-    ``text`` is what was really said of it, where the person cut in; empty where that is all of it.
-    ``started_at`` and ``ended_at`` are seconds of the Unix clock. ``hearing``: from the end of the speech to
-    its text, ``end_of_turn``: until the turn counted as over, ``model``: to the model's first token,
-    ``voice``: to the first sound of the voice, ``whole``: from the end of the speech to that sound.
+    ``text`` is what was really said of it, if the person cut in; empty if all of it was. ``started_at`` and
+    ``ended_at`` are seconds of the Unix clock. ``hearing``: from the end of the speech to its text,
+    ``end_of_turn``: until the turn counted as over, ``model``: to the model's first token, ``voice``: to the
+    first sound of the voice, ``whole``: from the end of the speech to that sound.
     """
 
     text: str = ""
@@ -99,7 +97,9 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that came with a person's message; ``content`` is its text, of an image (``images``) base64."""
+    """A file that came with a person's message; ``content`` is its text, or base64 for an image
+    (``images``).
+    """
 
     name: str
     content: str = ""
@@ -108,8 +108,9 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a call did to the text file at ``path``, which is without links: what was ``before`` in it (None:
-    there was none) and is ``after`` (on record its SHA-256), and how many lines were added and removed.
+    """What a call did to the text file at ``path``, which contains no links: the text ``before`` (``None``:
+    there was no file) and ``after`` (stored as its SHA-256), and the numbers of lines that were added and
+    removed.
     """
 
     path: str
@@ -122,10 +123,10 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file of the working folder that a call of a tool changed: ``path`` in that ``folder``, by so many
-    lines, as ``diff`` says. ``is_new``: the call made it.
+    """A file of the working folder that a tool call changed: ``path`` in that ``folder``, the numbers of
+    lines, and the ``diff``. ``is_new``: the call created it.
 
-    ``stands`` is "made" where the file is as the call left it, and that can be undone; else "undone", or why
+    ``stands`` is "made" if the file is as the call left it, so that this can be undone; else "undone", or why
     it cannot be: "changed" since, "gone", or "unreadable".
     """
 
@@ -143,7 +144,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What stays true of how the model of a turn was asked, in the words of ``events.TurnNoted``."""
+    """What is stored about how a turn's model was asked, in the words of ``events.TurnNoted``."""
 
     note: str
     about: str = ""
@@ -152,8 +153,8 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A stored chat message. ``text`` is what a person reads, ``content`` a dialect's JSON text of it and of
-    its steps; our own full form has none.
+    """A stored chat message. ``text`` is what a person reads; ``content`` is a dialect's JSON text of it and
+    of its steps, which our own full form does not have.
     """
 
     id: str
@@ -167,15 +168,15 @@ class Message:
     token_count: int
     created_at: str
     agent_id: str = ""
-    # Why it was cut: pause crash stop skip interject handover budget unwatched error length (protocols.md §1,
-    # point 8), or whatever another server sends; empty for a whole one. The same wherever ``interrupted``
-    # stands.
+    # Why it was interrupted: pause crash stop skip interject handover budget unwatched error length
+    # (protocols.md §1, point 8), or another server's own word; empty if it is whole. All fields of that name
+    # mean this.
     interrupted: str = ""
     status: str = ""  # "streaming" while the turn is under way (answers of GET messages only)
     error: str = ""  # why the turn failed, when it did after words were said
-    to: str = ""  # id of the one agent that a whisper was for; empty: for all
+    to: str = ""  # id of the one agent that a whisper is for; empty: everyone
     superseded: bool = False  # the turn was said again: this is what it was before
-    trimmed: int = 0  # how many older messages its model was not told, for lack of room
+    trimmed: int = 0  # how many older messages were not sent to its model, for lack of room
     usage: Usage | None = None
     steps: tuple[Step, ...] = ()  # of an agent's message that is more than one text
     attachments: tuple[Attachment, ...] = ()  # of a person's message
@@ -189,8 +190,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class AgentInfo:
-    """One agent of a room as the server describes it. ``status`` is what it does now, in the words of
-    ``state.turn.AgentWord``; ``tokens`` what its turns have used.
+    """One agent of a room as the server describes it. ``status`` is what it is doing now, in the words of
+    ``state.turn.AgentWord``; ``tokens`` is the usage of its turns.
     """
 
     id: str
@@ -207,7 +208,7 @@ class AgentInfo:
 
 @dataclass(frozen=True, slots=True)
 class QueuedMessage:
-    """A person's words that wait for the next turn; ``to`` is the agent a whisper is for."""
+    """A person's message that waits for the next turn; ``to`` is the agent that a whisper is for."""
 
     id: str
     content: str
@@ -274,11 +275,11 @@ class RoomInfo:
     interrupted: str = ""  # why it is paused, when it is
     max_tokens: MaxTokens = 0  # the budget; 0: none
     max_cost: MaxCost = 0.0  # the same in the currency of the prices (US dollars); 0: none
-    answer_tokens: AnswerTokens = 0  # the most that one answer may have; 0: what the provider's setting says
+    answer_tokens: AnswerTokens = 0  # the most tokens of one answer; 0: the provider's setting
     tokens: int = 0  # used so far by all turns, in the providers' own count where they say it
-    cost: float | None = None  # of what was used; None where no price is known
+    cost: float | None = None  # ``None`` if a price is unknown
     on_error: Annotated[str, Setting(choices=("continue", "pause"), option="--on-error")] = "continue"
-    on_resume: OnResume = "continue"  # what becomes of a turn that was cut when the room is resumed
+    on_resume: OnResume = "continue"  # what happens to an interrupted turn when the room is resumed
     synthesis: Annotated[bool, Setting(option="--synthesis", default_in_form=True)] = (
         False  # the last to speak in the last round sums up: decision, reasons, what stays open
     )
@@ -286,10 +287,10 @@ class RoomInfo:
     last_speaker: str = ""
     last_words: str = ""  # the end of what was said last, one short line
     queue: tuple[QueuedMessage, ...] = ()
-    enabled_tools: Annotated[tuple[str, ...], _TOOLS] = ()  # what its agents may use
-    workspace: Workspace = ""  # the folder that these work in, empty for none
-    guide: Guide = "tell"  # whether models are told the AGENTS.md of that folder
-    # What a screen opens with; "auto" is the timeline of a sequential room, and the panes of a parallel one.
+    enabled_tools: Annotated[tuple[str, ...], _TOOLS] = ()  # the tools that its agents may use
+    workspace: Workspace = ""  # the folder in which these work, empty for none
+    guide: Guide = "tell"  # whether models get the AGENTS.md of that folder
+    # What a screen shows first; "auto" is the timeline of a sequential room, and the panes of a parallel one.
     view: Annotated[str, Setting(choices=("auto", "timeline", "panes"))] = "auto"
     asks: bool = False  # a tool waits for approval
 
@@ -298,9 +299,9 @@ class RoomInfo:
 class ConversationInfo:
     """A chat as ``GET /api/conversations/{id}`` answers it (protocols.md §2; most fields are ours).
 
-    ``enabled_tools`` None: those that look only and, while somebody is there who can be asked, all others.
-    ``workspace`` is the folder that its tools work in, empty for none. ``head`` is the last message of the
-    branch that is shown. ``kind`` is "chat", or "voice" for one that is spoken.
+    ``enabled_tools`` ``None``: read-only tools and, while a person is present who can be asked, all others.
+    ``workspace`` is the folder in which its tools work, empty for none. ``head`` is the last message of the
+    shown branch. ``kind`` is "chat", or "voice" for a spoken one.
     """
 
     id: str
@@ -314,12 +315,12 @@ class ConversationInfo:
     provider_id: Annotated[str, _PROVIDER] = ""
     temperature: Annotated[float | None, Setting(most=2.0)] = None
     thinking_enabled: Annotated[bool | None, Setting(key="thinking")] = (
-        None  # None: as the model does by itself
+        None  # ``None``: the model's own default
     )
     enabled_tools: Annotated[tuple[str, ...] | None, _TOOLS] = None
     workspace: Workspace = ""
     guide: Guide = "tell"  # as a room's
-    on_full: OnFull = "summarise"  # what becomes of older messages that the model cannot be told as they are
+    on_full: OnFull = "summarise"  # what happens to older messages that do not fit into the model's context
     head: Annotated[str, Setting(in_new=False, while_running=False, in_form=False)] = ""
     archived: Archived = False
     max_tokens: MaxTokens = 0  # the budget, as a room's
@@ -329,8 +330,8 @@ class ConversationInfo:
     tokens: int = 0
     cost: float | None = None
     last_words: str = ""
-    asks: bool = False  # a tool of the answer under way waits for somebody's word
-    interrupted: str = ""  # why the newest answer of the branch that is shown was cut, if it was
+    asks: bool = False  # a tool of the current answer is waiting for permission
+    interrupted: str = ""  # why the newest answer of the shown branch was interrupted, if it was
     error: str = ""  # why it failed, if it did
     last_event_id: int = 0
     created_at: str = ""
@@ -342,11 +343,11 @@ class ConversationInfo:
 class ToolAsk:
     """What a person is asked before a tool runs: exactly what it would do.
 
-    ``call`` is one line, ``preview`` what would be changed (a diff, in ``preview_type`` "diff") or more of
-    the call. ``pattern`` is the rule that "conversation" and "always" keep, for calls in ``folder`` only
-    where there is one. ``suspended`` is a wider rule of an earlier version that would allow the call, but
-    holds no more. With a ``form`` the call runs already: the MCP server asks for values, and ``call`` says
-    so; it is answered by filling that in.
+    ``call`` is one line; ``preview`` is what would be changed (a diff, if ``preview_type`` is "diff") or more
+    of the call. ``pattern`` is the rule that "conversation" and "always" keep, only for calls in ``folder``
+    if there is one. ``suspended`` is a wider rule of an earlier version that would allow the call, but is no
+    longer in effect. With a ``form`` the call is running already: the MCP server asks for values, which
+    ``call`` says; the answer is the filled-in form.
     """
 
     call: str

@@ -1,8 +1,8 @@
-"""What a person may set: each setting is declared once, as the type of its field in ``records``.
+"""What a person may set. Each setting is declared once, as the type of its field in ``records``.
 
     max_cost: Annotated[float, Setting(most=1e9, unit="US dollars", option="--max-cost")] = 0.0
 
-Bodies of requests, options of the command line, keys of room files and fields of forms are derived from that.
+Request bodies, command-line options, keys of room files and fields of forms are derived from that.
 """
 
 from __future__ import annotations
@@ -14,20 +14,18 @@ from functools import cache
 from types import MappingProxyType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-Values = Mapping[str, Any]  # of settings, by their names on the wire; what is not in it is not said
+Values = Mapping[str, Any]  # of settings, by their names on the wire; a missing one is not set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """The limits of a setting, where it can be set, and what it is called there.
+    """The limits of a setting, where it can be set, and its names there.
 
-    ``least`` and ``most`` bound a number of this ``unit``; ``zero`` is what 0 means where that is no number.
-    ``most`` also bounds the characters of a text and the names in a list. ``choices`` are all that a text
-    can be, ``empty`` says why it cannot be empty, ``is_name``: blanks around it do not count. ``noun`` is its
-    name in a refusal.
-
-    ``name`` (on the wire), ``type`` (str, int, float, bool, or tuple for names), ``nullable`` and a missing
-    ``default`` are taken from the field. ``default`` is the value when none is given.
+    ``least`` and ``most`` limit a number of this ``unit``; ``zero`` says what 0 means if it is not a number.
+    ``most`` also limits the characters of a text and the names in a list. ``choices`` are all possible texts,
+    ``empty`` says why it cannot be empty, ``is_name``: blanks around it are ignored. ``noun`` is its name in
+    a refusal. ``name`` (on the wire), ``type`` (str, int, float, bool, or tuple for names), ``nullable`` and
+    a missing ``default`` are taken from the field. ``default`` is the value if none is given.
     """
 
     least: float = 0
@@ -40,14 +38,14 @@ class Setting:
     is_folder: bool = False
     noun: str = ""
     default: Any = None
-    required: bool = False  # a new one has to say it
-    in_new: bool = True  # it can be said of one that is made
+    required: bool = False  # a new one needs it
+    in_new: bool = True  # it can be set when something is made
     in_change: bool = True  # it can be changed later
-    while_running: bool = True  # it can be changed while somebody speaks
+    while_running: bool = True  # it can be changed while an agent is speaking
     in_form: bool = True
-    default_in_form: Any = None  # what a form begins with, where that is not the default
+    default_in_form: Any = None  # the form's initial value, if it is not the default
     option: str = ""  # on the command line; empty: none
-    of_made: bool = True  # the option also changes a room that is there, before it runs
+    of_made: bool = True  # the option also changes an existing room before it runs
     key: str = ""  # in a room file, and as a field of a form; empty: as on the wire
     name: str = ""
     type: type = str
@@ -55,18 +53,18 @@ class Setting:
 
     @property
     def called(self) -> str:
-        """What a person calls it."""
+        """Its name for a person."""
         return self.key or self.name
 
     @property
     def bounds(self) -> str:
-        """The numbers it can be: "0 (none) to 1,000 US dollars"."""
+        """The numbers it allows: "0 (none) to 1,000 US dollars"."""
         zero, unit = f" ({self.zero})" if self.zero else "", f" {self.unit}" if self.unit else ""
         return f"{self.least:,.0f}{zero} to {self.most:,.0f}{unit}"
 
     @property
     def wanted(self) -> str:
-        """What to write where a number is wanted."""
+        """What to write if a number is needed."""
         if self.type is float:
             return f"must be {self.unit}, {self.least:,.0f} or more"
         return f"must be a whole number from {self.least:,.0f} to {self.most:,.0f}"
@@ -74,7 +72,9 @@ class Setting:
 
 @cache
 def settings_of(record: type) -> Mapping[str, Setting]:
-    """Return the settings among the fields of ``record``, by their names, in the order they are declared."""
+    """Return the settings among the fields of ``record``, by their names, in the order of their
+    declaration.
+    """
     hints = get_type_hints(record, include_extras=True)
     found = {}
     for field in fields(record):
@@ -89,7 +89,7 @@ def settings_of(record: type) -> Mapping[str, Setting]:
 
 
 def _plain(hint: Any) -> tuple[type, bool]:
-    """Return the type of a value that is there, and whether ``None`` is one."""
+    """Return the type without ``None``, and whether ``None`` is allowed."""
     if get_origin(hint) in (Union, UnionType):
         inner = [one for one in get_args(hint) if one is not type(None)]
         return _plain(inner[0])[0], True

@@ -1,7 +1,7 @@
-"""Forms that an MCP server asks a person to fill in while one of its tools runs, and which values fit them.
+"""Forms that an MCP server asks a person to fill in while one of its tools runs, and which values are valid.
 
 The shape is a flat subset of JSON Schema (MCP, "Elicitation", form mode): texts, numbers, yes or no, one or
-several of a few choices. Screens and the backend check values by the same functions.
+several of a few choices. Screens and the backend check values with the same functions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _INTEGER = re.compile(r"[+-]?\d{1,15}")
-# What servers may not ask for in a form (MCP, "Elicitation", Security Considerations), as people name it.
+# What servers must not ask for in a form (MCP, "Elicitation", Security Considerations), in people's words.
 _SECRET = re.compile(
     r"pass[\s_-]*(word|phrase|code)|passwd|secret|credential|api[\s_-]*keys?\b"
     r"|private[\s_-]*key|access[\s_-]*key|credit[\s_-]*card|card[\s_-]*number"
@@ -36,7 +36,7 @@ _SECRET = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FormOption:
-    """One choice: ``value`` is what the server gets, ``title`` what a person reads."""
+    """One choice: ``value`` is what the server gets, ``title`` is the text for a person."""
 
     value: str
     title: str
@@ -44,10 +44,10 @@ class FormOption:
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One value that is asked for. ``name`` is the server's own, to the letter.
+    """One value that is asked for. ``name`` is exactly the server's.
 
-    ``minimum`` and ``maximum`` bound a number, the length of a text, or how many choices are taken.
-    ``format`` of a text is "email", "uri", "date", "date-time" or empty.
+    ``minimum`` and ``maximum`` limit a number, the length of a text, or the number of choices. ``format`` of
+    a text is "email", "uri", "date", "date-time" or empty.
     """
 
     name: str
@@ -63,13 +63,13 @@ class FormField:
 
     @property
     def label(self) -> str:
-        """What a person reads."""
+        """The text for a person."""
         return self.title or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class ToolForm:
-    """What the MCP server ``server`` (the name in the config file) asks for; the texts are inert."""
+    """What the MCP server ``server`` (its name in the config file) asks for; the texts are inert."""
 
     server: str
     message: str
@@ -77,13 +77,13 @@ class ToolForm:
 
     @property
     def amount(self) -> str:
-        """Return in words how much is asked for."""
+        """Return how much is asked for, in words."""
         several = f"{len(self.fields)} values" if len(self.fields) > 1 else "a value"
         return several if self.fields else "a confirmation"
 
     @property
     def asks_for_secret(self) -> bool:
-        """Return whether its words look as if a password or the like were wanted."""
+        """Return whether its words suggest that a password or other secret is asked for."""
         said = [self.message]
         said += (text for field in self.fields for text in (field.name, field.title, field.description))
         return any(_SECRET.search(re.sub(r"([a-z])([A-Z])", r"\1 \2", text)) for text in said)
@@ -91,7 +91,7 @@ class ToolForm:
 
 @dataclass(frozen=True, slots=True)
 class FormAnswer:
-    """What became of a form. ``why`` says it in a few words where no person decided."""
+    """The result of a form. ``why`` explains it in a few words if no person decided."""
 
     action: FormAction
     values: Mapping[str, Any] | None = None
@@ -99,8 +99,8 @@ class FormAnswer:
 
 
 def problems(form: ToolForm, values: Mapping[str, Any]) -> dict[str, str]:
-    """Return in a line what is wrong with each value that does not fit, by the name of its field. ``values``
-    are as JSON has them; a value that is not given is left out.
+    """Return one line about each invalid value, by the name of its field. ``values`` are JSON values; those
+    that are not given are missing.
     """
     known = {field.name: field for field in form.fields}
     found = {name: "the form has no such field" for name in values if name not in known}
@@ -115,8 +115,8 @@ def problems(form: ToolForm, values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def typed(field: FormField, text: str) -> Any:
-    """Return the value that a person's ``text`` means, None where nothing was written; a text that means none
-    is returned as it is, for ``problems`` to say so.
+    """Return the value that a person's ``text`` means, ``None`` if it is empty; a text that means no value is
+    returned unchanged, so that ``problems`` reports it.
     """
     match field.type:
         case "choices":
@@ -140,7 +140,7 @@ def typed(field: FormField, text: str) -> Any:
 
 
 def written(field: FormField) -> str:
-    """Return the default of a field as ``typed`` reads it; "" where there is none."""
+    """Return the default of a field as ``typed`` reads it; "" if there is none."""
     match field.default:
         case None:
             return ""
@@ -155,7 +155,7 @@ def written(field: FormField) -> str:
 
 
 def bounds(field: FormField) -> str:
-    """Return in a few words what a value has to be; "" where anything goes."""
+    """Return in a few words which values are valid; "" if all are."""
     low, high = field.minimum, field.maximum
     if low is None and high is None:
         kind = {"integer": "a whole number", "number": "a number"}.get(field.type, "")

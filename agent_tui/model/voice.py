@@ -1,7 +1,7 @@
 """What can happen in a voice session, as frozen plain data (protocols.md §5).
 
-``agent_tui.clients.voice`` yields these, whatever carries the session; ``agent_tui.state.voice`` computes the
-screen from them alone. Steps of tools and notices that rooms and chats also know are those of
+``agent_tui.clients.voice`` yields these for every transport; ``agent_tui.state.voice`` computes the screen
+from them alone. Tool steps and notices that rooms and chats also have are those of
 ``agent_tui.model.events``. Texts are as received: hostile until they went through ``agent_tui.model.inert``.
 Times are seconds of the Unix clock, lengths are seconds.
 """
@@ -22,11 +22,11 @@ Quality = Literal["unknown", "poor", "good", "excellent", "lost"]
 
 @dataclass(frozen=True, slots=True)
 class TurnTimes:
-    """How long the parts of one turn took, in seconds; ``None`` where nobody said.
+    """How long the parts of one turn took, in seconds; ``None`` if unknown.
 
     ``hearing``: from the end of the speech to its text; ``end_of_turn``: until the turn counted as over;
-    ``model``: to the model's first token; ``voice``: to the first sound of the voice; ``whole``: from the
-    end of the person's speech to the first sound of the answer.
+    ``model``: to the model's first token; ``voice``: to the first sound of the voice; ``whole``: from the end
+    of the person's speech to the first sound of the answer.
     """
 
     hearing: float | None = None
@@ -38,10 +38,10 @@ class TurnTimes:
 
 @dataclass(frozen=True, slots=True)
 class SpokenItem:
-    """A whole contribution as the agent keeps it in its history: what was heard, or what was really said.
+    """One item of the agent's history: what it heard, or what it really said.
 
-    ``interrupted``: the person cut in, ``text`` ends where the voice did. ``started_at`` and ``ended_at``
-    say when it was spoken, where known.
+    ``interrupted``: the person cut in, and ``text`` ends where the voice did. ``started_at`` and ``ended_at``
+    say when it was spoken, if known.
     """
 
     id: str
@@ -56,7 +56,9 @@ class SpokenItem:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody in the room; ``is_me`` is this terminal, ``is_heard`` whether the agent listens to them."""
+    """A person in the room; ``is_me`` is this terminal, ``is_heard`` says whether the agent listens to
+    them.
+    """
 
     identity: str
     name: str = ""
@@ -69,7 +71,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class LinkMoved:
-    """How the session is connected. ``detail`` is one line for a person, without tokens; ``reason`` names why
+    """The state of the connection. ``detail`` is one line for a person, without tokens; ``reason`` says why
     it ended or failed, in the words of ``agent_tui.wire.voice_reasons``; ``attempt`` counts tries.
     """
 
@@ -81,11 +83,11 @@ class LinkMoved:
 
 @dataclass(frozen=True, slots=True)
 class AgentJoined:
-    """An agent is there. What it offers shows which keys make sense."""
+    """An agent is there. Its features decide which keys make sense."""
 
     identity: str
     name: str = ""
-    has_session: bool = False  # it answers ``lk.agent.session``; else transcription and attribute only
+    has_session: bool = False  # it answers ``lk.agent.session``; else only transcription and attributes
     has_push_to_talk: bool = False
     takes_files: bool = False
     takes_requests: bool = False  # it can be asked to listen to somebody else in the room
@@ -93,28 +95,30 @@ class AgentJoined:
 
 @dataclass(frozen=True, slots=True)
 class AgentLeft:
-    """The agent is gone; while reconnecting that is no news and not told."""
+    """The agent is gone; not sent while reconnecting."""
 
     identity: str
 
 
 @dataclass(frozen=True, slots=True)
 class AgentStateChanged:
-    """What the agent does now."""
+    """What the agent is doing now."""
 
     state: AgentWord
 
 
 @dataclass(frozen=True, slots=True)
 class UserStateChanged:
-    """What the agent believes the person does now."""
+    """What the agent believes that the person is doing now."""
 
     state: UserWord
 
 
 @dataclass(frozen=True, slots=True)
 class WordsHeard:
-    """What a person is heard to say: the whole text of the segment so far, in place of what it was."""
+    """What the agent hears a person say: the whole text of the segment so far, which replaces the earlier
+    one.
+    """
 
     segment_id: str
     text: str
@@ -124,14 +128,14 @@ class WordsHeard:
 
 @dataclass(frozen=True, slots=True)
 class WordsUnclear:
-    """The agent takes back what it heard a person say: it could not understand it, and does not answer."""
+    """The agent takes back what it heard: it could not understand it, and does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordsTyped:
-    """A line that this terminal typed, shown at once: no transcript has it before the agent's history does.
+    """A line that was typed here, shown at once: no transcript has it before the agent's history does.
 
-    ``key`` names it within this terminal; ``WordsLost`` with that key says that it could not be sent.
+    ``key`` identifies it within this terminal; ``WordsLost`` with that key says that it could not be sent.
     """
 
     key: str
@@ -140,32 +144,32 @@ class WordsTyped:
 
 @dataclass(frozen=True, slots=True)
 class WordsSpoken:
-    """More of what the agent says (``is_whole``: all of it so far, in place of what it was)."""
+    """More of what the agent says (``is_whole``: all of it so far, which replaces the earlier text)."""
 
     segment_id: str
     text: str
     is_final: bool = False
     is_whole: bool = False
-    is_voiced: bool = True  # false: said in text only
+    is_voiced: bool = True  # false: it is only text
 
 
 @dataclass(frozen=True, slots=True)
 class WordsLost:
-    """The stream of a segment broke off: what is known of it stays, marked."""
+    """The stream of a segment was lost: what is known of it stays, and is marked."""
 
     segment_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class ItemStored:
-    """The agent's history has this item now: the last word on its text."""
+    """The agent's history now has this item, whose text is final."""
 
     item: SpokenItem
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryLoaded:
-    """All items of the agent's history, after joining or coming back; replaces what was known of them."""
+    """All items of the agent's history, after joining or coming back; replaces the known ones."""
 
     items: tuple[SpokenItem, ...]
 
@@ -180,21 +184,21 @@ class HandedOver:
 
 @dataclass(frozen=True, slots=True)
 class FalseInterruption:
-    """The agent stopped for a sound that was no speech; ``resumed``: it went on."""
+    """The agent stopped because of a sound that was not speech; ``resumed``: it continued."""
 
     resumed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleChanged:
-    """Everybody in the room, in the order they came."""
+    """Everyone in the room, in the order in which they came."""
 
     people: tuple[Person, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LinkMeasured:
-    """How good the connection is; ``round_trip`` in seconds where known."""
+    """The quality of the connection; ``round_trip`` in seconds if known."""
 
     quality: Quality = "unknown"
     round_trip: float | None = None
@@ -212,8 +216,8 @@ class MicChanged:
 
 @dataclass(frozen=True, slots=True)
 class SoundChanged:
-    """What this terminal hears with and plays on: why it has no microphone or no speaker, in one line each,
-    and whether it is meant to have neither.
+    """The microphone and speaker of this terminal: one line about why each is missing, and whether it is
+    meant to have neither.
     """
 
     input_problem: str = ""
@@ -223,7 +227,7 @@ class SoundChanged:
 
 @dataclass(frozen=True, slots=True)
 class UsageMeasured:
-    """What the session has used so far, as its agent counts it."""
+    """The usage of the session so far, as its agent counts it."""
 
     input_tokens: int = 0
     output_tokens: int = 0

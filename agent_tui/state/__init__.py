@@ -1,1 +1,1 @@
-"""What the user sees, computed from events alone: no clock, no I/O."""
+"""What the screens show, computed from events alone: no clock, no I/O."""

@@ -1,4 +1,4 @@
-"""Who takes turns in a conversation, as the screen knows them."""
+"""The agents of a conversation, as the screen knows them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Literal
 from agent_tui.model.events import AgentInfo, RoomInfo, TurnFailed
 from agent_tui.state.turn import Turn
 
-STRANGER = "?"  # the agent of words whose speaker the server of a room never named
+STRANGER = "?"  # the agent of turns whose speaker the server never named
 
 AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed", "skipped"]
 
 
 @dataclass(slots=True, eq=False)
 class Agent:
-    """One agent with its turns in order; ``word`` says what it is doing, as far as it was received."""
+    """One agent with its turns in order; ``word`` says what it is doing, according to what was received."""
 
     id: str
     name: str
@@ -27,18 +27,18 @@ class Agent:
     system_prompt: str = ""
     skip_next: bool = False  # its next turn will be skipped
     skipped_round: int = 0  # the newest round in which it was skipped
-    is_gone: bool = False  # it was taken out of the room; what it said is still here
+    is_gone: bool = False  # it was removed from the room; what it said stays
     turns: list[Turn] = field(default_factory=list)
 
     @property
     def open_turn(self) -> Turn | None:
-        """The turn under way, if there is one."""
+        """The current turn, if there is one."""
         last = self.turns[-1] if self.turns else None
         return last if last is not None and last.status == "speaking" else None
 
     @property
     def tokens(self) -> int:
-        """Tokens of all its turns, estimated where they are not known."""
+        """The tokens of all its turns, estimated if they are unknown."""
         return sum(turn.estimated_tokens for turn in self.turns)
 
     def has_said(self, round_number: int) -> bool:
@@ -48,18 +48,18 @@ class Agent:
         return any(turn.round_number == round_number and turn.is_finished for turn in self.turns)
 
     def skip(self, round_number: int) -> None:
-        """It does not speak in this round."""
+        """Mark that it does not speak in this round."""
         self.skipped_round, self.skip_next = round_number, False
         if self.open_turn is None:
             self.word = "skipped"
 
     def is_due(self, room: RoomInfo) -> bool:
-        """Whether it still has to speak in the round under way."""
+        """Whether it still has to speak in the current round."""
         if not self.has_said(room.current_round):
             return True
         last = self.turns[-1] if self.turns else None
         failed_here = last is not None and last.status == "failed" and last.round_number == room.current_round
-        return failed_here and room.interrupted == "error"  # it is said again
+        return failed_here and room.interrupted == "error"  # it will be tried again
 
 
 class Agents:
@@ -70,26 +70,28 @@ class Agents:
 
     @property
     def ordered(self) -> list[Agent]:
-        """The agents in the order they speak, then those who were taken out."""
+        """The agents in their speaking order, then those that were removed."""
         return sorted(self.by_id.values(), key=lambda agent: (agent.is_gone, agent.turn_order))
 
     @property
     def speaking(self) -> list[Agent]:
-        """The agents with a turn under way."""
+        """The agents that are speaking."""
         return [agent for agent in self.ordered if agent.open_turn is not None]
 
     def due(self, room: RoomInfo) -> list[Agent]:
-        """Return who continues when the room is resumed: one, or all unfinished ones of a parallel round."""
+        """Return who continues when the room is resumed: one agent, or all unfinished ones of a parallel
+        round.
+        """
         agents = [agent for agent in self.ordered if not agent.is_gone]
         waiting = [agent for agent in agents if not room.current_round or agent.is_due(room)]
         ready = [agent for agent in waiting if not agent.skip_next]
-        if not ready:  # the next round: whoever waits in this one is skipped there no more
+        if not ready:  # the next round: agents skipped in this one are not skipped there
             skipped = {agent.id for agent in waiting}
             ready = [agent for agent in agents if not agent.skip_next or agent.id in skipped]
         return ready if room.execution_mode == "parallel" else ready[:1]
 
     def of(self, agent_id: str, name: str = "") -> Agent:
-        """Return the agent with that id, a new one where nobody has it."""
+        """Return the agent with that id, or a new one."""
         agent = self.by_id.get(agent_id)
         if agent is None:
             agent = self.by_id[agent_id] = Agent(agent_id, name, turn_order=len(self.by_id))
@@ -97,13 +99,13 @@ class Agents:
         return agent
 
     def name_of(self, agent_id: str) -> str:
-        """Return the agent's name, its id where nobody has that."""
+        """Return the agent's name, or its id if it is unknown."""
         agent = self.by_id.get(agent_id)
         return agent.name or agent_id if agent is not None else agent_id
 
     def speaker(self, agent_id: str, name: str, round_number: int) -> Agent:
-        """Return who speaks in a room. Sequential rooms name no id: then it is the first of that name who
-        has not yet spoken in the round, so that two agents of one name stay apart.
+        """Return who is speaking in a room. Sequential rooms send no id: then it is the first agent of that
+        name that has not spoken in the round yet, so that two agents with one name are kept apart.
         """
         if agent_id:
             return self.of(agent_id, name)
@@ -114,7 +116,7 @@ class Agents:
         return namesakes[0] if namesakes else self.of(name or STRANGER, name)
 
     def failing(self, event: TurnFailed, round_number: int) -> Agent:
-        """Return whose turn failed; the event names no message, and not always the agent."""
+        """Return the agent whose turn failed; the event names no message, and not always the agent."""
         speaking = self.speaking
         if event.agent_id in self.by_id:
             return self.by_id[event.agent_id]
@@ -126,7 +128,7 @@ class Agents:
         return self.speaker(event.agent_id, event.agent_name, round_number)
 
     def take(self, infos: tuple[AgentInfo, ...]) -> None:
-        """Take the agents of a room as they are now; who was taken out stays if it said anything."""
+        """Take the current agents of a room; a removed agent stays if it said anything."""
         for place, info in enumerate(infos):
             agent = self.by_id.setdefault(info.id, Agent(info.id, ""))
             agent.name, agent.color = info.name or agent.name, info.color or agent.color

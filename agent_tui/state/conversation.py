@@ -1,11 +1,9 @@
 """A conversation as the screen knows it: ``ConversationState.apply`` takes every event, in any order.
 
-A room has several agents, whose turns are also listed by agent; a chat has one. Of a conversation whose
-server says which message follows which, one branch is shown, from its beginning to its newest message: a
-message that follows an earlier one than the last begins a new branch there.
-
-Tolerant of every fault that protocols.md lists: starts told twice, words of unknown turns or after the end,
-errors that name no message, events nobody knows.
+A room has several agents, whose turns are also listed by agent; a chat has one. If the server says which
+message follows which, one branch is shown, from its beginning to its newest message: a message that follows
+an earlier one than the last begins a new branch there. Tolerates every fault that protocols.md lists:
+repeated starts, words of unknown turns or after the end, errors without a message, unknown events.
 """
 
 from __future__ import annotations
@@ -21,17 +19,17 @@ from agent_tui.state.steps import StepState
 from agent_tui.state.turn import StepEvent, Turn, TurnStatus
 
 MAX_KEPT_UNKNOWN = 200
-STOPPED = "Stopped"  # the ``error`` of an answer that somebody stopped (ours)
-INTERRUPTED = "Interrupted: "  # before the reason of one that was cut otherwise (ours)
+STOPPED = "Stopped"  # the ``error`` of an answer that was stopped (ours)
+INTERRUPTED = "Interrupted: "  # before the reason of one that was interrupted otherwise (ours)
 
 
 @dataclass(slots=True)
 class ConversationState:
     """Everything that the screen of a room or a chat draws; ``info`` says which it is.
 
-    ``changed`` holds the ids of turns that must be looked at again (``Turn.steps.changed`` says which steps);
-    who draws, empties both. ``generation`` counts how often turns were taken away or loaded anew: what shows
-    them then starts over. A message that continues another is part of that one's turn.
+    ``changed`` has the ids of turns to look at again (``Turn.steps.changed`` says which steps); whoever draws
+    empties both. ``generation`` counts how often turns were removed or loaded again: then a view starts over.
+    A message that continues another belongs to that one's turn.
     """
 
     info: ev.RoomInfo | ev.ConversationInfo = field(default_factory=lambda: ev.ConversationInfo(""))
@@ -39,7 +37,7 @@ class ConversationState:
     turns: dict[str, Turn] = field(default_factory=dict)
     queue: tuple[ev.QueuedMessage, ...] = ()
     ledger: Ledger = field(default_factory=Ledger)
-    run_error: str = ""  # why the run failed; of a chat, why no answer began
+    run_error: str = ""  # why the run failed; in a chat, why no answer began
     link: ev.LinkChanged = field(default_factory=lambda: ev.LinkChanged("connecting"))
     loaded: bool = False
     changed: set[str] = field(default_factory=set)
@@ -47,72 +45,76 @@ class ConversationState:
     unknown_count: int = 0
     unknown: deque[ev.Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
     _heads: dict[str, str] = field(default_factory=dict)  # id of a message that continues a turn → the turn's
-    _guide: ev.Note | None = None  # what the newest model that was told by its folder was told
-    _tells_parents: bool = False  # does the server say which message follows which
+    _guide: ev.Note | None = None  # what the newest model with a folder was told about it
+    _tells_parents: bool = False  # whether the server says which message follows which
 
     # --- what screens ask ------------------------------------------------------------------------------
 
     @property
     def is_room(self) -> bool:
-        """Whether several agents talk here, round by round."""
+        """Whether it is a room, with several agents and rounds."""
         return isinstance(self.info, ev.RoomInfo)
 
     @property
     def room(self) -> ev.RoomInfo:
-        """What is known of the room that it is."""
+        """The room, if it is one."""
         assert isinstance(self.info, ev.RoomInfo)
         return self.info
 
     @property
     def conversation(self) -> ev.ConversationInfo:
-        """What is known of the chat that it is."""
+        """The chat, if it is one."""
         assert isinstance(self.info, ev.ConversationInfo)
         return self.info
 
     @property
     def round(self) -> int:
-        """The round under way, or the last one; 0 in a chat."""
+        """The current round, or the last one; 0 in a chat."""
         return self.info.current_round if isinstance(self.info, ev.RoomInfo) else 0
 
     @property
     def agents(self) -> dict[str, Agent]:
-        """Who takes turns, by id; a chat has one without an id."""
+        """The agents by id; a chat has one without an id."""
         return self.members.by_id
 
     @property
     def open_turn(self) -> Turn | None:
-        """The turn under way, if there is one; in a room the first of them."""
+        """The current turn, if there is one; in a room the first of them."""
         return next((turn for agent in self.agents.values() if (turn := agent.open_turn)), None)
 
     @property
     def last_turn(self) -> Turn | None:
-        """The newest turn; of a chat, of the branch that is shown."""
+        """The newest turn; in a chat, of the shown branch."""
         return self.turns[next(reversed(self.turns))] if self.turns else None
 
     @property
     def asking(self) -> list[tuple[str, str]]:
-        """The calls that ask a person, as (turn id, step id), in the order of their agents, oldest first."""
+        """The calls that ask for permission, as (turn id, step id), in the order of their agents, oldest
+        first.
+        """
         turns = [agent.open_turn for agent in self.members.speaking]
         return [(turn.id, step_id) for turn in turns if turn is not None for step_id in turn.steps.asking]
 
     def turn_of(self, message_id: str) -> Turn | None:
-        """Return the turn that the message is, or part of; ``None`` where there is none."""
+        """Return the turn to which the message belongs; ``None`` if there is none."""
         return self.turns.get(self._heads.get(message_id, message_id))
 
     def step(self, turn_id: str, step_id: str) -> StepState | None:
-        """Return one step, ``None`` where there is none."""
+        """Return one step, ``None`` if there is none."""
         turn = self.turn_of(turn_id)
         return turn.steps.all.get(step_id) if turn is not None else None
 
     def whole_text(self) -> str:
-        """Return every agent's words in order of their start, cut ones included, joined by a blank line."""
+        """Return every agent's words in the order of their start, interrupted ones included, joined by a
+        blank line.
+        """
         texts = (turn.text for turn in self.turns.values() if turn.role != "user")
         return "\n\n".join(text for text in texts if text)
 
     # --- the only way in -------------------------------------------------------------------------------
 
     def apply(self, event: ev.Event) -> None:
-        """Take one event. Never raises for what a server may send."""
+        """Take one event. Never raises, whatever a server sends."""
         match event:
             case ev.TextAdded() | ev.StepAdded() | ev.StepSet() | ev.ToolStatusChanged():
                 self._told(event)
@@ -141,7 +143,7 @@ class ConversationState:
             case ev.Unknown():
                 self._count(event)
             case ev.ParallelEnded() | ev.RoundEnded():
-                pass  # what the turns of the round said already shows that it is over
+                pass  # the turns of the round have shown already that it is over
 
     # --- runs and rounds -------------------------------------------------------------------------------
 
@@ -169,7 +171,7 @@ class ConversationState:
                 self.info = replace(room, status="error")
 
     def _run_failed(self, content: str) -> None:
-        last = self.last_turn  # a chat's may have said why already
+        last = self.last_turn  # a chat's last turn may already say why
         is_told = not self.is_room and last is not None and last.status != "said"
         self.run_error = "" if is_told else content
         if content == STOPPED:
@@ -218,7 +220,7 @@ class ConversationState:
         if older is not None:
             older.superseded = True  # nothing takes that back
             self.changed.add(older.id)
-        if turn is not None:  # told twice, or late: fill in what orphaned words could not know
+        if turn is not None:  # repeated, or late: fill in what orphaned words could not know
             turn.sender_name = event.sender_name or turn.sender_name
             turn.parent_id = turn.parent_id or event.parent_id
             turn.round_number = turn.round_number or event.round_number
@@ -236,7 +238,9 @@ class ConversationState:
         agent.word = "thinking"
 
     def _gone_on(self, continues: str, message_id: str) -> bool:
-        """Continue the turn that ``continues`` names, if it is its agent's last one; return whether."""
+        """Continue the turn that ``continues`` names, if it is its agent's last one; return whether it
+        did.
+        """
         turn = self.turn_of(continues) if continues else None
         agent = self.agents.get(turn.agent_id) if turn is not None else None
         if turn is None or agent is None or turn not in agent.turns:
@@ -244,7 +248,7 @@ class ConversationState:
         later = agent.turns[agent.turns.index(turn) + 1 :]
         if any(other.steps.all for other in later) or not (self.is_room or turn is self.last_turn):
             return False
-        self._remove(later)  # tries that failed before a word
+        self._remove(later)  # attempts that failed before a word
         if turn.status == "speaking":
             self._close(turn, "cut", "lost")
         self._heads[message_id] = turn.id
@@ -261,7 +265,7 @@ class ConversationState:
             self.changed.add(turn.id)
 
     def _see_guide(self, turn: Turn) -> None:
-        """Note whether the folder told the model of ``turn`` what it told nobody before."""
+        """Note whether the model of ``turn`` was told something about its folder for the first time."""
         if turn.guide is not None:
             turn.is_guide_news = turn.is_guide_news or turn.guide != self._guide
             self._guide = turn.guide
@@ -270,7 +274,7 @@ class ConversationState:
         turn = self.turns.get(event.turn_id) or self.turn_of(event.turn_id)
         is_late_status = isinstance(event, ev.ToolStatusChanged) and event.status != "asks"
         if turn is None and isinstance(event, ev.ToolStatusChanged) and event.status == ev.UNDONE:
-            return  # of a branch that is not shown
+            return  # it belongs to a branch that is not shown
         turn = turn or self._orphan(event.turn_id, event.agent_id)
         if turn.status != "speaking" and not is_late_status:
             name = "message_chunk" if isinstance(event, ev.TextAdded) else "process_step"
@@ -291,7 +295,7 @@ class ConversationState:
     def _turn_ended(self, event: ev.TurnEnded) -> None:
         turn = self.turn_of(event.turn_id) or self._orphan(event.turn_id, event.agent_id)
         is_newest = turn.part_id == event.turn_id
-        if event.text and is_newest:  # an end without content never takes away what was said
+        if event.text and is_newest:  # an end without content never removes what was said
             turn.replace(event.text)
         self.ledger.account(turn, event.turn_id, event.token_count, event.usage, event.seconds)
         self.changed.add(turn.id)
@@ -369,7 +373,7 @@ class ConversationState:
         self._keep(turn, agent)
 
     def _keep(self, turn: Turn, agent: Agent) -> None:
-        if agent.open_turn is not None:  # nobody speaks twice at once: the older turn lost its end
+        if agent.open_turn is not None:  # nobody speaks twice at once: the end of the older turn is missing
             self._close(agent.open_turn, "cut", "lost")
         turn.agent_id, self.run_error = agent.id, ""
         self.turns[turn.id] = turn
@@ -377,7 +381,9 @@ class ConversationState:
         self.changed.add(turn.id)
 
     def _branch(self, turn: Turn) -> None:
-        """Make room for ``turn`` behind its parent: what followed that belongs to another branch."""
+        """Make room for ``turn`` after its parent: remove what followed there and belongs to another
+        branch.
+        """
         last = self.last_turn
         self._tells_parents = self._tells_parents or bool(turn.parent_id)
         parent_id = self._heads.get(turn.parent_id, turn.parent_id)
@@ -387,15 +393,15 @@ class ConversationState:
         if parent_id in self.turns:
             gone = ids[ids.index(parent_id) + 1 :]
         elif turn.parent_id:
-            return  # nobody knows where it belongs: it is shown last
+            return  # its place is unknown: it is shown last
         else:
-            gone = ids  # another beginning
+            gone = ids  # a different beginning
         sibling = self.turns[gone[0]]
         turn.versions = turn.versions or (*(sibling.versions or (sibling.id,)), turn.id)
         self._remove([self.turns[id_] for id_ in gone])
 
     def _remove(self, turns: Sequence[Turn]) -> None:
-        """Show these no more."""
+        """Remove these turns."""
         self.generation += bool(turns)
         for turn in turns:
             del self.turns[turn.id]
@@ -404,7 +410,7 @@ class ConversationState:
             self.changed.discard(turn.id)
 
     def _close(self, turn: Turn, status: TurnStatus, why: str = "") -> None:
-        """End a turn, once: what was told first stays true."""
+        """End a turn, once: the first end counts."""
         if turn.status == "speaking":
             turn.close(status, why)
             if (agent := self.agents.get(turn.agent_id)) is not None:
@@ -412,11 +418,11 @@ class ConversationState:
         self.changed.add(turn.id)
 
     def _speaker(self, agent_id: str, name: str, round_number: int) -> Agent:
-        """Return who speaks: a chat has one agent."""
+        """Return the speaking agent; a chat has only one."""
         return self.members.speaker(agent_id, name, round_number) if self.is_room else self.members.of("")
 
     def _claim(self, turn: Turn, agent: Agent) -> None:
-        """Give a turn whose speaker was unknown to the agent that turned out to be it."""
+        """Give a turn with an unknown speaker to its agent, now that it is known."""
         stranger = self.agents[STRANGER]
         if agent is stranger:
             return
@@ -428,7 +434,7 @@ class ConversationState:
             agent.word = "speaking"
 
     def _orphan(self, turn_id: str, agent_id: str) -> Turn:
-        """Words for a turn that was never announced: kept, under the agent if it was named."""
+        """Keep words of a turn that was never announced, under the agent if it is named."""
         agent = self.members.of((agent_id or STRANGER) if self.is_room else "")
         turn = Turn(turn_id, round_number=self.round, sender_name=agent.name)
         self._begin(turn, agent)
@@ -449,7 +455,7 @@ class ConversationState:
         if isinstance(info, ev.RoomInfo):
             self.info = replace(info, task=info.task or task)
             if agents:
-                self.members.take(agents)  # again: those who spoke and are no longer there
+                self.members.take(agents)  # again: agents that spoke and were removed
             for agent in agents:
                 if agent.status == "skipped":
                     self.agents[agent.id].skip(self.round)
@@ -462,14 +468,14 @@ class ConversationState:
         self.changed = set(self.turns)
 
     def _keep_unstored(self, known: dict[str, Turn]) -> None:
-        """Keep words that were received and that the server has no record of: they are lost only there."""
+        """Keep words that were received but not stored by the server: they are lost only there."""
         stored = {(turn.role, turn.text) for turn in self.turns.values() if not self.is_room}
         for turn in known.values():
             if turn.id in self.turns or not turn.steps.all:
                 continue
             if self.is_room:
                 is_kept = turn.role != "user"
-            else:  # others may belong to another branch
+            else:  # the others may belong to another branch
                 is_kept = turn.is_local and (turn.role, turn.text) not in stored
             if not is_kept:
                 continue
@@ -481,14 +487,14 @@ class ConversationState:
                 self.ledger.spend(turn)
 
     def _changed(self, event: ev.RoomChanged | ev.ConversationChanged) -> None:
-        """Take what it is called, who is in it and what it may do; what was said stays as received."""
+        """Take the name, the agents and the settings; what was said stays as received."""
         if isinstance(event, ev.ConversationChanged):
             self.info = event.conversation
             self.ledger.tell(self.info.tokens, self.info.cost)
             return
         room, known = event.room, self.info
         if room == ev.RoomInfo(room.id) or not isinstance(known, ev.RoomInfo):
-            return  # a server that answered nothing and shows no rooms
+            return  # a server that answered nothing and has no list of rooms
         if room.agents:
             self.members.take(room.agents)
             for turn in self.turns.values():
@@ -505,13 +511,13 @@ class ConversationState:
             max_rounds=room.max_rounds or known.max_rounds,
         )
         if known.status == "completed" and room.status == "paused" and room.max_rounds > known.max_rounds:
-            # Rounds were added: no event says so.
+            # Rounds were added: there is no event for that.
             self.info = replace(self.info, status="paused", interrupted=room.interrupted)
         self.ledger.tell(room.tokens, room.cost)
         self.take_queue(room.queue)
 
     def take_queue(self, queue: Iterable[ev.QueuedMessage]) -> None:
-        """Take the messages that wait for the next turn; some may have been said meanwhile."""
+        """Take the messages that wait for the next turn; some may have been sent meanwhile."""
         self.queue = tuple(queued for queued in queue if queued.id not in self.turns)
 
     def _count(self, event: ev.Unknown) -> None:
@@ -531,7 +537,7 @@ def _new_turn(id_: str, told: ev.TurnStarted | ev.Message) -> Turn:
 
 
 def _ending(told: ev.TurnEnded | ev.Message) -> tuple[TurnStatus, str]:
-    """Return how a turn ended, and why it failed or was cut."""
+    """Return how a turn ended, and why it failed or was interrupted."""
     if told.error:
         return "failed", told.error
     return ("cut", told.interrupted) if told.interrupted else ("said", "")

@@ -1,4 +1,4 @@
-"""What a conversation has used: the server's count, or ours where more is known."""
+"""The usage of a conversation: the server's count, or ours if it is higher."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from agent_tui.state.turn import Turn
 
 @dataclass(slots=True)
 class Ledger:
-    """``counts_prompts``: what was spent counts prompts, too, as the providers do."""
+    """``counts_prompts``: the usage includes prompts, as the providers count."""
 
     counts_prompts: bool = False
     _told_tokens: int = 0
     _told_cost: float | None = None
-    _tokens: int = 0  # what was told or counted when the conversation was loaded, and what was spent since
+    _tokens: int = 0  # what was known when the conversation was loaded, and what was used since
     _cost: float | None = None
-    _reached: tuple[int, float | None] | None = None  # the ceilings when it was paused for them
+    _reached: tuple[int, float | None] | None = None  # the limits when the room was paused because of them
 
     @property
     def tokens(self) -> int:
-        """What the budget counts: what the server said last, or more where turns cost more since."""
+        """What the budget counts: what the server said last, or more if turns have used more since."""
         return max(self._told_tokens, self._tokens)
 
     @property
     def cost(self) -> float | None:
-        """The same in US dollars, ``None`` where no price is known."""
+        """The cost in US dollars, ``None`` if a price is unknown."""
         return max((cost for cost in (self._told_cost, self._cost) if cost is not None), default=None)
 
     def paused(self, room: RoomInfo | None) -> None:
-        """The room was paused: because what it may use was used, or (``None``) for something else."""
+        """Note why the room was paused: because its budget was used up, or (``None``) for another reason."""
         self._reached = None if room is None else ceilings(room)
 
     def is_used_up(self, room: RoomInfo) -> bool:
-        """Say whether the room is paused for its budget, and that was not raised since."""
+        """Return whether the room is paused for its budget, and the budget was not raised since."""
         if room.status != "paused" or room.interrupted != "budget":
             return False
         if self._reached == ceilings(room):
-            return True  # whatever is counted here: who paused it counts better
+            return True  # whatever is counted here: the server that paused it knows better
         return bool(reached(room, self.tokens, self.cost))
 
     def tell(self, tokens: int, cost: float | None) -> None:
-        """Take what the server says now."""
+        """Take the server's current count."""
         self._told_tokens, self._told_cost = tokens, cost
 
     def loaded(self, tokens: int, cost: float | None, *, counts_turns: bool) -> None:
-        """Take what the server said when the conversation was loaded: what turns under way still use comes
-        on top. ``counts_turns``: what the stored turns used counts where that is more.
+        """Take the server's count from when the conversation was loaded: what current turns still use is
+        added. ``counts_turns``: use the sum of the stored turns if it is higher.
         """
         self.tell(tokens, cost)
         self._tokens, self._cost = (self.tokens, self.cost) if counts_turns else (tokens, cost)
@@ -56,14 +56,14 @@ class Ledger:
     def account(
         self, turn: Turn, part_id: str, token_count: int, usage: Usage | None, seconds: float | None = None
     ) -> None:
-        """Take what a part of a turn has used, once however often it is told."""
+        """Count what a part of a turn used, once, however often it is sent."""
         tokens, cost = turn.spent, turn.cost or 0.0
         turn.account(part_id, token_count, usage, seconds)
         self.counts_prompts = self.counts_prompts or bool(usage and usage.prompt_tokens)
         self.spend(turn, tokens, cost)
 
     def spend(self, turn: Turn, tokens: int = 0, cost: float = 0.0) -> None:
-        """Count what ``turn`` cost beyond what was counted of it before."""
+        """Count what ``turn`` used beyond what was counted already."""
         self._tokens += turn.spent - tokens
         if turn.cost is not None:
             self._cost = (self._cost or 0.0) + turn.cost - cost

@@ -1,9 +1,8 @@
-"""The steps of one turn: what was thought, said, called and answered, in the order it came.
+"""The steps of one turn: what was thought, said, called and answered, in the order of arrival.
 
-Words alone are one step.
-
-Tolerant of the faults that protocols.md §2 lists: an index that counts differently, content that shrinks,
-a call without a result, a result without a call or before it, an id that is used for two things.
+Words alone are one step. Tolerates the faults that protocols.md §2 lists: an index that counts differently,
+content that shrinks, a call without a result, a result without a call or before it, an id that is used for
+two things.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ OPEN_STATUSES = frozenset({"", "asks", "running"})
 
 @dataclass(slots=True)
 class StepState:
-    """One step. ``id`` is unique in its turn and stays; ``place`` is its order of arrival, from 0.
+    """One step. ``id`` is unique in its turn and does not change; ``place`` is its order of arrival, from 0.
 
-    A call has its ``result`` once that came, a result its ``call_id`` (empty: no call of it is known).
-    ``seams`` are where its words were cut and went on, in characters from their beginning.
-    ``status`` of a call is in the words of ``events.ToolStatusChanged``; empty: it is being written, or
-    nobody says more. ``progress`` is what it told last of how far it is.
+    A call has its ``result`` once that came, a result its ``call_id`` (empty: its call is unknown). ``seams``
+    are where its words were interrupted and continued, in characters from their beginning. ``status`` of a
+    call is as in ``events.ToolStatusChanged``; empty: it is being written, or unknown. ``progress`` is its
+    latest line about how far it is.
     """
 
     id: str
@@ -50,9 +49,9 @@ class StepState:
 
 
 class Steps:
-    """The steps of a turn by id, in the order they came.
+    """The steps of a turn by id, in the order of arrival.
 
-    ``changed`` holds the ids of steps that must be looked at again; who draws, empties it.
+    ``changed`` has the ids of steps to look at again; whoever draws empties it.
     """
 
     __slots__ = (
@@ -71,19 +70,19 @@ class Steps:
         self.all: dict[str, StepState] = {}
         self.changed: set[str] = set()
         self._asking: dict[str, None] = {}  # ids of calls
-        self._named: dict[str, StepState] = {}  # by the id on the wire: the newest of that name
+        self._named: dict[str, StepState] = {}  # by the id on the wire: the newest step with that id
         self._by_call: dict[str, StepState] = {}  # calls by the provider's own id
-        self._waiting: dict[str, StepState] = {}  # results whose call has not come, by what they name
-        self._guessed: set[str] = set()  # those whose type nobody has told yet
-        self._cut_off: StepState | None = None  # words whose rest is expected
-        self._before: dict[str, str] = {}  # by the id on the wire of such a rest: what stands before it
+        self._waiting: dict[str, StepState] = {}  # results whose call has not come, by the name they refer to
+        self._guessed: set[str] = set()  # steps whose type is not known yet
+        self._cut_off: StepState | None = None  # interrupted words whose rest is expected
+        self._before: dict[str, str] = {}  # by the id on the wire of such a rest: the words before it
 
     def __len__(self) -> int:
         return len(self.all)
 
     def text_since(self, start: int = 0) -> str:
-        """Return what was said behind the first ``start`` characters: the text steps, a blank line between
-        two. Costs what it returns, and the number of steps.
+        """Return what was said after the first ``start`` characters: the text steps, separated by a blank
+        line. Costs as much as it returns, and the number of steps.
         """
         pieces: list[str] = []
         at = 0
@@ -97,29 +96,29 @@ class Steps:
 
     @property
     def text_length(self) -> int:
-        """How many characters ``text_since`` has in all. Costs the number of steps."""
+        """How many characters ``text_since`` has in total. Costs the number of steps."""
         lengths = [step.content.length for step in self.texts]
         return sum(lengths) + len(BETWEEN_STEPS) * max(0, len(lengths) - 1)
 
     @property
     def texts(self) -> list[StepState]:
-        """The steps in which something was said."""
+        """The text steps."""
         return [step for step in self.all.values() if step.type == "text" and step.content.length]
 
     @property
     def asking(self) -> list[str]:
-        """The ids of the calls that ask a person, oldest first."""
+        """The ids of the calls that ask for permission, oldest first."""
         return list(self._asking)
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the words that come next are the rest of the last ones."""
+        """Whether the next words are the rest of the last ones."""
         return self._cut_off is not None
 
     # --- the only ways in ------------------------------------------------------------------------------
 
     def apply(self, event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged) -> StepState:
-        """Take one event and return the step it was about. O(1) for what is added."""
+        """Take one event and return its step. O(1) for added text."""
         match event:
             case ev.StepAdded(_, step_id, content, arguments):
                 type_ = "tool_call" if arguments else "text"
@@ -139,13 +138,13 @@ class Steps:
         return step
 
     def go_on(self) -> None:
-        """More is to come, of a message that continues this one: the words at the end stay in their step."""
+        """Expect the steps of a message that continues this one: words at the end continue in their step."""
         last = next(reversed(self.all.values()), None)
         self._cut_off = last if last is not None and last.type == "text" else None
-        self._named.clear()  # ids may begin again
+        self._named.clear()  # ids may start over
 
     def close(self, status: str) -> None:
-        """The turn is over: a call that has no result gets none, and is ``status``."""
+        """End the turn: a call without a result will not get one, and gets ``status``."""
         for step in self.all.values():
             if step.type == "tool_call" and step.status in OPEN_STATUSES:
                 self._stands(step, status)
@@ -156,7 +155,7 @@ class Steps:
     # --- steps -----------------------------------------------------------------------------------------
 
     def _stands(self, step: StepState, status: str, ask: ev.ToolAsk | None = None) -> None:
-        """A call is ``status`` from now on."""
+        """Set the status of a call."""
         step.status, step.ask = status, None
         if status == "asks":
             step.ask = ask
@@ -173,7 +172,7 @@ class Steps:
             step = self._new(told.id, told.type)
         step.name, step.id_ref = told.name or step.name, told.id_ref or step.id_ref
         step.content.replace(self._before.get(told.id, "") + told.content)
-        if told.arguments:  # a whole that is empty never takes away what was received
+        if told.arguments:  # an empty complete text never removes what was received
             step.arguments.replace(told.arguments)
         step.seconds = told.seconds if told.seconds is not None else step.seconds
         if told.type == "tool_result":
@@ -187,7 +186,7 @@ class Steps:
         if told.status:
             self._stands(step, told.status, told.ask)
         elif not step.status and told.arguments:
-            step.status = "running"  # it is whole, and its server tells no more
+            step.status = "running"  # it is complete, and its server sends no status
         if step.id_ref:
             self._by_call[step.id_ref] = step
         for name in (told.id, step.id_ref):
@@ -195,7 +194,7 @@ class Steps:
                 self._join(step, result)
 
     def _find_call(self, result: StepState) -> None:
-        """Give a result to the call it names, by its step or as some do by the provider's id."""
+        """Attach a result to its call, which it names by the step id or by the provider's id."""
         if result.call_id or not result.id_ref:
             if result.call_id:
                 self._join(self.all[result.call_id], result)
@@ -215,7 +214,7 @@ class Steps:
         self.changed.update((call.id, result.id))
 
     def _rest(self, step_id: str, type_: str) -> StepState | None:
-        """Return the words that were cut off, if a step begins that is their rest."""
+        """Return the interrupted words, if a step begins that is their rest."""
         cut, self._cut_off = self._cut_off, self._cut_off if type_ == "thinking" else None
         if cut is None or type_ != "text":
             return None
@@ -224,7 +223,7 @@ class Steps:
         return cut
 
     def _guess(self, step_id: str, type_: str, status: str = "") -> StepState:
-        """Begin a step that was never announced; what was undone may be of a part before the newest."""
+        """Begin a step that was never announced; an undone call may belong to an earlier part."""
         if status == ev.UNDONE and step_id in self.all:
             return self.all[step_id]
         step = self._new(step_id, type_)

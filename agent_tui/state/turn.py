@@ -24,14 +24,14 @@ from agent_tui.state.steps import Steps, StepState
 StepEvent = StepSet | StepAdded | ToolStatusChanged
 TurnStatus = Literal["speaking", "said", "cut", "failed"]
 
-# Why a turn was cut that counts as finished: whoever cut it wants no second attempt.
+# Interruptions after which a turn counts as finished: the person wants no second attempt.
 FINISHED_BY = frozenset({"stop", "skip", "length"})
-FIRST_STEP = "step-0"  # where the words came before anybody named their step
+FIRST_STEP = "step-0"  # for words that come before any step is named
 
 
 @dataclass(slots=True, eq=False)
 class Turn:
-    """What an agent or a person contributed at one time; all that was said is in its ``steps``.
+    """What an agent or a person contributed at one time; everything that was said is in its ``steps``.
 
     Attempts that continue it are parts of it: ``part_id`` is the id of the newest, ``parts`` their number.
     """
@@ -39,44 +39,44 @@ class Turn:
     id: str
     agent_id: str = ""
     role: str = "assistant"
-    sender_name: str = ""  # in a chat the model's
+    sender_name: str = ""  # in a chat, the model's name
     sender_color: str = ""
     round_number: int = 0
-    parent_id: str = ""  # the message it follows, where the server says so
+    parent_id: str = ""  # the message it follows, if the server says so
     versions: tuple[str, ...] = ()
     attempt: int = 1
     status: TurnStatus = "speaking"
-    interrupted: str = ""  # why it was cut
+    interrupted: str = ""  # why it was interrupted
     error: str = ""  # why it failed
     token_count: int = 0
     usage: Usage | None = None
     seconds: float | None = None
     created_at: str = ""
     superseded: bool = False  # it was said again, by a newer turn
-    to: str = ""  # id of the agent a whisper is for
-    to_name: str = ""  # its name, or its id where nobody has that
+    to: str = ""  # id of the agent that a whisper is for
+    to_name: str = ""  # its name, or its id if that is unknown
     attachments: tuple[Attachment, ...] = ()
     spoken: Spoken | None = None  # in a voice session
-    trimmed: int = 0  # how many older messages its model was not told
-    is_loading: bool = False  # its model is being loaded, and has said nothing yet
+    trimmed: int = 0  # how many older messages its model did not get
+    is_loading: bool = False  # its model is being loaded, and has not said anything yet
     is_synthesis: bool = False  # it sums up its room
-    has_no_tools: bool = False  # its model takes none, and was asked without
-    has_no_images: bool = False  # its model sees none, and was told of them in words
+    has_no_tools: bool = False  # its model does not take tools, and was asked without
+    has_no_images: bool = False  # its model does not see images, and got a description
     waits_for: str = ""  # the MCP servers that are waited for
-    missing: tuple[str, ...] = ()  # MCP servers whose tools its model was not offered, and why
-    guide: Note | None = None  # the file of its folder that its model was told, or not
-    is_guide_news: bool = False  # the turn before was told another one, or none
+    missing: tuple[str, ...] = ()  # MCP servers whose tools are missing, and why
+    guide: Note | None = None  # the file of its folder that its model got, or not
+    is_guide_news: bool = False  # the turn before got another file, or none
     summarises: int = 0  # how many older messages are being summarised before it
     summary: Note | None = None  # the step that is the summary of so many
-    progress: str = ""  # what its agent told of how far it is, outside of a tool
-    waits: TurnNoted | None = None  # since it said its last words
+    progress: str = ""  # a line about its agent's progress, outside of a tool
+    waits: TurnNoted | None = None  # since its last words
     steps: Steps = field(default_factory=Steps)
     part_id: str = ""
     parts: int = 1
     _before: str = field(default="", repr=False)  # the words of the parts before the newest one
     _used: dict[str, tuple[int, Usage | None, float | None]] = field(default_factory=dict, repr=False)
-    _grows: StepState | None = field(default=None, repr=False)  # the text step that words without an id go to
-    _grows_as: str = ""  # the id that the server gave it
+    _grows: StepState | None = field(default=None, repr=False)  # the text step for words without an id
+    _grows_as: str = ""  # the server's id of that step
 
     def __post_init__(self) -> None:
         self.part_id = self.part_id or self.id
@@ -85,16 +85,16 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """All that was said so far, thoughts and tools left out. Costs its length."""
+        """Everything that was said so far, without thoughts and tools. Costs its length."""
         return self.steps.text_since()
 
     @property
     def length(self) -> int:
-        """How many characters that are. Costs the number of steps."""
+        """The number of these characters. Costs the number of steps."""
         return self.steps.text_length
 
     def since(self, length: int) -> str:
-        """Return what follows the first ``length`` characters. Costs what it returns."""
+        """Return what follows the first ``length`` characters. Costs as much as it returns."""
         return self.steps.text_since(length)
 
     @property
@@ -104,26 +104,29 @@ class Turn:
 
     @property
     def tokens(self) -> int:
-        """What it said, in the provider's count, else in the server's; 0 where neither is known."""
+        """Its tokens in the provider's count, else in the server's; 0 if both are unknown."""
         return self.usage.completion_tokens if self.usage is not None else self.token_count
 
     @property
     def estimated_tokens(self) -> int:
-        """The same; where it is not known, or not all is said, as the protocol estimates: characters // 4."""
+        """Its tokens; if unknown or not complete, the protocol's estimate: characters
+
+        4.
+        """
         if self.usage is not None and self.usage.completion_tokens and self.status != "speaking":
             return self.usage.completion_tokens
         return self.token_count if self.token_count and self.parts == 1 else self.length // 4
 
     @property
     def spent(self) -> int:
-        """Tokens it cost: the provider's count of both sides where that is known, else ``token_count``."""
+        """The tokens it used: the provider's count of prompt and answer if known, else ``token_count``."""
         if self.usage is not None:
             return self.usage.prompt_tokens + self.usage.completion_tokens
         return 0 if self.role == "user" else self.token_count
 
     @property
     def cost(self) -> float | None:
-        """US dollars, ``None`` where no price is known."""
+        """US dollars, ``None`` if a price is unknown."""
         return self.usage.cost if self.usage is not None else None
 
     @property
@@ -141,14 +144,14 @@ class Turn:
     # --- what comes in ---------------------------------------------------------------------------------
 
     def go_on(self, part_id: str) -> None:
-        """A message begins that continues this one."""
+        """Expect a message that continues this turn."""
         self.part_id, self.parts = part_id, self.parts + 1
         self.status, self.interrupted, self.error = "speaking", "", ""
         self._before, self._grows, self._grows_as = self.text, None, ""
         self.steps.go_on()
 
     def account(self, part_id: str, token_count: int, usage: Usage | None, seconds: float | None) -> None:
-        """Take what a part has used and how long it took, once however often it is told."""
+        """Count the usage and time of a part, once, however often it is sent."""
         count, known, took = self._used.get(part_id, (0, None, None))
         took = seconds if seconds is not None else took
         if usage is not None and known is not None and not usage.context:  # ``done`` says less than the end
@@ -162,7 +165,7 @@ class Turn:
             self.usage = sum_of(self.usage, used)
 
     def add(self, text: str, step_id: str = "") -> None:
-        """Append a chunk of that text step; without an id of the one that grows, or of a new one."""
+        """Add a chunk to that text step; without an id, to the one that is growing, or to a new one."""
         if self._grows is not None and step_id in ("", self._grows_as):
             self.progress, self.waits = "", None
             self._grows.content.add(text)
@@ -176,7 +179,7 @@ class Turn:
         self.apply(StepAdded(self.id, step_id, text))
 
     def apply(self, event: StepEvent) -> StepState:
-        """Take what is told of a step, and return the step."""
+        """Take an event about a step, and return the step."""
         self.is_loading, self.progress, self.waits, self.summarises = False, "", None, 0
         step = self.steps.apply(event)
         self._mark_summary()
@@ -185,8 +188,8 @@ class Turn:
         return step
 
     def replace(self, text: str) -> None:
-        """Take ``text`` for all that the newest part said; where that begins with what is known, the rest is
-        added. Several text steps are known better than by their words in a row: they stay.
+        """Take ``text`` as everything that the newest part said; if it begins with what is known, the rest is
+        added. Several text steps say more than their joined words: they stay.
         """
         known, whole = self.text, self._before + text
         if whole.startswith(known):
@@ -197,7 +200,7 @@ class Turn:
             self.steps.changed.add(texts[0].id)
 
     def take(self, message: Message) -> None:
-        """Take what is stored of it."""
+        """Take its stored form."""
         if message.steps:
             for step in message.steps:
                 self.apply(StepSet(self.id, step))
@@ -210,7 +213,7 @@ class Turn:
                 self.note(noted)
 
     def note(self, event: TurnNoted) -> None:
-        """Take what happens to it besides words."""
+        """Take a note."""
         match event.note:
             case "loading":
                 self.is_loading = not self.steps.all
@@ -237,11 +240,11 @@ class Turn:
                 self.waits = event
             case "progress":
                 self.progress = ": ".join(filter(None, (event.agent_name, event.about)))
-            case note if note.startswith("file_"):  # it stands where it was told
+            case note if note.startswith("file_"):  # it belongs where it came
                 place = len(self.steps)
                 self.steps.apply(StepSet(self.id, Step(f"{note} {place}", place, note, name=event.about)))
             case _:
-                pass  # of a newer server
+                pass  # from a newer server
 
     def _mark_summary(self) -> None:
         """Give the thought that is a summary a type of its own, and the number of messages as its name."""
@@ -251,7 +254,7 @@ class Turn:
             self.steps.changed.add(step.id)
 
     def close(self, status: TurnStatus, why: str = "") -> None:
-        """End it; ``why`` it failed or was cut."""
+        """End it; ``why`` it failed or was interrupted."""
         self.status = status
         self.error, self.interrupted = (why, "") if status == "failed" else ("", why)
         self.steps.close("unknown" if status == "said" or why == "crash" else "cut")

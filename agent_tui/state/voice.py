@@ -1,6 +1,7 @@
 """A voice session as the screen knows it: ``VoiceState.apply`` takes every event, in any order.
 
-Two parts: where the session stands, from a table of moves, and the transcript, which ``voice_lines`` keeps.
+It has two parts: the phase of the session, from a table of transitions, and the transcript in
+``voice_lines``.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _moves() -> Mapping[tuple[Phase, str], Phase]:
     moves: dict[tuple[Phase, str], Phase] = {}
 
     def add(phases: str, signals: Mapping[str, Phase | None]) -> None:
-        """``None``: it stays where it is."""
+        """Add transitions; ``None``: the phase stays."""
         for name in phases.split():
             phase: Phase = name  # type: ignore[assignment]
             for signal, there in signals.items():
@@ -90,10 +91,10 @@ MOVES: Final = _moves()
 
 @dataclass(slots=True)
 class VoiceState:
-    """Everything a voice screen draws. ``lines`` is the transcript.
+    """Everything that a voice screen draws. ``lines`` is the transcript.
 
-    ``joined_at``: when this session began, in seconds of the Unix clock, 0 where nobody asks for it.
-    ``illegal_count`` counts signals that make no sense where the session stands; they are ignored.
+    ``joined_at``: when this session began, in seconds of the Unix clock, 0 if it does not matter.
+    ``illegal_count`` counts signals that make no sense in their phase; they are ignored.
     """
 
     phase: Phase = "idle"
@@ -101,9 +102,9 @@ class VoiceState:
     lines: VoiceLines = field(default_factory=VoiceLines)
     link: vo.LinkMoved = field(default_factory=lambda: vo.LinkMoved("preparing"))
     agent: vo.AgentJoined | None = None
-    agent_left: str = ""  # the identity of an agent that was there and is gone
+    agent_left: str = ""  # the identity of an agent that left
     people: tuple[vo.Person, ...] = ()
-    heard_left: vo.Person | None = None  # to whom the agent listened that listens to nobody now
+    heard_left: vo.Person | None = None  # the person to whom the agent listened, if it listens to nobody now
     mic: vo.MicChanged = field(default_factory=lambda: vo.MicChanged(is_muted=False))
     sound: vo.SoundChanged = field(default_factory=vo.SoundChanged)
     measured: vo.LinkMeasured = field(default_factory=vo.LinkMeasured)
@@ -130,12 +131,12 @@ class VoiceState:
 
     @property
     def heard(self) -> vo.Person | None:
-        """The person whom the agent listens to, where that is known."""
+        """The person to whom the agent listens, if known."""
         return next((person for person in self.people if person.is_heard), None)
 
     @property
     def overlays(self) -> frozenset[Overlay]:
-        """Return what else holds, whatever the phase."""
+        """Return what else is true, in any phase."""
         found: set[Overlay] = set()
         if self.sound.is_text_only:
             found.add("text_only")
@@ -157,14 +158,14 @@ class VoiceState:
         return frozenset(found)
 
     def is_earlier(self, line: VoiceLine) -> bool:
-        """Whether a line was said before this session began: the agent's history had it."""
+        """Whether a line is older than this session: it came with the agent's history."""
         return line.is_loaded and line.at is not None and line.at < self.joined_at
 
     # --- the only way in -------------------------------------------------------------------------------
 
     def apply(self, event: vo.VoiceEvent) -> None:
-        """Take one event. Never raises for what a server or an agent may send; costs what the event brings,
-        not what was said before.
+        """Take one event. Never raises, whatever a server or an agent sends. The cost depends on the event,
+        not on the history.
         """
         match event:
             case vo.LinkMoved():
@@ -207,7 +208,7 @@ class VoiceState:
         return True
 
     def _take_user_word(self) -> None:
-        """An agent that listens again may be spoken to already."""
+        """Take the agent's word that it listens again: a person may already speak to it."""
         if self.phase == "listening" and self._user_word == "speaking":
             self._move("user speaking")
 
@@ -217,7 +218,7 @@ class VoiceState:
         was_reconnecting, self.link = self.is_reconnecting, event
         self.is_reconnecting = event.status == "reconnecting"
         match event.status:
-            case "preparing" | "connecting":  # anew: who was there before is not there yet
+            case "preparing" | "connecting":  # anew: those who were there before are not there yet
                 self.agent, self._agent_word, self._user_word = None, None, "listening"
                 self.people, self.heard_left, self._has_people = (), None, False
             case "connected":
@@ -230,7 +231,7 @@ class VoiceState:
                 pass
 
     def _see_agent(self) -> None:
-        """Take what was told of an agent before the session could have one."""
+        """Take what is known about an agent before the session could have one."""
         if self.phase == "waiting_agent" and self.agent is not None:
             self._move("agent joined")
         if self.phase in ("waiting_agent", "initializing") and self._agent_word is not None:
@@ -240,7 +241,7 @@ class VoiceState:
     def _agent_joined(self, event: vo.AgentJoined) -> None:
         came_back, self.agent_left = bool(self.agent_left), ""
         self.agent = event
-        if self.link.status == "connected" and self.link.reason:  # it had been given up
+        if self.link.status == "connected" and self.link.reason:  # the connection had been given up
             self.link = vo.LinkMoved("connected")
         self._move("agent joined")
         self._see_agent()
@@ -249,7 +250,7 @@ class VoiceState:
 
     def _agent_gone(self, event: vo.AgentLeft) -> None:
         if self.agent is None or self.agent.identity != event.identity:
-            return  # told twice, or of one that was replaced
+            return  # repeated, or from an agent that was replaced
         self.lines.notice("agent_left", self.agent.name or self.agent.identity)
         self.lines.close()
         self.agent, self._agent_word, self.agent_left = None, None, event.identity
@@ -276,7 +277,7 @@ class VoiceState:
         self.people, self._has_people = people, True
 
     def name_of(self, identity: str) -> str:
-        """Return what a person or agent of the session is called; the identity where nobody says."""
+        """Return the name of a person or agent in the session; its identity if unknown."""
         for person in self.people:
             if person.identity == identity:
                 return person.name or identity

@@ -1,8 +1,8 @@
 """The transcript of a voice session: what both sides said, line by line, and what happened between.
 
-The words of a line come up to three times: while they are spoken, once they are final, and as the item that
-the agent's history keeps. The item is the last word. Which item belongs to which words is told by no id, so
-words are compared; only the newest lines are, so that an event costs the same however long the session is.
+The words of a line come up to three times: while they are spoken, when they are final, and as the item of the
+agent's history, which is the final version. No id connects items and words, so words are compared; only with
+the newest lines, so that the cost of an event does not depend on the length of the session.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from agent_tui.model.voice import (
 )
 from agent_tui.state.steps import Steps, StepState
 
-NEAR_LINES: Final = 16  # so many of the newest lines of each side may still become an item
+NEAR_LINES: Final = 16  # how many of the newest lines of each side may still become an item
 COMPARED_CHARACTERS: Final = 4_000
-LIKE_SHARE: Final = 0.6  # of the shorter text's words, to be the same words heard or said a little otherwise
+LIKE_SHARE: Final = 0.6  # of the shorter text's words, for both to count as the same words
 MAX_SEGMENT_CHARACTERS: Final = 100_000
-_BARE_LINES: Final = 4  # so many of the newest items of each side may still get the words they came before
-# A word of a text: letters and digits, or one sign of a script that is written without spaces.
+_BARE_LINES: Final = 4  # how many of the newest items of each side may still get their words
+# A word of a text: letters and digits, or one sign of a script without spaces.
 _WORD: Final = re.compile(
     r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]|[^\W_\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 )
@@ -62,12 +62,12 @@ SPEAKERS: Final[Mapping[str, LineKind]] = {"user": "person", "assistant": "agent
 
 @dataclass(slots=True)
 class VoiceLine:
-    """One line: words of a person or an agent, a notice, or the place of a tool's step.
+    """One line: words of a person or an agent, a notice, or the place of a tool step.
 
-    ``item_id`` is set once the agent's history has it. ``status``: ``open`` while words may come; ``cut``:
-    somebody cut in; ``lost``: the rest never came, or what was typed was not sent; ``unclear``: the agent
-    could not understand it. A notice says in ``notice`` what happened and in ``text`` to whom or what.
-    ``parts`` are the segments of words that are not stored yet, by id.
+    ``item_id`` is set when the agent's history has it. ``status``: ``open`` while words may come; ``cut``:
+    the person cut in; ``lost``: the rest never came, or what was typed was not sent; ``unclear``: the agent
+    could not understand it. A notice has its kind in ``notice`` and its subject in ``text``. ``parts`` are
+    the segments of words that are not stored yet, by id.
     """
 
     id: str
@@ -85,15 +85,15 @@ class VoiceLine:
     turn_id: str = ""  # of a step, and its own id
     step_id: str = ""
     parts: dict[str, str] = field(default_factory=dict)
-    finals: set[str] = field(default_factory=set)  # ids of parts that are whole
+    finals: set[str] = field(default_factory=set)  # ids of complete parts
 
 
 class VoiceLines:
     """The lines in order, by id.
 
-    ``changed`` holds the ids of lines that must be looked at again, ``steps`` the steps of each turn (their
-    ``changed`` as in ``Steps``); who draws, empties both. ``generation`` counts how often lines were put
-    between others or taken away: a transcript then starts over.
+    ``changed`` has the ids of lines to look at again, ``steps`` the steps of each turn (their ``changed`` as
+    in ``Steps``); whoever draws empties both. ``generation`` counts how often lines were inserted or removed:
+    then a transcript starts over.
     """
 
     def __init__(self) -> None:
@@ -109,13 +109,13 @@ class VoiceLines:
         self._bare: dict[str, deque[str]] = {kind: deque(maxlen=_BARE_LINES) for kind in self._loose}
         self._step_lines: dict[tuple[str, str], str] = {}
         self._last: VoiceLine | None = None
-        self._heard_times = TurnTimes()  # what a question took that was not answered yet
+        self._heard_times = TurnTimes()  # the times of a question that is not answered yet
 
     def __len__(self) -> int:
         return len(self.all)
 
     def apply(self, event: LineEvent) -> None:
-        """Take one event. Costs what it brings, but for ``HistoryLoaded``."""
+        """Take one event. The cost depends on the event, except for ``HistoryLoaded``."""
         match event:
             case WordsHeard():
                 self._heard(event)
@@ -153,7 +153,7 @@ class VoiceLines:
             line = self._place_for(event)
             self._by_segment[event.segment_id] = line.id
         if line.item_id or (event.segment_id in line.finals and not event.is_final):
-            return  # stored already, or an older wording that came late
+            return  # it is stored already, or this is an older version that came late
         line.parts[event.segment_id] = text
         if event.is_final:
             line.finals.add(event.segment_id)
@@ -218,7 +218,7 @@ class VoiceLines:
         self.changed.add(line.id)
 
     def _lost(self, segment_id: str) -> None:
-        """The rest of a segment never comes."""
+        """Mark a segment whose rest will not come."""
         line = self._line_of(segment_id)
         if line is not None and not line.item_id and (line.status == "open" or line.is_typed):
             line.status = "lost"
@@ -227,7 +227,7 @@ class VoiceLines:
     # --- what the agent's history has ------------------------------------------------------------------
 
     def _store(self, item: SpokenItem) -> None:
-        """Take an item for the last word on the words it is made of."""
+        """Take an item as the final version of its words."""
         kind = SPEAKERS.get(item.role)
         if kind is None or not item.id:
             return
@@ -241,10 +241,10 @@ class VoiceLines:
         self._fill(line, item)
 
     def _load(self, items: Sequence[SpokenItem]) -> None:
-        """Take the whole history: what is missing is put where it belongs."""
+        """Take the whole history: insert what is missing."""
         before: VoiceLine | None = None
-        wanted: list[tuple[VoiceLine | None, VoiceLine]] = []  # (behind which, the line that is new)
-        # A known line follows one that was missing; what is there before the first history was said after it.
+        wanted: list[tuple[VoiceLine | None, VoiceLine]] = []  # (the line before it, the new line)
+        # A known line follows a missing one; what is there before the first history was said after it.
         is_behind = bool(self.all) and not self._by_item
         for item in items:
             if item.role not in SPEAKERS or not item.id:
@@ -263,7 +263,7 @@ class VoiceLines:
         if is_behind and wanted:
             self._put_between(wanted)
         for bare in self._bare.values():
-            bare.clear()  # what is heard from now on was said after all this
+            bare.clear()  # what is heard from now on was said after all of this
 
     def _put_between(self, wanted: list[tuple[VoiceLine | None, VoiceLine]]) -> None:
         new = {line.id for _, line in wanted}
@@ -289,7 +289,7 @@ class VoiceLines:
         self.generation += 1
 
     def _find(self, kind: LineKind, item: SpokenItem) -> VoiceLine | None:
-        """Return the line whose words the item is, with nothing else in it; ``None`` where there is none."""
+        """Return the line whose words are exactly the item's; ``None`` if there is none."""
         lines = [self.all[line_id] for line_id in self._loose[kind]]
         loose = [(line, segment) for line in lines for segment in line.parts]
         wanted = words_of(item.text)
@@ -309,7 +309,7 @@ class VoiceLines:
         return self._take(chosen) if chosen else None
 
     def _take(self, chosen: list[tuple[VoiceLine, str]]) -> VoiceLine:
-        """Return one line that has the chosen segments and no other."""
+        """Return a line with exactly the chosen segments."""
         first = chosen[0][0]
         own = [segment for line, segment in chosen if line is first]
         for line, segment in chosen:
@@ -340,19 +340,19 @@ class VoiceLines:
     # --- lines -----------------------------------------------------------------------------------------
 
     def notice(self, what: str, about: str = "") -> None:
-        """Say in a line of its own what happened."""
+        """Add a line about what happened."""
         line = self._begin("notice", status="said")
         line.notice = what
         line.text.add(about[:MAX_SEGMENT_CHARACTERS])
 
     def _step(self, event: StepSet | ToolStatusChanged) -> None:
-        """Take what is told of a tool; a new call follows the newest line."""
+        """Take an event about a tool; a new call comes after the newest line."""
         turn_id = self._turn_of(event)
         steps = self.steps.setdefault(turn_id, Steps())
         step = steps.apply(_still_asking(event, steps))
         shown = steps.all.get(step.call_id, step)
         if shown.type in ("text", "thinking"):
-            return  # the words are told as they are spoken
+            return  # the words come as they are spoken
         place = turn_id, shown.id
         if place not in self._step_lines:
             line = self._begin("step", status="said")
@@ -361,7 +361,7 @@ class VoiceLines:
         self.changed.add(self._step_lines[place])
 
     def _turn_of(self, event: StepSet | ToolStatusChanged) -> str:
-        """Return the turn of a step: the first that was told, where several sources tell of it."""
+        """Return the turn of a step: the first that was named, if several sources name one."""
         if isinstance(event, ToolStatusChanged):
             return self.turn_of_step.setdefault(event.step_id, event.turn_id)
         step = event.step
@@ -375,7 +375,7 @@ class VoiceLines:
         return self.steps[line.turn_id].all[line.step_id]
 
     def close(self) -> None:
-        """Nothing more comes: what is not whole is lost, a person's words stay as they were heard."""
+        """End the session: incomplete lines are lost, a person's words stay as they were heard."""
         for line_id in [*self._loose["person"], *self._loose["agent"]]:
             line = self.all[line_id]
             if line.status == "open":
@@ -420,7 +420,7 @@ class VoiceLines:
         return self.all.get(self._by_segment.get(segment_id, ""))
 
     def _retell(self, line: VoiceLine) -> None:
-        """Have a person's line say what its segments say."""
+        """Set a person's line to the words of its segments."""
         if line.kind == "person" and not line.item_id:
             line.text.replace(" ".join(text.strip() for text in line.parts.values()))
         self.changed.add(line.id)
@@ -452,7 +452,7 @@ class VoiceLines:
             self._account(line, item.times)
 
     def _account(self, line: VoiceLine, times: TurnTimes) -> None:
-        """Keep what a turn took: its question told the one half, its answer the other."""
+        """Keep the times of a turn: its question has one half, its answer the other."""
         if line.kind == "person":
             line.times = self._heard_times = times
         elif times != TurnTimes():
@@ -461,7 +461,7 @@ class VoiceLines:
 
 
 def _still_asking(event: StepSet | ToolStatusChanged, steps: Steps) -> StepSet | ToolStatusChanged:
-    """Return what is told of a call that asks, without what only an agent says that knows of no approvals."""
+    """Return an event about a call that asks, without the status of an agent that does not know approvals."""
     if isinstance(event, StepSet) and event.step.status == "running":
         known = steps.all.get(event.step.id)
         if known is not None and known.status == "asks":
@@ -470,7 +470,9 @@ def _still_asking(event: StepSet | ToolStatusChanged, steps: Steps) -> StepSet |
 
 
 def words_of(text: str) -> list[str]:
-    """Return what two wordings are compared by: their words without case and signs, or what else there is."""
+    """Return the words for comparing two texts, without case and signs; or the signs, if there are no
+    words.
+    """
     text = text[:COMPARED_CHARACTERS].casefold()
     return _WORD.findall(text) or text.split()
 
@@ -480,7 +482,7 @@ def _text_of(line: VoiceLine, segment: str) -> str:
 
 
 def _is_like(words: list[str], others: list[str]) -> bool:
-    """Whether the one text begins as the other does, or has most of the words of the shorter one."""
+    """Whether one text begins like the other, or has most of the words of the shorter one."""
     one, other = "".join(words), "".join(others)
     if one and other and (one.startswith(other) or other.startswith(one)):
         return True
@@ -489,12 +491,12 @@ def _is_like(words: list[str], others: list[str]) -> bool:
 
 
 def _is_more_of(words: list[str], left: Counter[str]) -> bool:
-    """Whether a text is made of what is left of an item."""
+    """Whether a text consists of the rest of an item's words."""
     return bool(words) and (Counter(words) & left).total() >= LIKE_SHARE * len(words)
 
 
 def _both(earlier: TurnTimes, later: TurnTimes) -> TurnTimes:
-    """Return the times of either, where both know one the later."""
+    """Return the times of both; the later one wins if both know one."""
     known = {
         one.name: value
         for one in fields(TurnTimes)
