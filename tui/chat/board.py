@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from textual.widgets import Static
 
 from tui.chat import texts
@@ -19,27 +17,20 @@ from widgets.status_line import Part
 class ChatBoard:
     """Shows what is known of a chat."""
 
-    def __init__(
-        self,
-        chat: OpenChat,
-        *,
-        key_now: Callable[[str], str],
-        now: Callable[[], float],
-        ascii_only: bool,
-    ) -> None:
-        self.lines = Lines(key_now, ascii_only=ascii_only)
-        self.place = Static(own(say("chat.loading"), ascii_only=ascii_only), id="loading", markup=False)
+    def __init__(self, chat: OpenChat, lines: Lines) -> None:
+        text = own(say("chat.loading"), ascii_only=chat.host.ascii_only)
+        self.place = Static(text, id="loading", markup=False)
         self._chat = chat
-        self._now = now
+        self._lines = lines
 
     def show(self, shown: texts.Shown, seconds_left: int) -> bool:
         """Show the state of the chat; return whether that changes with time alone."""
         state = self._chat.state
         about = [Part(texts.provider(state), 3), Part(texts.model(state), 2)] if state.loaded else []
-        self.lines.top.show(
+        self._lines.top.show(
             [texts.title(state)],
             [part for part in about if part.text],
-            [status_part(self.lines.timed(texts.status(state, shown, seconds_left), self._now()))],
+            [status_part(self._lines.timed(texts.status(state, shown, seconds_left)))],
         )
         full, warns = context(reversed(state.turns.values()))
         facts = [
@@ -49,10 +40,10 @@ class ChatBoard:
             *used_parts(texts.used(state)),
             Part(connected(state.link), 8),
         ]
-        self.lines.show_below(texts.hints(state, shown), facts, texts.TYPED)
+        self._lines.show_below(texts.hints(state, shown), facts, texts.TYPED)
         turn = state.open_turn
         waits = turn is not None and turn.waits is not None
-        return self.lines.is_pending or waits or state.link.status == "waiting"
+        return self._lines.is_pending or waits or state.link.status == "waiting"
 
     def show_place(self) -> bool:
         """Show the words, or in an empty chat what to do first; return whether that is another one now."""

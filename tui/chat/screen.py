@@ -93,15 +93,10 @@ class ChatScreen(LiveScreen):
         self._models = ModelPicker(self._chat)
         self._commands = ChatCommands(self._chat, self._asking, self._models, open_chat)
         self._drafting = Drafting(self._composer, self._host)
-        self._approvals = Approvals(self._chat, self._host.show_soon, clock, ascii_only=ascii_only)
+        self._approvals = Approvals(self._chat, self._host)
         self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
-        self._board = ChatBoard(
-            self._chat,
-            key_now=lambda key: self.key_now(key),
-            now=lambda: self.now(),
-            ascii_only=ascii_only,
-        )
-        self._lines, self._words = self._board.lines, (self._board.place, self._transcript)
+        self._board = ChatBoard(self._chat, self._lines)
+        self._words = self._board.place, self._transcript
 
     # --- what is known of it ---------------------------------------------------------------------------
 

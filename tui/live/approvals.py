@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
@@ -20,13 +19,13 @@ from agent_tui.state.steps import StepState
 from agent_tui.yes_or_no import yes_or_no
 from tui.live.ask_bar import AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen, Word
 from tui.live.composer import Writing
+from tui.live.host import Host
 from tui.live.key_hints import key_of
 from tui.live.steps import texts
 from tui.live.texts import Spot
 from tui.live.tool_form import FilledIn, ToolFormScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
-from widgets.terminal.frame_clock import FrameClock
 from widgets.terminal.paced_driver import name_window
 from widgets.transcript.transcript import Transcript
 
@@ -49,15 +48,12 @@ class Questions(Protocol):
 
     def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
         """Return the visible transcript with the question, and the key of its row; None if there is none."""
-        ...
 
     def go_to_ask(self, spot: Spot) -> None:
         """Show the transcript that has the question."""
-        ...
 
     def focus_words(self) -> None:
         """Give the focus to the transcript."""
-        ...
 
     async def client(self) -> Conversations[Any]: ...
 
@@ -74,18 +70,14 @@ class Approvals(Vertical):
     ]
     DEFAULT_CSS = "Approvals { height: auto; width: 1fr; }"
 
-    def __init__(
-        self, questions: Questions, show_soon: Callable[[], None], clock: FrameClock, *, ascii_only: bool
-    ) -> None:
-        """``show_soon`` has the screen's lines told with the next frame."""
+    def __init__(self, questions: Questions, host: Host) -> None:
         super().__init__()
-        self.bar = AskBar(ascii_only=ascii_only)
+        self.bar = AskBar(ascii_only=host.ascii_only)
         self.spot: Spot | None = None  # what the bar asks
         self.is_focus_due = False  # the question came while the person wrote or read
         self._questions = questions
-        self._show_soon = show_soon
-        self._clock = clock
-        self._ascii_only = ascii_only
+        self._host = host
+        self._ascii_only = host.ascii_only
         self._answered: set[Spot] = set()  # on its way to the server
         self._card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
         self._line_was_begun = False  # before the question came
@@ -121,7 +113,7 @@ class Approvals(Vertical):
         former, self.spot = self.spot, spot
         top = self.app.screen
         if former is not None and isinstance(top, AskScreen | KeepScreen | ReasonScreen | ToolFormScreen):
-            self.notify(say("ask.gone"), markup=False)
+            self._host.tell(say("ask.gone"))
             top.dismiss(None)
         step = self._questions.state.step(*spot) if spot is not None else None
         had_focus = self.has_bar_focus
@@ -185,7 +177,7 @@ class Approvals(Vertical):
             self._guard.begin()
             self.screen.set_focus(self.bar, scroll_visible=False)
             self.call_after_refresh(self._bring_into_sight)
-            self._show_soon()
+            self._host.show_soon()
 
     def _bring_into_sight(self) -> None:
         place = self._place
@@ -291,7 +283,7 @@ class Approvals(Vertical):
     def _take(self, spot: Spot, decision: Decision) -> None:
         if not self._is_seen:
             self.look()
-            self.notify(say("ask.unseen"), markup=False)
+            self._host.tell(say("ask.unseen"))
         elif decision == "deny" or self._is_read(spot):
             self._decide(spot, decision)
         else:
@@ -319,14 +311,14 @@ class Approvals(Vertical):
             if filled is None:
                 return
             if self._form_of(spot) != form or spot in self._answered:
-                self.notify(say("ask.gone"), markup=False)
+                self._host.tell(say("ask.gone"))
                 return
             self._filled_in[spot] = filled
             self._begin_answer(spot, filled.word)
 
         known = self._filled_in.get(spot)
         texts = known.texts if known is not None else {}
-        self.app.push_screen(ToolFormScreen(form, texts, ascii_only=self._ascii_only), take)
+        self._host.open(ToolFormScreen(form, texts, ascii_only=self._ascii_only), take)
 
     def _show_whole(self, spot: Spot, *, is_unread: bool = False) -> None:
         step = self._questions.state.step(*spot)
@@ -341,17 +333,17 @@ class Approvals(Vertical):
                 self._decide(spot, decision)
 
         name = self._name_of(spot, step)
-        screen = AskScreen(name, step.ask, self._clock, is_unread=is_unread, ascii_only=self._ascii_only)
-        self.app.push_screen(screen, decide)
+        screen = AskScreen(name, step.ask, self._host.clock, is_unread=is_unread, ascii_only=self._ascii_only)
+        self._host.open(screen, decide)
 
     def _decide(self, spot: Spot, decision: Decision) -> None:
         ask = self._asked_at(spot)
         if ask is None or spot in self._answered:
-            self.notify(say("ask.gone"), markup=False)
+            self._host.tell(say("ask.gone"))
             return
         pattern = ask.pattern if decision in ("conversation", "always") else ""
         if decision in ("conversation", "always") and not pattern:
-            self.notify(say("ask.no_pattern"), markup=False)
+            self._host.tell(say("ask.no_pattern"))
             return
 
         def keep(is_wanted: bool | None) -> None:
@@ -366,9 +358,9 @@ class Approvals(Vertical):
             case "deny" if ask.form is not None:
                 self._begin_answer(spot, Word("decline"))
             case "always":
-                self.app.push_screen(KeepScreen(ask, ascii_only=self._ascii_only), keep)
+                self._host.open(KeepScreen(ask, ascii_only=self._ascii_only), keep)
             case "deny":
-                self.app.push_screen(ReasonScreen(ascii_only=self._ascii_only), deny)
+                self._host.open(ReasonScreen(ascii_only=self._ascii_only), deny)
             case _:
                 self._begin_answer(spot, Word(decision, pattern))
 
@@ -396,10 +388,10 @@ class Approvals(Vertical):
             if not is_gone:
                 self._answered.discard(spot)
         except AgentTuiError as error:
-            self.notify(localised(error), severity="error", markup=False)
+            self._host.fail(error)
             self._answered.discard(spot)
         self.ask()
-        self._show_soon()
+        self._host.show_soon()
 
 
 def _is_cut(ask: ToolAsk) -> bool:

@@ -52,11 +52,8 @@ class AskBar(StatusLine, can_focus=True):
     AskBar:focus { text-style: bold; }
     """
 
-    def __init__(self, *, ascii_only: bool = False) -> None:
-        super().__init__(ascii_only=ascii_only)
-        self._ascii_only = ascii_only
-        self._way_here = ""
-        self._asks: tuple[str, ToolAsk] | None = None
+    _way_here = ""
+    _asks: tuple[str, ToolAsk] | None = None
 
     def ask(self, name: str, ask: ToolAsk | None) -> None:
         self._asks = (name, ask) if ask is not None else None

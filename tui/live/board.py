@@ -17,21 +17,22 @@ def used_parts(used: Used) -> tuple[Part, ...]:
 class Lines:
     """The two lines, and since when what is pending is waited for."""
 
-    def __init__(self, key_now: Callable[[str], str], *, ascii_only: bool) -> None:
+    def __init__(self, key_now: Callable[[str], str], now: Callable[[], float], *, ascii_only: bool) -> None:
         """``key_now`` returns what a default key is now, "" for none."""
         # Held, not looked for: the clock may tell them something while the screen is being taken down.
         self.top = StatusLine(id="top", ascii_only=ascii_only)
         self.bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
         self.key_now = key_now
+        self._now = now
         self._pending = "", 0.0  # what is waited for, and since when
 
     @property
     def is_pending(self) -> bool:
         return bool(self._pending[0])
 
-    def timed(self, status: Status, now: float) -> str:
+    def timed(self, status: Status) -> str:
         """Return the state; of what is pending, since when."""
-        pending, since = self._pending
+        now, (pending, since) = self._now(), self._pending
         if status.pending != pending:
             since = now
             self._pending = status.pending, since

@@ -40,15 +40,12 @@ class Searched(Protocol):
 
     def go_to_message(self, number: int) -> None:
         """Bring a message to the top, counted from 1."""
-        ...
 
     def elsewhere(self, needle: str) -> tuple[str, int]:
         """Return which other agent said ``needle``, and how often; ("", 0) for none."""
-        ...
 
     def focus_current(self) -> None:
         """Give the focus to what keys act on."""
-        ...
 
 
 class FindBar(Horizontal):

@@ -39,7 +39,6 @@ class LiveScreen(Screen[None]):
     # looks different with the focus repaints itself.
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     _begin: Callable[[], None]  # to follow what happens
-    _lines: Lines
     _words: Sequence[Widget]  # what is between the line above and the composer
     _approvals: Approvals
     _composer: Writing
@@ -50,6 +49,7 @@ class LiveScreen(Screen[None]):
         self.key_now: Callable[[str], str] = str  # what a default key is now; "" where it is none
         self.now: Callable[[], float] = time.monotonic
         self._host = Host(self, clock, self._show, ascii_only=ascii_only)
+        self._lines = Lines(lambda key: self.key_now(key), lambda: self.now(), ascii_only=ascii_only)
         self._looking: Timer | None = None
 
     def compose(self) -> ComposeResult:

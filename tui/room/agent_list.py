@@ -124,10 +124,7 @@ def drafts(agents: Iterable[Agent | AgentInfo]) -> dict[str, AgentInfo]:
 
 def _changed(agent: AgentInfo, before: AgentInfo | None) -> dict[str, str]:
     """Return what the wire needs to be told: of an agent that is known only what is different."""
+    known = before or AgentInfo("", "")
     named = {name: str(getattr(agent, name)) for name in _SETTINGS}
-    if before is None:
-        return {name: value for name, value in named.items() if value}
-    return {
-        "id": agent.id,
-        **{name: value for name, value in named.items() if value != getattr(before, name)},
-    }
+    changed = {name: value for name, value in named.items() if value != getattr(known, name)}
+    return {"id": agent.id, **changed} if before is not None else changed

@@ -442,9 +442,8 @@ class PaneFeed:
         """Give the pane what is new for its agent."""
         if self._last is not None:
             self._last.take()
-            if (
-                title := texts.turn_title(self._last.turn)
-            ) != self._title:  # more is known of how it was asked
+            title = texts.turn_title(self._last.turn)
+            if title != self._title:  # more is known of how it was asked
                 self._title = title
                 self._transcript.turn_titled(turn_key(self._last.turn.id), title)
         if self._seen < len(self._state.turns):

@@ -13,7 +13,6 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.state.conversation import ConversationState
 from tui.link import RoomLink
 from tui.live.approvals import Approvals
-from tui.live.board import Lines
 from tui.live.find import FindBar
 from tui.live.screen import GO_TO_BINDING, LiveScreen
 from tui.room import texts
@@ -71,9 +70,8 @@ class RoomScreen(LiveScreen):
         self._acts = RoomActs(room)
         self._speaking = Speaking(room, self._acts)
         self._commands = commands_of(room, self._runs, self._acts)
-        self._approvals = Approvals(room, self._host.show_soon, clock, ascii_only=ascii_only)
+        self._approvals = Approvals(room, self._host)
         self._find_bar = FindBar(self._panes, ascii_only=ascii_only)
-        self._lines = Lines(lambda key: self.key_now(key), ascii_only=ascii_only)
         self._words = room.place, self._panes
 
     # --- what is known of it ---------------------------------------------------------------------------

@@ -161,13 +161,13 @@ def arrangement(shown: Shown, key_now: KeyNow = str) -> str:
 
     ``key_now`` says what a default key is now, "" where the action has none.
     """
-    if shown.begins_in_timeline and not shown.is_zoomed:
-        return (
-            "" if shown.is_timeline else f"{say('room.panes')} · {key_now('t') or 'esc'} {say('hint.back')}"
-        )
-    if shown.is_timeline:
-        return f"{say('room.timeline')} · {key_now('t') or 'esc'} {say('hint.back')}"
-    return f"{say('room.zoomed')} · {key_now('z') or 'esc'} {say('hint.back')}" if shown.is_zoomed else ""
+    if shown.is_zoomed:
+        what, key = say("room.zoomed"), key_now("z")
+    elif shown.is_timeline is not shown.begins_in_timeline:
+        what, key = say("room.timeline" if shown.is_timeline else "room.panes"), key_now("t")
+    else:
+        return ""
+    return f"{what} · {key or 'esc'} {say('hint.back')}"
 
 
 def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
@@ -210,9 +210,9 @@ def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
 
 
 def _other_view(shown: Shown) -> str:
-    if shown.begins_in_timeline:
-        return "hint.panes" if shown.is_timeline else "hint.back"
-    return "hint.back" if shown.is_timeline else "hint.timeline"
+    if shown.is_timeline is not shown.begins_in_timeline:
+        return "hint.back"
+    return "hint.panes" if shown.is_timeline else "hint.timeline"
 
 
 def _writing_hints(state: ConversationState, shown: Shown) -> list[Hint]:

@@ -30,17 +30,15 @@ class TimelineFeed:
         self._start_over()
 
     def _start_over(self) -> None:
-        self._given = 0  # turns of the room that the transcript has been told about
         self._round = 0  # the last that was announced
         self._places: list[int] = []  # which message each turn begins with, counted from 1
-        self._last: dict[
-            str, tuple[tuple[str, bool], TurnFeed]
-        ] = {}  # by turn: what its title depends on, and its feed, while it may change
+        # By turn: what its title depends on, and its feed, while it may change.
+        self._last: dict[str, tuple[tuple[str, bool], TurnFeed]] = {}
 
     @property
     def turn_count(self) -> int:
         """How many turns there are, without the rules between rounds."""
-        return self._given
+        return len(self._places)
 
     def place_of(self, number: int) -> int:
         """Return which message of the transcript turn ``number`` is; both are counted from 1."""
@@ -55,9 +53,10 @@ class TimelineFeed:
             self._start_over()
         for turn in changed:
             self._catch_up(turn)
-        if len(state.turns) > self._given:
+        given = len(self._places)
+        if len(state.turns) > given:
             with uncollected():
-                for turn in list(islice(state.turns.values(), self._given, None)):
+                for turn in list(islice(state.turns.values(), given, None)):
                     self._open(turn)
 
     def _catch_up(self, turn: Turn) -> None:
@@ -72,11 +71,10 @@ class TimelineFeed:
     def _open(self, turn: Turn) -> None:
         if turn.round_number > self._round:
             self._round = turn.round_number
-            if self._given:
+            if self._places:
                 self._rule()
         self._places.append(self.transcript.reader.message_count + 1)
         self._announce(turn)
-        self._given += 1
         agent = self._state.agents.get(turn.agent_id)
         if agent is None:
             show_person(self.transcript, turn)

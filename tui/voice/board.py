@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 from textual.widgets import Static
@@ -26,24 +25,15 @@ class VoiceCard(Static):
 
 
 class Board:
-    """The widgets, and what is shown in them. ``key_now`` returns what a default key is now."""
+    """The widgets, and what is shown in them."""
 
-    def __init__(
-        self,
-        run: VoiceRun,
-        clock: FrameClock,
-        *,
-        key_now: Callable[[str], str],
-        now: Callable[[], float],
-        ascii_only: bool,
-    ) -> None:
-        self.lines = Lines(key_now, ascii_only=ascii_only)
+    def __init__(self, run: VoiceRun, clock: FrameClock, lines: Lines, *, ascii_only: bool) -> None:
         self.panel = MicPanel(clock=clock, ascii_only=ascii_only)
         self.place = Static("", id="place", markup=False)
         self.card = VoiceCard("", markup=False, classes="-hidden")
         self._run = run
-        self._key_now = key_now
-        self._now = now
+        self._lines = lines
+        self._key_now = lines.key_now
         self._ascii_only = ascii_only
         self._where = ""
 
@@ -52,15 +42,15 @@ class Board:
         run, state = self._run, self._run.state
         status = texts.status(state, shown)
         self._where = run.session.place if run.session is not None else self._where
-        self.lines.top.show(
+        self._lines.top.show(
             [say("voice.title", room=run.request.room)],
             [Part(part, rank) for part, rank in ((self._where, 2), (texts.connection(state), 3)) if part],
-            [status_part(self.lines.timed(status, self._now()))],
+            [status_part(self._lines.timed(status))],
         )
         self._show_panel(focus)
         self._show_place()
         self._show_card(shown)
-        self.lines.show_below(self._hints(focus))
+        self._lines.show_below(self._hints(focus))
         return bool(status.pending)
 
     def show_levels(self, shown: texts.Shown) -> None:

@@ -88,15 +88,8 @@ class VoiceScreen(LiveScreen):
         self._begin = self._acts.begin
         self.wall_clock: Callable[[], float] = time.time  # of lines that do not say when they were said
         self._transcript = Transcript(clock=clock, ascii_only=ascii_only, id="voice", classes="-hidden")
-        self._board = Board(
-            self.run,
-            clock,
-            key_now=lambda key: self.key_now(key),
-            now=lambda: self.now(),
-            ascii_only=ascii_only,
-        )
-        board = self._board
-        self._lines, self._words = board.lines, (board.panel, board.place, self._transcript, board.card)
+        self._board = board = Board(self.run, clock, self._lines, ascii_only=ascii_only)
+        self._words = board.panel, board.place, self._transcript, board.card
         self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
         self._composer = VoiceComposer(request.room, ascii_only=ascii_only)
         self._feed = VoiceFeed(self._transcript, self.state, lambda: self.wall_clock())
@@ -111,7 +104,7 @@ class VoiceScreen(LiveScreen):
         self._commands = commands_of(
             self.run, self._acts, self._asks, self._transcript, self._host, open_voice
         )
-        self._approvals = Approvals(self._asks, self._host.show_soon, clock, ascii_only=ascii_only)
+        self._approvals = Approvals(self._asks, self._host)
         self._talk_key: TalkKey | None = None
 
     @property
