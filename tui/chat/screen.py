@@ -11,7 +11,6 @@ from textual.widget import Widget
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
-from agent_tui.state.conversation import ConversationState
 from tui.chat import texts
 from tui.chat.asking import Asking
 from tui.chat.board import ChatBoard
@@ -85,11 +84,13 @@ class ChatScreen(LiveScreen):
         super().__init__(clock, ascii_only=ascii_only)
         self.first_question = ""  # of a new chat: asked once it is loaded
         self._chat = OpenChat(link, chat, self._host, noted=self._noted)
+        self.state = self._chat.state
         self._begin = self._chat.begin
         self._composer = self._chat.composer
         self._transcript = self._chat.transcript
         self._asking = Asking(self._chat)
         self._reader = ReaderPlace(self._chat, self._asking)
+        self.why_not = self._reader.why_not
         self._models = ModelPicker(self._chat)
         self._commands = ChatCommands(self._chat, self._asking, self._models, open_chat)
         self._drafting = Drafting(self._composer, self._host)
@@ -99,11 +100,6 @@ class ChatScreen(LiveScreen):
         self._words = self._board.place, self._transcript
 
     # --- what is known of it ---------------------------------------------------------------------------
-
-    @property
-    def state(self) -> ConversationState:
-        """The chat as it is known."""
-        return self._chat.state
 
     @property
     def failure(self) -> AgentTuiError | None:
@@ -119,10 +115,6 @@ class ChatScreen(LiveScreen):
     def is_speaking(self) -> bool:
         """Whether words are coming."""
         return self.state.open_turn is not None
-
-    def why_not(self, act: str) -> str:
-        """Return why an act (edit, again, continue, version, …) cannot be done now; ``""`` if it can."""
-        return self._reader.why_not(act)
 
     def show_message(self, message_id: str) -> None:
         """Go to a message once the chat is loaded; "" stays at its end."""

@@ -126,8 +126,10 @@ class Approvals(Vertical):
         if spot is None:
             for transcript in self.screen.query(Transcript):
                 transcript.sight.follow_again()
-            if had_focus:
-                self._leave_bar()
+            if had_focus and self._came_from_line:
+                self._questions.composer.open()
+            elif had_focus:
+                self._questions.focus_words()
             return
         self.app.bell()
         if had_focus or self._may_be_interrupted:
@@ -147,13 +149,6 @@ class Approvals(Vertical):
         """Give a waiting question the focus as soon as the person is idle."""
         if self.is_focus_due and self._may_be_interrupted:
             self.look()
-
-    def _leave_bar(self) -> None:
-        """Give the focus back to the line, or to the transcript."""
-        if self._came_from_line:
-            self._questions.composer.open()
-        else:
-            self._questions.focus_words()
 
     # --- where it is seen ------------------------------------------------------------------------------
 
@@ -292,9 +287,10 @@ class Approvals(Vertical):
     def _is_read(self, spot: Spot) -> bool:
         """Whether all that would be done was on the screen; the keys below it need not have been."""
         ask, place = self._asked_at(spot), self._place
-        if ask is None or place is None or ask.form is not None or _is_cut(ask):
+        if ask is None or place is None or ask.form is not None:
             return False
-        return place[0].sight.has_shown_all(but_last=True)
+        is_whole = texts.asking_body(ask) == texts.asking_body(ask, shows_all=True)
+        return is_whole and place[0].sight.has_shown_all(but_last=True)
 
     def _asked_at(self, spot: Spot) -> ToolAsk | None:
         step = self._questions.state.step(*spot)
@@ -392,11 +388,6 @@ class Approvals(Vertical):
             self._answered.discard(spot)
         self.ask()
         self._host.show_soon()
-
-
-def _is_cut(ask: ToolAsk) -> bool:
-    """Whether the card leaves out some of what would be done."""
-    return texts.asking_body(ask) != texts.asking_body(ask, shows_all=True)
 
 
 def _scrolled(transcript: Transcript, key: str) -> bool:

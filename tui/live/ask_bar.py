@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -21,7 +21,7 @@ from tui.live import signs
 from tui.live.key_hints import Hints, key_of
 from tui.live.pager import MAX_TITLE_CHARACTERS, WHOLE, WholeScreen
 from tui.live.steps.texts import answers, asking_body, kept_rule
-from tui.screens.dialog import Dialog
+from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 from widgets.terminal.frame_clock import FrameClock, terminal_is_behind
@@ -137,13 +137,7 @@ class AskScreen(WholeScreen[Decision]):
     ]
 
     def __init__(
-        self,
-        name: str,
-        ask: ToolAsk,
-        clock: FrameClock,
-        *,
-        is_unread: bool = False,
-        ascii_only: bool = False,
+        self, name: str, ask: ToolAsk, clock: FrameClock, *, is_unread: bool = False, ascii_only: bool = False
     ) -> None:
         """``is_unread`` says at once that it has to be read to its end first."""
         title = f"{asking_line(name, ask)} · {visible_line(ask.call, MAX_TITLE_CHARACTERS // 2)}"
@@ -243,10 +237,8 @@ class ReasonScreen(Dialog[str | None]):
         self._ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog wide"):
-            yield Static(say("ask.reason"), classes="title", markup=False)
-            yield Line("", id="reason")
-            yield Hints(say("ask.reason.hint"), ascii_only=self._ascii_only)
+        line, hint = Line("", id="reason"), say("ask.reason.hint")
+        yield framed(say("ask.reason"), line, hint=hint, ascii_only=self._ascii_only)
 
     @on(Input.Submitted)
     def give(self, event: Input.Submitted) -> None:

@@ -97,26 +97,19 @@ class FindBar(Horizontal):
     def find(self, what: Find) -> None:
         """Ask what to find, or for the number of a message; or go to the next match, or to the one before."""
         if what == "words":
-            self._ask_what_to_find()
+            if self._panes.active is not None:
+                self._open("find", say("find.label"))  # what was looked for before can be typed over
+                self._search()
         elif what == "number":
-            self._ask_for_a_number()
+            if number := self._panes.message_count:
+                self._stop()
+                self._line.value = ""
+                self._open("go_to", say("go_to.label", count=count(number)))
+                self._tell(say("go_to.keys"))
         elif self._searched is not None:
             self._searched.reader.find_step(1 if what == "next" else -1)
         else:
             self.notify(say("find.nothing_asked"), markup=False)
-
-    def _ask_what_to_find(self) -> None:
-        """Ask what to find; what was looked for before can be typed over."""
-        if self._panes.active is not None:
-            self._open("find", say("find.label"))
-            self._search()
-
-    def _ask_for_a_number(self) -> None:
-        if self._panes.message_count:
-            self._stop()
-            self._line.value = ""
-            self._open("go_to", say("go_to.label", count=count(self._panes.message_count)))
-            self._tell(say("go_to.keys"))
 
     def _open(self, asks: Asks, label: str) -> None:
         self._asks = asks

@@ -19,12 +19,7 @@ class Host:
     """Says something to the person, opens dialogs and runs work on behalf of the parts of one screen."""
 
     def __init__(
-        self,
-        screen: Screen[Any],
-        clock: FrameClock,
-        show: Callable[[], None],
-        *,
-        ascii_only: bool,
+        self, screen: Screen[Any], clock: FrameClock, show: Callable[[], None], *, ascii_only: bool
     ) -> None:
         """``show`` updates headers and lines."""
         self.clock = clock

@@ -18,11 +18,7 @@ class Opened(Generic[C]):
     """What ``OpenRoom`` and ``OpenChat`` have in common; they say what is fed with what happens."""
 
     def __init__(
-        self,
-        state: ConversationState,
-        link: Link[C],
-        host: Host,
-        noted: Callable[[ev.Event], None],
+        self, state: ConversationState, link: Link[C], host: Host, noted: Callable[[ev.Event], None]
     ) -> None:
         """``noted`` is called for every event that is more than words, once it is shown."""
         self.state = state

@@ -10,7 +10,6 @@ from textual.binding import Binding, BindingType
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
-from agent_tui.state.conversation import ConversationState
 from tui.link import RoomLink
 from tui.live.approvals import Approvals
 from tui.live.find import FindBar
@@ -63,11 +62,13 @@ class RoomScreen(LiveScreen):
     ) -> None:
         super().__init__(clock, ascii_only=ascii_only)
         self._room = room = OpenRoom(link, room_id, self._host, noted=self._noted)
+        self.state = room.state
         self._begin = room.begin
         self._panes = room.panes
         self._composer = room.composer
         self._runs = Running(room, changed=self._show_status, start=start)
         self._acts = RoomActs(room)
+        self.ask_to_leave, self.why_not = self._runs.ask_to_leave, self._acts.why_not
         self._speaking = Speaking(room, self._acts)
         self._commands = commands_of(room, self._runs, self._acts)
         self._approvals = Approvals(room, self._host)
@@ -77,23 +78,12 @@ class RoomScreen(LiveScreen):
     # --- what is known of it ---------------------------------------------------------------------------
 
     @property
-    def state(self) -> ConversationState:
-        return self._room.state
-
-    @property
     def failure(self) -> AgentTuiError | None:
         return self._room.following.failure
 
     @property
     def may_leave(self) -> bool:
         return self._runs.may_leave
-
-    def ask_to_leave(self) -> None:
-        self._runs.ask_to_leave()
-
-    def why_not(self, act: str) -> str:
-        """Return why an act is impossible now, as a sentence; "" if it is not."""
-        return self._acts.why_not(act)
 
     @property
     def has_step(self) -> bool:
