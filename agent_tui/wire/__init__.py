@@ -1,1 +1,1 @@
-"""What travels: one module per protocol, bytes to events and events to bytes. Pydantic lives here."""
+"""The protocols: one module for each, bytes to events and events to bytes. Pydantic is used only here."""

@@ -1,8 +1,8 @@
 """The agent socket on the wire (protocols.md §4), inwards: frames of both sides, and an answer as events.
 
-Calls have no ids and sub-agents only a ``source``: the decoder makes the steps of one turn from them. What a
-sub-agent says is a step of its own type, so that the text of the turn is the main agent's alone. The way
-out is ``agent_socket_encode``.
+Calls have no ids, and sub-agents only a ``source``: the decoder makes the steps of one turn from them. The
+words of a sub-agent are a step of their own type, so that the text of the turn is only the main agent's. The
+other direction is ``agent_socket_encode``.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ END: Final = "AGENT_EVENT_END"
 CLIENT_TOOL_CALL: Final = "AGENT_EVENT_CLIENT_TOOL_CALL"
 USER_MESSAGE: Final = "USER_MESSAGE"
 CLIENT_TOOL_RESULT: Final = "CLIENT_TOOL_RESULT"
-CLIENT_TOOL_STATUS: Final = "CLIENT_TOOL_STATUS"  # never sent: how a call stands that runs here
-TERMINAL: Final = frozenset({END, ERROR})  # what ends a request
+CLIENT_TOOL_STATUS: Final = "CLIENT_TOOL_STATUS"  # never sent: the status of a call that runs here
+TERMINAL: Final = frozenset({END, ERROR})  # frames that end a request
 
-# What a client reports besides a server's own codes.
+# Codes that a client reports besides a server's own.
 NOT_CONNECTED: Final = "NOT_CONNECTED"
 TIMEOUT: Final = "TIMEOUT"
 INVALID_STATUS: Final = "INVALID_STATUS"
@@ -39,7 +39,7 @@ UNEXPECTED_MSG_TYPE: Final = "UNEXPECTED_MSG_TYPE"
 CONNECTION_ERROR: Final = "CONNECTION_ERROR"
 PARSE_ERROR: Final = "PARSE_ERROR"
 
-# Codes of our own server, whose details say everything.
+# Codes of our own server, whose details are complete sentences.
 AGENT_ERROR: Final = "AGENT_ERROR"
 MAX_ITERATIONS: Final = "MAX_ITERATIONS"
 STOPPED: Final = "STOPPED"
@@ -48,17 +48,17 @@ CHAT_BUSY: Final = "CHAT_BUSY"
 _SELF_EXPLAINING: Final = frozenset({AGENT_ERROR, MAX_ITERATIONS, STOPPED, INTERRUPTED})
 
 MAIN: Final = "main"
-SUB_AGENT: Final = "sub_agent"  # type of the step that is a sub-agent's words; its name is the source
+SUB_AGENT: Final = "sub_agent"  # type of the step with a sub-agent's words; its name is the source
 FILE_OFFERED: Final = "file_offered"  # ``TurnNoted``, about the path
-PROGRESS: Final = "progress"  # ``TurnNoted``, about the line, where no single call of the source is open
+PROGRESS: Final = "progress"  # ``TurnNoted`` about the line, if not exactly one call of the source is open
 _AT: Final = "@"
 _MANY_BRACKETS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class SocketFrame:
-    """One frame of either side: its ``type`` (empty where it has none) and its other fields. ``status`` is
-    how a call stands that runs here: this program adds it, and no server can send it.
+    """One frame of either side: its ``type`` (empty if it has none) and its other fields. ``status`` is the
+    status of a call that runs here: this program adds it, and no server can send it.
     """
 
     type: str
@@ -67,34 +67,34 @@ class SocketFrame:
 
     @property
     def source(self) -> str:
-        """Who of the agents it is from."""
+        """The agent that sent it."""
         source = self.fields.get("source")
         return encodable(source) if isinstance(source, str) and source else MAIN
 
     def text(self, name: str) -> str:
-        """Return a field that is a text, empty where it is none."""
+        """Return a text field, empty if it is not a text."""
         value = self.fields.get(name)
         return encodable(value) if isinstance(value, str) else ""
 
     def data(self) -> dict[str, Any]:
-        """Return it as on the wire."""
+        """Return it as an object, as on the wire."""
         return {"type": self.type, **self.fields} if self.type else dict(self.fields)
 
     def json(self) -> str:
-        """Return it as it is sent."""
+        """Return it as JSON, as it is sent."""
         return dump(self.data())
 
 
 def parse_frame(raw: str | bytes) -> SocketFrame:
-    """Return one frame; raises ``ValueError`` for what is not JSON (``PARSE_ERROR``).
+    """Return one frame; raises ``ValueError`` for anything but JSON (``PARSE_ERROR``).
 
-    JSON that is no object, or names no type, becomes a frame without a type.
+    JSON that is not an object, or has no type, becomes a frame without a type.
     """
     text = raw if isinstance(raw, str) else raw.decode()
     try:
         value = strict_json(text)
         if text.count("[") + text.count("{") > _MANY_BRACKETS:
-            json.dumps(value)  # what can be read is not always shallow enough to be written
+            json.dumps(value)  # what can be read may be nested too deep to be written
     except RecursionError:
         raise ValueError("nested too deep") from None
     if not isinstance(value, dict):
@@ -130,7 +130,7 @@ class ClientToolCall:
 
     @property
     def arguments(self) -> str:
-        """What it is called with, as JSON text."""
+        """Its arguments, as JSON text."""
         if isinstance(self.args, str):
             return encodable(self.args)
         return dump({} if self.args is None else self.args)
@@ -144,7 +144,7 @@ class ClientToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ClientToolResult:
-    """What came of such a call: ``result`` is any JSON, or ``error`` says why there is none."""
+    """The result of such a call: ``result`` is any JSON, or ``error`` says why there is none."""
 
     call_id: str
     result: Any = None
@@ -157,7 +157,7 @@ class ClientToolResult:
 
 
 def client_frame(frame: SocketFrame) -> UserMessage | ClientToolResult:
-    """Return what a client sent; raises ``ValueError``, its text being for the client, for all else.
+    """Return what a client sent; raises ``ValueError``, with a text for the client, for anything else.
 
     Older clients send no ``attachments``.
     """
@@ -180,13 +180,13 @@ def client_frame(frame: SocketFrame) -> UserMessage | ClientToolResult:
 
 
 def client_tool_call(frame: SocketFrame) -> ClientToolCall | None:
-    """Return the call that a frame asks for, ``None`` where it names none."""
+    """Return the call that a frame asks for, ``None`` if it names none."""
     call = ClientToolCall(frame.text("call_id"), frame.text("tool_name"), frame.fields.get("args"))
     return call if frame.type == CLIENT_TOOL_CALL and call.call_id and call.tool_name else None
 
 
 def source_of(step_id: str) -> str:
-    """Return whose step it is, by the id that the decoder gave it."""
+    """Return the source of a step, from the id that the decoder gave it."""
     return step_id.partition(_AT)[2] or MAIN
 
 
@@ -196,7 +196,7 @@ def error_parts(frame: SocketFrame) -> tuple[str, str]:
 
 
 def error_line(frame: SocketFrame) -> str:
-    """Return what an ``ERROR`` says to a person: never nothing."""
+    """Return an ``ERROR`` as a line for a person; never empty."""
     code, details = error_parts(frame)
     if code in _SELF_EXPLAINING and details:
         return details
@@ -211,24 +211,24 @@ class _Call:
     step_id: str
     name: str
     arguments: _Arguments
-    client_id: str = ""  # of a call that the client is to run
+    client_id: str = ""  # of a call that the client runs
     is_denied: bool = False
 
 
 class AgentSocketDecoder:
-    """Frames of one answer to events of the turn ``turn_id``."""
+    """Turns the frames of one answer into events of the turn ``turn_id``."""
 
     def __init__(self, turn_id: str) -> None:
         self.turn_id = turn_id
         self._count = 0
-        self._speaking: dict[str, str] = {}  # source → the step of words that goes on
+        self._speaking: dict[str, str] = {}  # source → the current step of words
         self._open: dict[str, list[_Call]] = {}  # source → calls without a result, oldest first
-        self._answered: dict[str, int] = {}  # name → results of the client's that the server may repeat
+        self._answered: dict[str, int] = {}  # name → how many of the client's results the server may repeat
 
     def decode(self, frame: SocketFrame) -> list[ev.Event]:
-        """Return what a frame says; what is not in the protocol or does not fit it becomes ``Unknown``.
+        """Return the events of a frame; what is not in the protocol or does not fit it becomes ``Unknown``.
 
-        ``STATUS`` and ``GRACEFUL_DISCONNECT`` say nothing of an answer. Never raises.
+        ``STATUS`` and ``GRACEFUL_DISCONNECT`` do not belong to an answer. Never raises.
         """
         match frame.type:
             case "STATUS" | "GRACEFUL_DISCONNECT":
@@ -247,7 +247,7 @@ class AgentSocketDecoder:
                 return [ev.TurnNoted(self.turn_id, FILE_OFFERED, about=frame.text("path"))]
             case "AGENT_EVENT_CLIENT_TOOL_CALL" if (call := client_tool_call(frame)) is not None:
                 return self._client_called(call)
-            case "CLIENT_TOOL_RESULT" if frame.text("call_id"):  # what this client sends
+            case "CLIENT_TOOL_RESULT" if frame.text("call_id"):  # what this client sends itself
                 return self._client_answered(frame)
             case "AGENT_EVENT_END":
                 return [ev.TurnDone(self.turn_id, "", _count(frame.fields.get("tokens_used")))]
@@ -267,7 +267,9 @@ class AgentSocketDecoder:
         return [*events, ev.StepAdded(self.turn_id, self._speaking[source], text)]
 
     def _called(self, frame: SocketFrame) -> list[ev.Event]:
-        """A name begins a call; pieces without one are of the last open call of their source."""
+        """Take a piece of a call: a name begins one; pieces without a name belong to the last open call of
+        their source.
+        """
         source, name, written = frame.source, frame.text("tool_name"), frame.text("args_chunk")
         calls = self._open.setdefault(source, [])
         if not name and (not calls or calls[-1].client_id):
@@ -286,12 +288,12 @@ class AgentSocketDecoder:
         return events
 
     def _came_of_it(self, frame: SocketFrame) -> list[ev.Event]:
-        """A result closes the oldest open call of its name and source."""
+        """Take a result, which closes the oldest open call of its name and source."""
         name = frame.text("tool_name")
         calls = self._open.get(frame.source, [])
         call = next((call for call in calls if call.name == name or not name), None)
         if call is None and frame.source == MAIN and self._answered.get(name):
-            self._answered[name] -= 1  # the client's own result, told again
+            self._answered[name] -= 1  # the client's own result, repeated
             return []
         if call is not None:
             calls.remove(call)
@@ -311,7 +313,7 @@ class AgentSocketDecoder:
         return [ev.ToolStatusChanged(self.turn_id, id_ref, status), result]
 
     def _progressed(self, source: str, payload: object) -> list[ev.Event]:
-        """Progress is that of the one call of its source that is open, if there is one."""
+        """Take progress, for the open call of its source, if there is exactly one."""
         line, calls = progress_line(payload), self._open.get(source, [])
         if not line:
             return []
@@ -321,13 +323,13 @@ class AgentSocketDecoder:
         return [ev.TurnNoted(self.turn_id, PROGRESS, about=line, agent_name=who)]
 
     def _client_called(self, told: ClientToolCall) -> list[ev.Event]:
-        """The call may have been streamed as every other before the client is asked to run it. When it runs
-        is said apart (``_client_stands``): a person may have to allow it.
+        """Take a call that the client is to run; it may have been streamed before like any other. When it
+        runs is a separate event (``_client_stands``), since a person may have to allow it.
         """
         calls = self._open.setdefault(MAIN, [])
         known = (call for call in calls if call.name == told.tool_name and not call.client_id)
         call = next(known, None)
-        if call is not None:  # what was streamed may be something else than what is to run
+        if call is not None:  # what was streamed may differ from what is to run
             call.client_id = told.call_id
             index = int(call.step_id.removeprefix("step-"))
             whole = ev.Step(call.step_id, index, "tool_call", name=told.tool_name, arguments=told.arguments)
@@ -369,7 +371,7 @@ _OF_STRUCTURE = re.compile(r'[\\"{}\[\]]')
 
 
 class _Arguments:
-    """Notices when the JSON text of a call's arguments is whole. Costs what is added."""
+    """Detects the end of a call's arguments in their JSON text. Costs as much as is added."""
 
     __slots__ = ("_depth", "_is_escaped_at", "_is_text", "_length")
 
@@ -377,10 +379,10 @@ class _Arguments:
         self._depth = 0
         self._is_text = False
         self._length = 0
-        self._is_escaped_at = -1  # place of a character that a backslash takes its meaning from
+        self._is_escaped_at = -1  # index of a character that is escaped by a backslash
 
     def ends_with(self, piece: str) -> bool:
-        """Return whether the arguments are whole once ``piece`` is added."""
+        """Return whether the arguments are complete after ``piece``."""
         is_whole = False
         for match in _OF_STRUCTURE.finditer(piece):
             place, char = self._length + match.start(), match.group()
@@ -400,7 +402,7 @@ class _Arguments:
 
 
 def progress_line(payload: object) -> str:
-    """Return what a tool's progress says, as one line of text; that it runs goes without saying."""
+    """Return a tool's progress as one line of text; empty if it only says that the tool is running."""
     if not isinstance(payload, dict):
         return _told(payload)
     said = {name: value for name, value in payload.items() if value not in (None, "")}
@@ -412,7 +414,7 @@ def progress_line(payload: object) -> str:
 
 
 def _told(value: object) -> str:
-    """Return what may be text or any JSON as text."""
+    """Return a text, or any JSON as text."""
     if isinstance(value, str):
         return encodable(value)
     return "" if value is None else dump(value)

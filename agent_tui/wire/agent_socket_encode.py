@@ -1,7 +1,7 @@
 """The agent socket on the wire (protocols.md §4), outwards: the events of one answer to frames.
 
-Thinking has no frame. On this wire a call has no id, so calls of one source are written one after the other
-and the results of calls of one name come in the order of the calls: what comes too early waits.
+Thinking has no frame. Calls have no id on this wire, so calls of one source are written one after the other,
+and results of calls with one name in the order of the calls: what comes too early waits.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ StepKey = tuple[str, str]  # turn id, step id
 class _Call:
     name: str
     source: str
-    waiting: str = ""  # arguments that are not sent yet
+    waiting: str = ""  # arguments that were not sent yet
     sent: str = ""
     is_begun: bool = False
     is_whole: bool = False
@@ -53,19 +53,19 @@ class _Call:
 
 
 class AgentSocketEncoder:
-    """Events of one answer, in the full form of our log, to frames."""
+    """Turns the events of one answer, in the full form of our log, into frames."""
 
     def __init__(self) -> None:
         self._texts: dict[StepKey, str] = {}
-        self._sources: dict[StepKey, str] = {}  # of the steps that are words
-        self._tails: dict[str, StepKey] = {}  # source → the words that its last frame was
-        self._joins = False  # the next words continue what was cut
+        self._sources: dict[StepKey, str] = {}  # of the steps with words
+        self._tails: dict[str, StepKey] = {}  # source → the words of its last frame
+        self._joins = False  # the next words continue interrupted ones
         self._calls: dict[StepKey, _Call] = {}
-        self._writing: dict[str, deque[_Call]] = {}  # source → the first writes, the others wait
-        self._open: dict[tuple[str, str], deque[_Call]] = {}  # source and name → begun, no result sent
+        self._writing: dict[str, deque[_Call]] = {}  # source → the first is being written, the others wait
+        self._open: dict[tuple[str, str], deque[_Call]] = {}  # source and name → begun, without a sent result
 
     def encode(self, event: ev.Event) -> list[SocketFrame]:
-        """Return the frames of an event, none for what this protocol has no words for."""
+        """Return the frames of an event, none if this protocol cannot express it."""
         return list(self._frames(event))
 
     def _frames(self, event: ev.Event) -> Iterator[SocketFrame]:
@@ -91,7 +91,7 @@ class AgentSocketEncoder:
                 yield from self._finish()
                 yield error_frame(content)
             case _:
-                pass  # is not of an answer, or has no frame
+                pass  # it does not belong to an answer, or has no frame
 
     # --- words -----------------------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ class AgentSocketEncoder:
             yield from self._set_call(key, step, source)
         elif step.type == "tool_result":
             yield from self._set_result(key, step, source)
-        # Thinking, and what other servers made up, has no frame.
+        # Thinking, and steps of other servers' own types, have no frame.
 
     def _add(self, key: StepKey, content: str, arguments: str) -> Iterator[SocketFrame]:
         if (source := self._sources.get(key)) is not None:
@@ -113,7 +113,7 @@ class AgentSocketEncoder:
             yield from self._write(call, arguments)
 
     def _say_whole(self, key: StepKey, text: str) -> Iterator[SocketFrame]:
-        """Nothing that was said can be taken back: words that replace others follow them."""
+        """Send words that replace others after them: nothing that was sent can be taken back."""
         known = self._texts.get(key, "")
         if text.startswith(known):
             yield from self._say(key, self._sources[key], text[len(known) :])
@@ -172,7 +172,7 @@ class AgentSocketEncoder:
             yield from self._move_on(call.source)
 
     def _move_on(self, source: str) -> Iterator[SocketFrame]:
-        """Send what had to wait for another call and need not any more."""
+        """Send what had to wait for another call and no longer has to."""
         writing = self._writing.get(source, deque())
         while writing:
             call = writing[0]
@@ -197,7 +197,7 @@ class AgentSocketEncoder:
         return _result(call.name, call.result or "", call.source)
 
     def _finish(self) -> Iterator[SocketFrame]:
-        """Send what still waits: a call that got no result comes before others of its name."""
+        """Send everything that still waits: a call without a result comes before others of its name."""
         for calls in self._writing.values():
             for call in calls:
                 call.is_whole = True
@@ -211,7 +211,7 @@ class AgentSocketEncoder:
 
 
 def error_frame(content: str, code: str = "") -> SocketFrame:
-    """Return the ``ERROR`` that says ``content``; its code is told from our own texts where none is given."""
+    """Return the ``ERROR`` with ``content``; its code is derived from our own texts if none is given."""
     if not code:
         code = INTERRUPTED if content.startswith(_INTERRUPTED) else _CODES.get(content, AGENT_ERROR)
     return SocketFrame(ERROR, {"code": code, "details": content})
@@ -226,7 +226,7 @@ def _result(name: str, content: str, source: str) -> SocketFrame:
 
 
 def _tokens(done: ev.TurnDone) -> int:
-    """Return what the answer used: of both sides, where that is known."""
+    """Return the tokens of the answer, prompt and completion, if known."""
     if done.usage is not None:
         return done.usage.prompt_tokens + done.usage.completion_tokens
     return done.token_count

@@ -1,7 +1,7 @@
 """Agent tasks on the wire (protocols.md §3): requests out, frames of the stream in.
 
 A task is one answer of an agent service. Its frames have no ids and no step numbers: the decoder makes the
-steps of a turn from them. Anything else than what is described there is skipped, as the original does.
+steps of a turn from them. Anything that is not described there is skipped, as the original does.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from agent_tui.model import events as ev
 from agent_tui.wire.content import BETWEEN_STEPS, attachment_fields, dump, encodable, json_object, only_set
 
 ENGINES: Final = ("claude_api", "claude_agent_sdk")
-ONLY_FILES: Final = "(see attachments)"  # the prompt of a task that is made of files alone
+ONLY_FILES: Final = "(see attachments)"  # the prompt of a task that consists only of files
 _ENDS_SESSION: Final = ("aborted", "exited")
-# Payloads of tools are nowhere fixed: how we write them, then how others do.
+# The payloads of tools are not specified anywhere: first our form, then those of others.
 _IDS: Final = ("id", "tool_use_id", "toolUseId", "call_id")
 _NAMES: Final = ("name", "tool_name", "toolName", "tool")
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTask:
-    """What is asked. ``voice_mode``: only words come back; ``system_prompt`` is the voice client's."""
+    """A question. ``voice_mode``: only words come back; ``system_prompt`` is the voice client's."""
 
     prompt: str
     engine_type: str = ENGINES[0]
@@ -43,13 +43,13 @@ class AgentTask:
 
 
 def subscribe(session_id: str, task_id: str = "") -> str:
-    """Return the frame that asks for the events of a session, or of one task in it."""
+    """Return the frame that subscribes to the events of a session, or of one task in it."""
     data = {"sessionId": session_id, **({"taskId": task_id} if task_id else {})}
     return dump({"event": "subscribe_session", "data": data})
 
 
 def accepted(answer: object) -> tuple[str, str]:
-    """Return (session id, task id) of the POST's answer; raises ``ValueError`` where it has none."""
+    """Return (session id, task id) from the POST's answer; raises ``ValueError`` if they are missing."""
     fields = answer if isinstance(answer, dict) else {}
     session_id, task_id = (fields.get(name) for name in ("sessionId", "taskId"))
     if not (isinstance(session_id, str) and session_id and isinstance(task_id, str) and task_id):
@@ -58,21 +58,21 @@ def accepted(answer: object) -> tuple[str, str]:
 
 
 def ends_session(message: str) -> bool:
-    """Return whether an error says that its session is gone."""
+    """Return whether an error says that its session has ended."""
     said = message.lower()
     return any(word in said for word in _ENDS_SESSION)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    id: str  # the service's
+    id: str  # the service's id
     name: str
     step_id: str
 
 
 class AgentTaskDecoder:
-    """Frames of one task to events of ``turn_id``, by default the task's own id. A frame without ``taskId``
-    is taken as its own.
+    """Turns the frames of one task into events of ``turn_id``, by default the task's own id. A frame without
+    ``taskId`` counts as its own.
     """
 
     def __init__(self, task_id: str, turn_id: str = "") -> None:
@@ -80,11 +80,11 @@ class AgentTaskDecoder:
         self._turn_id = turn_id or task_id
         self._count = 0
         self._has_spoken = False
-        self._open = ""  # type of the step that is being said
+        self._open = ""  # type of the current step
         self._calls: list[_Call] = []  # without a result, oldest first
 
     def decode(self, frame: str | bytes) -> list[ev.Event]:
-        """Return what a frame says of the task; nothing for one of another. Never raises."""
+        """Return the events of a frame of the task; none for another task's frame. Never raises."""
         return self.events(self.own(frame))
 
     def own(self, frame: str | bytes) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class AgentTaskDecoder:
         return data
 
     def events(self, data: dict[str, Any]) -> list[ev.Event]:
-        """Return what the data of a frame says; nothing for what the protocol does not know."""
+        """Return the events for the data of a frame; none if the protocol does not have it."""
         match data.get("type"):
             case "text" | "thinking" as kind:
                 return self._said(kind, _text(data, "content", "text", kind))
@@ -114,7 +114,7 @@ class AgentTaskDecoder:
 
     def _said(self, kind: str, text: str) -> list[ev.Event]:
         if kind == "text" and self._open != kind and self._has_spoken:
-            text = text.removeprefix(BETWEEN_STEPS)  # for those who are told of no steps between
+            text = text.removeprefix(BETWEEN_STEPS)  # for clients that get no steps between
         if not text:
             return []
         self._has_spoken = self._has_spoken or kind == "text"
@@ -144,7 +144,7 @@ class AgentTaskDecoder:
         return [ev.ToolStatusChanged(self._turn_id, id_ref, "done" if success else "failed"), result]
 
     def _closed(self, call_id: str, name: str) -> _Call | None:
-        """Take the call that a result names: by its id, without one the oldest of its name."""
+        """Return the call that a result names by its id; without one, the oldest call with its name."""
         for call in self._calls:
             if call.id == call_id if call_id else name in ("", call.name):
                 self._calls.remove(call)

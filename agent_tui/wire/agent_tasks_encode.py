@@ -1,6 +1,7 @@
-"""Agent tasks on the wire (protocols.md §3), the service's half: requests in, frames of the stream out.
+"""Agent tasks on the wire (protocols.md §3), the service's side: requests in, frames of the stream out.
 
-How a task was asked stands in its id: whoever reads the log again, also after a restart, gets the same.
+How a task was asked is part of its id, so a client that reads the log again, even after a restart, gets the
+same.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from agent_tui.wire.content import BETWEEN_STEPS, dump, encodable, json_object, 
 MAX_ID_CHARACTERS: Final = 200
 MAX_FRAME_CHARACTERS: Final = 64 * 1024
 TERMINAL: Final = frozenset({"completed", "error"})
-SESSION_ENDED: Final = "The session was aborted: its conversation was deleted"  # told by "aborted"
+SESSION_ENDED: Final = "The session was aborted: its conversation was deleted"  # recognised by "aborted"
 UNKNOWN_TASK: Final = "There is no such task: the service ended before it began, or it never was"
 _VOICE: Final = "-voice"
 _OF_SESSIONS: Final = (
@@ -27,12 +28,12 @@ _OF_SESSIONS: Final = (
 
 
 def task_id_of(key: str, *, voice_mode: bool) -> str:
-    """Return the id of the task that has this ``key``."""
+    """Return the id of the task with this ``key``."""
     return f"{key}{_VOICE}" if voice_mode else key
 
 
 def prompt_asked(prompt: str, *, has_files: bool) -> str:
-    """Return what a person said: nothing where the prompt stands for files alone."""
+    """Return what a person said; "" if the prompt only stands for files."""
     return "" if has_files and prompt == ONLY_FILES else prompt
 
 
@@ -57,10 +58,10 @@ def stream_event(task_id: str, kind: str, **fields: Any) -> str:
 
 
 def error_event(task_id: str, message: str) -> str:
-    """Return the frame that says that a task failed; its session continues.
+    """Return the frame for a failed task; its session continues.
 
-    A message with "aborted" or "exited" would end the session for its client: such words, a provider's
-    perhaps, are said otherwise.
+    A message with "aborted" or "exited" would end the session for its client, so these words (perhaps a
+    provider's) are replaced.
     """
     for pattern, other in _OF_SESSIONS:
         message = pattern.sub(other, message)
@@ -81,18 +82,19 @@ class _Call:
 
 @dataclass(slots=True)
 class AgentTaskEncoder:
-    """Events of one answer, in the full form of our log, to frames of the task ``task_id``.
+    """Turns the events of one answer, in the full form of our log, into frames of the task ``task_id``.
 
-    A voice task has only words and its end. Thoughts and words are sent as they grow, a call once whole.
+    A voice task has only words and its end. Thoughts and words are sent as they grow, a call when it is
+    complete.
     """
 
     task_id: str
-    _steps: dict[str, tuple[str, str]] = field(default_factory=dict)  # by id: its type, what was sent of it
+    _steps: dict[str, tuple[str, str]] = field(default_factory=dict)  # by id: type, what was sent
     _calls: dict[str, _Call] = field(default_factory=dict)
     _said: str = ""  # the text step that was sent last
 
     def encode(self, event: ev.Event) -> list[str]:
-        """Return the frames of an event, none for what this protocol has no words for."""
+        """Return the frames of an event, none if this protocol cannot express it."""
         return list(self._frames(event))
 
     def _frames(self, event: ev.Event) -> Iterator[str]:
@@ -116,7 +118,7 @@ class AgentTaskEncoder:
             case ev.RunFailed(content):
                 yield error_event(self.task_id, content)
             case _:
-                pass  # is not of an answer, or has no frame
+                pass  # it does not belong to an answer, or has no frame
 
     @property
     def _is_voice(self) -> bool:
@@ -147,10 +149,10 @@ class AgentTaskEncoder:
 
 
 def _input(arguments: str) -> Any:
-    """Return the arguments of a call as JSON, as text where they are none."""
+    """Return the arguments of a call as JSON, or as text if they are not JSON."""
     try:
         value = strict_json(arguments) if arguments else {}
-        dump(value)  # what can be read is not always shallow enough to be written
+        dump(value)  # what can be read may be nested too deep to be written
     except (ValueError, RecursionError):
         return arguments
     return value

@@ -1,7 +1,7 @@
 """Chats on the wire, inwards (protocols.md §2): SSE frames and JSON answers to events.
 
-Tolerant, because foreign servers are. One decoder reads all three forms of a stream: the plain one (each
-step whole, again and again), ``deltas=1``, and ours with ``full=1``. The way out is ``chat_encode``.
+Tolerant, because foreign servers are. One decoder reads all three forms of a stream: the plain one (each step
+complete, again and again), ``deltas=1``, and ours with ``full=1``. The other direction is ``chat_encode``.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from agent_tui.wire.chat_message import (
 from agent_tui.wire.content import encodable
 from agent_tui.wire.fields import AnyUsage, Name, Text, Wire, error_text, fields_of, named, parse, reason
 
-_CLOSING = '"}}'  # behind the content of a snapshot, where its frame is written as the original does
-_SURROGATE = "\\ud"  # half of a pair, escaped: the other half may stand before it
+_CLOSING = '"}}'  # what follows the content of a snapshot, if its frame is written as the original does
+_SURROGATE = "\\ud"  # half of an escaped pair: the other half may be before it
 
 
 class _Step(Wire):
@@ -67,10 +67,10 @@ _Conversation = fields_of(ev.ConversationInfo, id=(Name, ...))
 
 
 class ChatDecoder:
-    """Frames of one connection to events. ``turn_id`` is the turn that its steps belong to, until an
+    """Turns the frames of one connection into events. ``turn_id`` is the turn of its steps, until an
     ``answer_started`` names another.
 
-    A snapshot that only goes on from the one before it is not parsed again: its cost is what is new.
+    A snapshot that only continues the one before is not parsed again: its cost is what is new.
     """
 
     def __init__(self, turn_id: str) -> None:
@@ -78,13 +78,13 @@ class ChatDecoder:
         self._first_id = turn_id
         self._is_over = False
         self._answers = 1
-        self._known = ""  # the newest snapshot, up to the quote behind its content
+        self._known = ""  # the newest snapshot, up to the quote after its content
         self._known_id = ""
 
     def decode(self, name: str, data: str) -> ev.Event:
         """Return the event of one frame; whatever does not fit becomes ``Unknown``. Never raises.
 
-        ``done`` and ``error`` end an answer whatever their data are.
+        ``done`` and ``error`` end an answer whatever their data is.
         """
         if name == "process_step" and self._known and (added := self._gone_on(data)) is not None:
             return ev.StepAdded(self.turn_id, self._known_id, added)
@@ -96,7 +96,7 @@ class ChatDecoder:
             return ev.Unknown(name, data, reason(error))
 
     def _gone_on(self, data: str) -> str | None:
-        """Return what ``data`` adds to the snapshot before, ``None`` where it has to be read whole."""
+        """Return what ``data`` adds to the snapshot before, ``None`` if it has to be read completely."""
         known = self._known
         if len(data) < len(known) + len(_CLOSING) or not data.startswith(known):
             return None
@@ -104,7 +104,7 @@ class ChatDecoder:
         if not data.endswith(_CLOSING) or added[: len(_SURROGATE)].lower() == _SURROGATE:
             return None
         try:
-            text: str = json.loads(f'"{added}"')  # fails where a quote in it ends the content early
+            text: str = json.loads(f'"{added}"')  # fails if a quote in it ends the content early
         except ValueError:
             return None
         self._known = data[: -len(_CLOSING)]
@@ -140,13 +140,13 @@ class ChatDecoder:
     def _step(self, data: str) -> ev.Event:
         step = parse(_Step, data).step
         self._known = ""
-        # What the content ends in is looked at, so that nothing that stands behind it is taken for it.
+        # The end of the content is checked, so that nothing after it is taken for it.
         if step.type in ("text", "thinking") and _closes(data, step.content):
             self._known, self._known_id = data[: -len(_CLOSING)], step.id
         return ev.StepSet(self._turn(), step)
 
     def _turn(self) -> str:
-        """Return the turn of a step. One that comes after the end is of the next answer, ids and all."""
+        """Return the turn of a step. After the end, a step belongs to the next answer."""
         if self._is_over:
             self._is_over = False
             self._answers += 1
@@ -165,13 +165,13 @@ class ChatDecoder:
             done = parse(_Done, data)
         except ValidationError:
             return ev.TurnDone(self.turn_id, "")
-        # In the original it is not the stored message's id (protocols.md §2): then it means nothing.
+        # In the original it is not the stored message's id (protocols.md §2), so it cannot be used.
         message_id = done.message_id if done.message_id == self.turn_id else ""
         return ev.TurnDone(self.turn_id, message_id, done.token_count, done.usage)
 
 
 def _closes(data: str, content: str) -> bool:
-    """Say whether ``data`` is written so that its last string is ``content``, and nothing is behind it."""
+    """Return whether the last string of ``data`` is ``content``, with nothing after it."""
     if not data.endswith(_CLOSING):
         return False
     tail = json.dumps(content[-8:], ensure_ascii=False)[1:-1]
@@ -183,15 +183,15 @@ def _closes(data: str, content: str) -> bool:
 
 
 def decode_conversation(value: object) -> ev.ConversationInfo:
-    """Return a conversation from a JSON answer; raises ``ValueError`` when it is none."""
+    """Return a conversation from a JSON answer; raises ``ValueError`` if it is not one."""
     return ev.ConversationInfo(**vars(_Conversation.model_validate(value)))
 
 
 def decode_conversations(value: object) -> list[ev.ConversationInfo]:
-    """Return those of ``{"conversations": […]}`` or of a bare list; skips what is none."""
+    """Return the conversations of ``{"conversations": […]}`` or of a bare list; skips invalid ones."""
     return fitting(decode_conversation, value, "conversations")
 
 
 def decode_messages(value: object) -> list[ev.Message]:
-    """Return the messages of ``{"messages": […]}`` or of a bare list; skips what is no message."""
+    """Return the messages of ``{"messages": […]}`` or of a bare list; skips invalid ones."""
     return fitting(read_message, value, "messages")

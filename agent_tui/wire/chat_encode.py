@@ -1,6 +1,6 @@
 """Chats on the wire, outwards (protocols.md §2): events to SSE frames, conversations and messages to JSON.
 
-The log holds every event in its *full* form, as our own client gets it; what others get is made from it.
+The log has every event in its *full* form, which our own client gets; other clients get what is made from it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from agent_tui.wire.rooms_encode import note_fields, usage_fields
 from agent_tui.wire.steps_encode import call_fields, calls_fields
 from agent_tui.wire.steps_encode import step_fields as step_fields
 
-# The events after which an answer's stream ends. (Here, because the backend starts without pydantic.)
+# Events after which an answer's stream ends. (They are here because the backend starts without pydantic.)
 TERMINAL = frozenset({"done", "error"})
-# Settings that older logs lack: at their default they are left out, so that such logs replay as they were.
+# Settings that older logs lack: a default value is left out, so that such logs replay as they were.
 LEFT_OUT = {"on_resume": "continue", "guide": "tell", "on_full": "summarise"}
 
 
 def frame(event: ev.Event) -> tuple[str, str] | None:
-    """Return (event name, data as JSON) of ``event``; None for what is not said in chats."""
+    """Return (event name, data as JSON) of ``event``; ``None`` if chats do not have it."""
     if isinstance(event, ev.Unknown):
-        return event.name, event.data  # as it was received
+        return event.name, event.data  # as received
     try:
         name, fields = encode(event)
     except ValueError:
@@ -33,7 +33,9 @@ def frame(event: ev.Event) -> tuple[str, str] | None:
 
 
 def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
-    """Return (event name, data) of ``event`` in the full form; ``ValueError`` for what is not a chat's."""
+    """Return (event name, data) of ``event`` in the full form; raises ``ValueError`` if chats do not have
+    it.
+    """
     match event:
         case ev.StepSet(_, step):
             return "process_step", {"step": step_fields(step)}
@@ -41,7 +43,7 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
             return "process_step_delta", {"id": step_id, **only_set(content=content, arguments=arguments)}
         case ev.ToolStatusChanged(turn_id, step_id, status, seconds, ask, progress):
             fields = {"id": step_id, **call_fields(status, seconds, ask, progress)}
-            # It comes after the end of its answer: whose call it was has to be said.
+            # It comes after the end of its answer, so it has to name the call's turn.
             return "tool_status", fields | ({"message_id": turn_id} if status == ev.UNDONE else {})
         case ev.TurnStarted():
             fields = {"message_id": event.turn_id, "parent_id": event.parent_id, "model": event.sender_name}
@@ -79,7 +81,7 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
 
 
 def changed_fields(conversation: ev.ConversationInfo) -> dict[str, Any]:
-    """Return the data of a ``conversation`` event: no ``last_event_id``, which its own id says."""
+    """Return the data of a ``conversation`` event: without ``last_event_id``, which is its own id."""
     fields = conversation_fields(conversation)
     del fields["last_event_id"]
     for name, usual in LEFT_OUT.items():
@@ -132,7 +134,7 @@ def stored_content(message: ev.Message) -> str:
 
 
 def spoken_fields(spoken: ev.Spoken) -> dict[str, Any]:
-    """Return how a message was spoken: what is known of it."""
+    """Return how a message was spoken, as far as it is known."""
     return {name: value for name, value in asdict(spoken).items() if value not in (None, "")}
 
 
@@ -142,7 +144,7 @@ def question_content(text: str, attachments: Sequence[ev.Attachment]) -> str:
 
 
 def answer_content(text: str, steps: Sequence[ev.Step]) -> str:
-    """Return the stored content of an answer; ``tool_calls`` only where there are some."""
+    """Return the stored content of an answer; ``tool_calls`` only if there are some."""
     calls = [
         {"id": step.id_ref, "name": step.name, "arguments": step.arguments}
         for step in steps

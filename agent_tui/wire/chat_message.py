@@ -13,11 +13,11 @@ from agent_tui.model.tool_forms import FieldType, FormField, FormOption, ToolFor
 from agent_tui.wire.content import content_success, content_text, json_object
 from agent_tui.wire.fields import AnyUsage, Name, Notes, R, Text, Wire, fields_of, listed, named, reader
 
-MAX_SECONDS = 1e9  # thirty years: no tool took longer
+MAX_SECONDS = 1e9  # thirty years: no tool takes longer
 
 
 def _count(value: object) -> object:
-    """Take only what is a whole number: a step is shown whatever its server counts."""
+    """Take only whole numbers: a step is shown whatever its server counts."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
@@ -37,7 +37,7 @@ Seconds = Annotated[float, BeforeValidator(lambda value: _seconds(value) or 0.0)
 
 _read_option = reader(FormOption, title=(Text, ""))
 _AnyOption = Annotated[FormOption, BeforeValidator(_read_option)]
-# A form with a field that is none of these is not shown.
+# A form with a field of another type is not shown.
 _read_field = reader(
     FormField,
     type=(FieldType, ...),
@@ -66,7 +66,7 @@ _Step = fields_of(
 
 
 def read_step(value: object) -> ev.Step:
-    """Return one step; ``success`` of a result that does not say it is found in its content. Raises
+    """Return one step; if a result does not have ``success``, its content decides. Raises
     ``ValidationError``.
     """
     said = vars(_Step.model_validate(value))
@@ -147,7 +147,7 @@ ChatMessage = fields_of(
 
 
 def chat_message(said: Wire) -> ev.Message:
-    """Return a stored message of either side as events have it; the model's name is its sender's."""
+    """Return a stored message of either side as an event's; the model's name is its sender."""
     fields = vars(said)
     content, calls = fields["content"], fields.pop("calls")
     text = content_text(content)
@@ -181,12 +181,12 @@ def stored_steps(content: str, calls: object) -> tuple[ev.Step, ...]:
 
 
 def content_object(content: str) -> dict[str, Any]:
-    """Return the object whose JSON text ``content`` is; an empty one where it is none."""
+    """Return the object whose JSON text is ``content``; an empty one if it is not an object."""
     return json_object(content) if content.startswith("{") else {}
 
 
 def fitting(read: Callable[[object], R], value: object, key: str) -> list[R]:
-    """Return the items of ``{key: […]}`` or of a bare list as ``read`` makes them; skips what is none."""
+    """Return the items of ``{key: […]}`` or of a bare list as ``read`` makes them; skips invalid ones."""
     found = []
     for item in listed(value, key):
         try:

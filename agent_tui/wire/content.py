@@ -1,4 +1,4 @@
-"""The ``content`` of a stored message: JSON text around what was said (protocols.md §1 and §2)."""
+"""The ``content`` of a stored message: JSON text that contains what was said (protocols.md §1 and §2)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encodable(text: str) -> str:
-    """Return ``text`` with every half of a surrogate pair replaced, so that UTF-8 can hold it."""
+    """Return ``text`` with every half of a surrogate pair replaced, so that it can be encoded as UTF-8."""
     return _SURROGATE.sub("\ufffd", text) if _SURROGATE.search(text) else text
 
 
 def dump(value: Any) -> str:
-    """Return ``value`` as one line of JSON the way the protocol writes it: not ASCII-escaped."""
+    """Return ``value`` as one line of JSON as the protocol writes it: not ASCII-escaped."""
     return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def only_set(**fields: Any) -> dict[str, Any]:
-    """Return the fields that say something: absent means false or empty on our wires."""
+    """Return the fields that are not empty: absent means false or empty on our wires."""
     return {name: value for name, value in fields.items() if value}
 
 
 def json_object(text: str | bytes) -> dict[str, Any]:
-    """Return the JSON object that ``text`` is, an empty one for anything else."""
+    """Return the JSON object in ``text``, an empty one for anything else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -38,7 +38,7 @@ def json_object(text: str | bytes) -> dict[str, Any]:
 
 
 def strict_json(text: str) -> Any:
-    """Return what JSON ``text`` says; raises ``ValueError``, also for NaN, which is not JSON."""
+    """Return the value of JSON ``text``; raises ``ValueError``, also for NaN, which is not JSON."""
     return json.loads(text, parse_constant=_no_number)
 
 
@@ -52,7 +52,7 @@ def steps_content(text: str) -> str:
 
 
 def attachment_fields(files: Iterable[Attachment]) -> list[dict[str, str]]:
-    """Return files as every request and every stored question has them."""
+    """Return files as in every request and every stored question."""
     return [{"name": file.name, "type": file.type, "content": file.content} for file in files]
 
 
@@ -62,7 +62,7 @@ def text_content(text: str) -> str:
 
 
 def content_text(content: str) -> str:
-    """Return what a person reads: the text steps joined, else ``text``, else the content as it is."""
+    """Return the text for a person: the text steps joined, else ``text``, else the content as it is."""
     if not content.startswith("{"):
         return content
     value = json_object(content)
@@ -77,8 +77,8 @@ def content_text(content: str) -> str:
 
 
 def content_success(content: str) -> bool:
-    """Return whether a tool's result went well: the truth of its ``success`` where it is a JSON object
-    that has it, else true (protocols.md §2).
+    """Return whether a tool's result is a success: its ``success`` if it is a JSON object with that field,
+    else true (protocols.md §2).
     """
     if not content.lstrip().startswith("{"):
         return True

@@ -1,4 +1,4 @@
-"""Fields of what comes in, read tolerantly: ids may be numbers, ``null`` is what is missing."""
+"""Reads received fields tolerantly: ids may be numbers, ``null`` means missing."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from agent_tui.wire.content import dump, encodable
 
 MAX_REASON_CHARACTERS = 200
 MAX_NOTES = 100  # of one message
-NO_REASON = "the server did not say what went wrong"  # what a person can do about it follows
+NO_REASON = "the server did not say what went wrong"  # followed by what a person can do about it
 ADVICE = "try again, or look at the server's log"
-_REASONS = ("content", "error", "message", "detail")  # where servers put it; ``content`` is the protocol's
+_REASONS = ("content", "error", "message", "detail")  # where the reason is; the first is the protocol's
 
 
 def _text(value: object) -> object:
     if value is None:
         return ""
-    if isinstance(value, dict | list):  # an original server may send content that is not JSON text yet
+    if isinstance(value, dict | list):  # content that is not JSON text yet, from an original server
         try:
             return dump(value)
-        except RecursionError:  # what can be read is not always shallow enough to be written
+        except RecursionError:  # what can be read may be nested too deep to be written
             raise ValueError("nested too deep") from None
     return encodable(value) if isinstance(value, str) and not value.isascii() else value
 
@@ -42,9 +42,9 @@ Flag = Annotated[bool, BeforeValidator(lambda value: False if value is None else
 
 
 class Wire(BaseModel):
-    """What came in, unknown fields ignored."""
+    """Received data; unknown fields are ignored."""
 
-    # Each is built when it first reads something: a command has no use for most of them.
+    # Each is built when it is first used: a command needs only a few of them.
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, defer_build=True)
 
 
@@ -53,16 +53,18 @@ R = TypeVar("R")
 
 
 def named(name: str, type_: Any = Text, default: Any = ...) -> tuple[Any, Any]:
-    """Return (type, default) of a field that is called ``name`` on the wire; by default it is needed."""
+    """Return (type, default) of a field whose name on the wire is ``name``; without a default it is
+    required.
+    """
     return Annotated[type_, Field(alias=name)], default
 
 
 def _names(value: object) -> object:
-    """Take only names: a room is shown whatever its server says of tools."""
+    """Take only names: a room is shown whatever its server sends as tools."""
     return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
 
-# How a field of a record is read, by its type.
+# How a record's field is read, by its type.
 _READ: Mapping[Any, Any] = {
     str: Text,
     int: Number,
@@ -76,11 +78,11 @@ _READ: Mapping[Any, Any] = {
 def fields_of(
     record: type, without: Sequence[str] = (), *, empties: bool = False, **others: Any
 ) -> type[Wire]:
-    """Return the model of a ``record`` (a dataclass) on the wire: its fields, read tolerantly by their types,
-    ``without`` those that do not travel.
+    """Return the pydantic model of a ``record`` (a dataclass) on the wire: its fields, read tolerantly by
+    their types, ``without`` those that are not sent.
 
     ``others`` are (type, default) of fields that are read in another way, or that only the wire has. A field
-    without a default has to be there; with ``empties`` it is empty, or 0, where it is not.
+    without a default is required; with ``empties`` it is empty, or 0, if it is missing.
     """
     hints = get_type_hints(record)
     made: dict[str, Any] = {}
@@ -95,7 +97,9 @@ def fields_of(
 
 
 def reader(record: type[R], without: Sequence[str] = (), **others: Any) -> Callable[[object], R]:
-    """Return what makes a ``record`` of JSON, read as ``fields_of`` says; it raises ``ValidationError``."""
+    """Return a function that makes a ``record`` from JSON, read as ``fields_of`` says; it raises
+    ``ValidationError``.
+    """
     model = fields_of(record, without, **others)
     return lambda value: record(**vars(model.model_validate(value)))
 
@@ -105,7 +109,7 @@ _read_note = reader(ev.Note)
 
 
 def _usage(value: object) -> object:
-    """Take only what is usage: elsewhere a server may mean anything by that name."""
+    """Take only usage: other servers may use that name for anything."""
     try:
         return _read_usage(value)
     except ValidationError:
@@ -116,7 +120,7 @@ AnyUsage = Annotated[ev.Usage | None, BeforeValidator(_usage)]
 
 
 def _notes(value: object) -> object:
-    """Take only notes: a message is shown whatever its server notes of it."""
+    """Take only notes: a message is shown whatever its server notes about it."""
     found = []
     for item in value[:MAX_NOTES] if isinstance(value, list) else ():
         with suppress(ValidationError):
@@ -128,14 +132,14 @@ Notes = Annotated[tuple[ev.Note, ...], BeforeValidator(_notes)]
 
 
 def reason(error: ValidationError) -> str:
-    """Return in one short line what does not fit."""
+    """Return in one short line what is invalid."""
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"{where or 'data'}: {first['msg']}"[:MAX_REASON_CHARACTERS]
 
 
 def error_text(data: str) -> str:
-    """Return what the data of an ``error`` frame say to a person: never nothing, whatever they are."""
+    """Return the message of an ``error`` frame for a person; never empty, whatever its data is."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -160,7 +164,7 @@ def parse(model: type[W], data: str) -> W:
     try:
         return model.model_validate_json(data)
     except ValidationError as error:
-        # pydantic's JSON reader refuses lone surrogates; a server that writes them is still readable.
+        # pydantic's JSON reader refuses lone surrogates; servers that send them can still be read
         if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
             raise
         try:

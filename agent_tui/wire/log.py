@@ -1,8 +1,8 @@
-"""Our own full form of events, as the log holds them: every event that can happen, nothing of any dialect.
+"""Our own full form of events, as the log stores them: every event, independent of any dialect.
 
-An event is the name of its class in snake case and one JSON object with its fields; a field that has its
-default is left out. Dialects (``wire.rooms``, ``wire.chat`` …) are computed from events when the log is read.
-Written and read without pydantic: the backend starts without it.
+An event is the name of its class in snake case and one JSON object with its fields; a field with its default
+value is left out. Dialects (``wire.rooms``, ``wire.chat`` …) are computed from events when the log is read.
+Written and read without pydantic, since the backend starts without it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agent_tui.wire.content import dump, encodable
 MAX_REASON_CHARACTERS = 200
 OF_DIALECT = "of_dialect"  # marks a field of a record that each dialect computes
 
-# What a value of a field becomes, and what came in as the value of a field; the second raises ``_Unfit``.
+# The functions that turn a field's value into JSON, and back; the second raises ``_Unfit``.
 _Out = Callable[[Any], Any]
 _In = Callable[[Any], Any]
 
@@ -32,15 +32,15 @@ _AS_SENT = '"as_sent":['
 
 
 class _Unfit(ValueError):
-    """A value that its field cannot have."""
+    """A value that does not fit its field."""
 
 
 def event_name(class_: type) -> str:
-    """Return what events of this class are called in the log."""
+    """Return the name of this class's events in the log."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", class_.__name__).lower()
 
 
-# Made by clients for themselves: these never travel.
+# Events that clients make for themselves, which are never sent.
 _LOCAL = frozenset({ev.LinkChanged, ev.RoomLoaded, ev.RoomChanged, ev.ConversationLoaded})
 _CLASSES: Mapping[str, type] = {
     event_name(class_): class_ for class_ in get_args(ev.Event) if class_ not in _LOCAL
@@ -49,7 +49,7 @@ _NAMES: Mapping[type, str] = {class_: name for name, class_ in _CLASSES.items()}
 
 
 def encode(event: ev.Event) -> tuple[str, str]:
-    """Return (name, data) of ``event``; raises ``ValueError`` for what clients make for themselves."""
+    """Return (name, data) of ``event``; raises ``ValueError`` for events that are never sent."""
     name = _NAMES.get(type(event))
     if name is None:
         raise ValueError(f"{type(event).__name__} does not stand in a log")
@@ -70,21 +70,21 @@ def decode(name: str, data: str) -> ev.Event:
 
 
 def read_record(record: type[R], value: object) -> R:
-    """Return a ``record`` of its JSON object, as ``asdict`` makes one; raises ``ValueError``."""
+    """Return a ``record`` from its JSON object, as made by ``asdict``; raises ``ValueError``."""
     read: R = _object_in(record)(value)  # type: ignore[arg-type]  # a class is hashable
     return read
 
 
 def keep_sent(data: str, name: str, sent: str) -> str:
-    """Return the ``data`` of an event with the frame that an earlier version sent for it, where no dialect
-    would write the same today: replayed frames are byte for byte what they were.
+    """Add to an event's ``data`` the frame that an earlier version sent for it, if no dialect would write the
+    same today: replayed frames are byte for byte what they were.
     """
     return dump({**json.loads(data), "as_sent": [name, sent]})
 
 
 def as_sent(data: str) -> tuple[str, str] | None:
-    """Return the (name, data) that ``keep_sent`` kept; None for almost all events."""
-    if _AS_SENT not in data:  # with its quotes it cannot stand within a text
+    """Return the (name, data) that ``keep_sent`` kept; ``None`` for almost all events."""
+    if _AS_SENT not in data:  # with its quotes it cannot be inside a text
         return None
     name, sent = json.loads(data)["as_sent"]
     return name, sent
@@ -92,7 +92,7 @@ def as_sent(data: str) -> tuple[str, str] | None:
 
 @cache
 def _object_out(class_: type) -> _Out:
-    """Return what makes a JSON object of an instance of this dataclass."""
+    """Return a function that turns an instance of this dataclass into a JSON object."""
     hints = get_type_hints(class_)
     known = [
         (field.name, field.default, _value_out(hints[field.name]))
@@ -112,7 +112,7 @@ def _object_out(class_: type) -> _Out:
 
 
 def _value_out(hint: Any) -> _Out | None:
-    """Return what makes JSON of such a value; None for what is JSON already."""
+    """Return a function that turns such a value into JSON; ``None`` if it is JSON already."""
     if is_dataclass(hint):
         return _object_out(hint)  # type: ignore[arg-type]
     if get_origin(hint) is tuple:
@@ -137,7 +137,7 @@ def _type_of(hint: Any) -> type:
 
 @cache
 def _object_in(class_: type) -> _In:
-    """Return what makes an instance of this dataclass of a JSON object; raises ``_Unfit``."""
+    """Return a function that makes an instance of this dataclass from a JSON object; it raises ``_Unfit``."""
     hints = get_type_hints(class_)
     ours = [field for field in fields(class_) if not field.metadata.get(OF_DIALECT)]
     known = {field.name: _value_in(hints[field.name]) for field in ours}
@@ -163,7 +163,7 @@ def _object_in(class_: type) -> _In:
 
 
 def _value_in(hint: Any) -> _In:
-    """Return what reads such a value from JSON; raises ``_Unfit``."""
+    """Return a function that reads such a value from JSON; it raises ``_Unfit``."""
     if is_dataclass(hint):
         return _object_in(hint)  # type: ignore[arg-type]
     origin, arguments = get_origin(hint), get_args(hint)

@@ -1,8 +1,7 @@
 """Rooms on the wire, inwards (protocols.md §1): SSE frames and JSON answers to events.
 
-Tolerant, because foreign servers are: unknown fields are ignored, numbers may stand for ids, ``null``
-for what is missing; what still does not fit becomes ``Unknown`` with the reason. The way out is
-``rooms_encode``.
+Tolerant, because foreign servers are: unknown fields are ignored, ids may be numbers, ``null`` means missing;
+what still does not fit becomes ``Unknown`` with the reason. The other direction is ``rooms_encode``.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from agent_tui.wire.fields import (
 )
 from agent_tui.wire.rooms_encode import TERMINAL as TERMINAL
 
-_MORE_THAN_WORDS = ('"tool_call"', '"tool_result"', '"thinking"')  # types of steps, as JSON has them
+_MORE_THAN_WORDS = ('"tool_call"', '"tool_result"', '"thinking"')  # types of steps, in their JSON form
 
 
 class _AgentRef(Wire):
@@ -61,14 +60,14 @@ class _MessageChunk(Wire):
     accumulated: str | None = None
     agent_id: Text = ""
     progress: int | None = None
-    step: Any = None  # these three are ours: what comes with words that say nothing
+    step: Any = None  # these three are ours: sent with empty words
     step_delta: Any = None
     tool_status: Any = None
 
     def event(self) -> ev.Event:
         step_id = ""
         if self.step is not None or self.step_delta is not None or self.tool_status is not None:
-            # Another server may mean something else by it: then all that it says are words.
+            # Another server may mean something else by it: then only its words count.
             with suppress(ValidationError):
                 told = self._step_told()
                 if not isinstance(told, str):
@@ -79,7 +78,7 @@ class _MessageChunk(Wire):
         )
 
     def _step_told(self) -> ev.Event | str:
-        """Return what it tells of a step; the step's id where it is words that it adds to it."""
+        """Return the step event of a frame; the step's id if it only adds words to it."""
         if self.step is not None:
             return ev.StepSet(self.id, read_step(self.step), self.agent_id, self.progress)
         if self.tool_status is not None:
@@ -125,7 +124,7 @@ _AnyAgent = Annotated[ev.AgentInfo, BeforeValidator(reader(ev.AgentInfo, id=(Tex
 
 
 def _queue(value: object) -> object:
-    """Take only what waits: a room is shown whatever its server calls its queue."""
+    """Take only waiting messages: a room is shown whatever its server calls its queue."""
     return fitting(_read_queued, value if isinstance(value, list) else [], "")
 
 
@@ -139,11 +138,11 @@ _Room = fields_of(
 
 _Made = tuple[
     type[Wire], Callable[[Any], ev.Event]
-]  # what a frame is read as, and what makes its event of that
+]  # how a frame is read, and what makes its event from that
 
 
 def _plain(event: type[Any], without: Sequence[str] = (), **others: Any) -> _Made:
-    """Return how frames are read whose fields are those of an event."""
+    """Return how to read frames whose fields are those of an event."""
     model = fields_of(event, without, empties=True, **others)
     return model, lambda said: event(**vars(said))
 
@@ -189,7 +188,7 @@ _FRAMES: Mapping[str, _Made] = {
 def decode(name: str, data: str) -> ev.Event:
     """Return the event of one SSE frame; whatever does not fit becomes ``Unknown``. Never raises.
 
-    The last event of a run ends it whatever its data are.
+    The last event of a run ends it whatever its data is.
     """
     if name == "error":
         return ev.RunFailed(error_text(data))
@@ -204,7 +203,7 @@ def decode(name: str, data: str) -> ev.Event:
 
 
 def decode_room(value: object) -> ev.RoomInfo:
-    """Return a room from a JSON answer; raises ``ValueError`` when it is none."""
+    """Return a room from a JSON answer; raises ``ValueError`` if it is not one."""
     said = vars(_Room.model_validate(value))
     place = {agent_id: n for n, agent_id in enumerate(said.pop("turn_order"))}
     said["agents"] = tuple(
@@ -214,11 +213,11 @@ def decode_room(value: object) -> ev.RoomInfo:
 
 
 def decode_rooms(value: object) -> list[ev.RoomInfo]:
-    """Return the rooms of ``{"rooms": […]}`` or of a bare list; skips what is no room."""
+    """Return the rooms of ``{"rooms": […]}`` or of a bare list; skips invalid ones."""
     return fitting(decode_room, value, "rooms")
 
 
 def decode_messages(value: object) -> tuple[list[ev.Message], str | None, int | None]:
-    """Return (messages, next, as_of) of a messages answer or of a bare list; skips what is no message."""
+    """Return (messages, next, as_of) of a messages answer or of a bare list; skips invalid messages."""
     messages = fitting(lambda item: _message(_Message.model_validate(item)), value, "messages")
     return messages, *page_marks(value)

@@ -1,7 +1,7 @@
 """Rooms on the wire, outwards (protocols.md §1): events to SSE frames, rooms and messages to JSON answers.
 
-Strict, because foreign clients may be: exactly the fields of the protocol's table, and those of ours
-(``resumed``, ``interrupted``, ``attempt``, ``error``) only where they say something.
+Strict, because foreign clients may be: exactly the fields of the protocol's table, and ours (``resumed``,
+``interrupted``, ``attempt``, ``error``) only if they are not empty.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from agent_tui.model import events as ev
 from agent_tui.wire.content import dump, only_set, steps_content, text_content
 from agent_tui.wire.steps_encode import call_fields, calls_fields, step_fields
 
-# The events after which a run's stream ends. (Here, because the backend starts without pydantic.)
+# Events after which a run's stream ends. (They are here because the backend starts without pydantic.)
 TERMINAL = frozenset({"room_completed", "room_paused", "error"})
 
 _MESSAGE_FIELDS = (
@@ -39,7 +39,7 @@ _ROOM_FIELDS = tuple(
 
 
 def message_fields(message: ev.Message) -> dict[str, Any]:
-    """Return a stored message as the wire has it, with what else is known only where set."""
+    """Return a stored message as on the wire, with additional fields only if they are set."""
     said = {name: getattr(message, name) for name in _MESSAGE_FIELDS}
     said["content"] = message.content or stored_content(message)
     more = only_set(
@@ -51,7 +51,7 @@ def message_fields(message: ev.Message) -> dict[str, Any]:
 
 
 def stored_content(message: ev.Message) -> str:
-    """Return the content of a stored message; an agent's that is one text has only that step."""
+    """Return the content of a stored message; if an agent's is one text, it has only that step."""
     if message.role == "user":
         return text_content(message.text)
     if message.steps:
@@ -60,12 +60,12 @@ def stored_content(message: ev.Message) -> str:
 
 
 def note_fields(note: ev.Note) -> dict[str, Any]:
-    """Return what stays true of a turn, as ``notes`` of a stored message has it."""
+    """Return a note as in ``notes`` of a stored message."""
     return {"note": note.note, **only_set(about=note.about, count=note.count)}
 
 
 def usage_fields(usage: ev.Usage | None) -> dict[str, Any]:
-    """Return ``{"usage": {…}}`` with what is known of it; nothing where nothing is."""
+    """Return ``{"usage": {…}}`` with what is known; empty if nothing is."""
     if usage is None:
         return {}
     known = {"first_token_seconds": usage.first_token_seconds, "cost": usage.cost}
@@ -84,7 +84,7 @@ def listed_message_fields(message: ev.Message) -> dict[str, Any]:
 
 
 def room_fields(room: ev.RoomInfo) -> dict[str, Any]:
-    """Return a room as ``GET /api/rooms/{id}`` answers it (cli.md); what is not set is left out."""
+    """Return a room as ``GET /api/rooms/{id}`` answers it (cli.md); unset fields are left out."""
     said = {name: getattr(room, name, None) for name in _ROOM_FIELDS}
     said["turn_order"] = [agent.id for agent in room.agents]
     said["agents"] = [asdict(agent) for agent in room.agents]
@@ -94,16 +94,16 @@ def room_fields(room: ev.RoomInfo) -> dict[str, Any]:
 
 
 def queued_fields(queued: ev.QueuedMessage) -> dict[str, Any]:
-    """Return words that wait, as ``queue`` lists them; ``to`` only for a whisper."""
+    """Return a waiting message, as ``queue`` lists it; ``to`` only for a whisper."""
     names = ("id", "content", "when", "sender_name", "created_at")
     return {name: getattr(queued, name) for name in names} | only_set(to=queued.to)
 
 
 def frame(event: ev.Event) -> tuple[str, str] | None:
-    """Return (event name, data as JSON) of ``event``; None for what is not said in rooms."""
+    """Return (event name, data as JSON) of ``event``; ``None`` if rooms do not have it."""
     match event:
         case ev.Unknown(name, data):
-            return name, data  # as it was received
+            return name, data  # as received
         case ev.ConversationChanged() | ev.MessageSpoken() | ev.TurnDone():
             return None
         case _:
@@ -112,7 +112,7 @@ def frame(event: ev.Event) -> tuple[str, str] | None:
 
 
 def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
-    """Return (event name, data) of ``event``; raises ``ValueError`` for what never travels."""
+    """Return (event name, data) of ``event``; raises ``ValueError`` for events that are never sent."""
     match event:
         case ev.RunStarted(room_id, task, resumed):
             return "room_started", {"room_id": room_id, "task": task, **only_set(resumed=resumed)}
@@ -163,7 +163,7 @@ def encode(event: ev.Event) -> tuple[str, dict[str, Any]]:
 
 
 def _step_fields(event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged) -> dict[str, Any]:
-    """Return what of ours a chunk holds that says nothing: those who do not know it are not disturbed."""
+    """Return our additional fields of an empty chunk: clients that do not know them are not disturbed."""
     match event:
         case ev.StepSet(_, step):
             return {"step": step_fields(step)}
@@ -193,12 +193,12 @@ def _encode_turn(event: ev.TurnStarted | ev.TextAdded | ev.TurnEnded) -> tuple[s
 
 
 def _speaker(agent_id: str, percent: int | None) -> dict[str, Any]:
-    """Return what every chunk of a parallel round says of its agent."""
+    """Return the fields about the agent in every chunk of a parallel round."""
     return {**only_set(agent_id=agent_id), **({} if percent is None else {"progress": percent})}
 
 
 def frame_bytes(frame_id: int | str | None, name: str, data: str) -> bytes:
-    """Return one SSE frame, framed to the letter of protocols.md §1; ``data`` is one line of JSON."""
+    """Return one SSE frame, exactly as protocols.md §1 frames it; ``data`` is one line of JSON."""
     head = "" if frame_id is None else f"id: {frame_id}\n"
     return f"{head}event: {name}\ndata: {data}\n\n".encode("utf-8", "replace")
 
@@ -209,5 +209,5 @@ def token_count(text: str) -> int:
 
 
 def progress(characters: int) -> int:
-    """Return the protocol's progress of a turn of so many characters: 0..95."""
+    """Return the protocol's progress of a turn with that many characters: 0..95."""
     return min(95, characters // 20)

@@ -1,8 +1,8 @@
 """Server-sent events, inwards: bytes to frames, exactly as the WHATWG standard says (HTML, 9.2.6).
 
-Pure: no socket, no clock. One parser reads one connection; the next connection gets a new one that is
-told the ``last_event_id`` of the one before. Every byte is looked at a constant number of times, however
-the stream is cut into chunks.
+Pure: no socket, no clock. One parser reads one connection; the next connection gets a new one with the
+``last_event_id`` of the one before. Every byte is read a constant number of times, however the stream is cut
+into chunks.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Line = bytes | bytearray
 
 _BOM = b"\xef\xbb\xbf"
 _DATA = b"data:"
-_LONG_BYTES = 4096  # from here on a line is compared with the one before
-_CHANGING_BYTES = 16  # at its end, where brackets close what grows
+_LONG_BYTES = 4096  # longer lines are compared with the one before
+_CHANGING_BYTES = 16  # at its end, where brackets close what is growing
 _MAX_RETRY_DIGITS = 9  # int() of a hostile run of digits is quadratic, and refuses 4300 of them
 
 
@@ -33,8 +33,8 @@ class Frame(NamedTuple):
 
 
 class _DataText:
-    """Decodes lines of data. A long one that begins like the one before is decoded from there on: some
-    servers send a whole text again for each word of it.
+    """Decodes lines of data. A long line that begins like the one before is decoded from there on: some
+    servers send a whole text again for each word.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class _DataText:
         """Return the long ``line`` from ``start`` on."""
         known = self._line
         cut = max(len(known) - _CHANGING_BYTES, 0)
-        while cut and known[cut] & 0xC0 == 0x80:  # not within a character
+        while cut and known[cut] & 0xC0 == 0x80:  # not inside a character
             cut -= 1
         with memoryview(line) as new, memoryview(known) as old:
             if cut > start and line.startswith(old[:cut]):
@@ -53,7 +53,7 @@ class _DataText:
                 text = self._text[:characters] + str(new[cut:], "utf-8", "replace")
             else:
                 text = str(new[start:], "utf-8", "replace")
-        # Pure ASCII is decoded faster than it is looked at.
+        # Decoding pure ASCII is faster than comparing it.
         self._line, self._text = (b"", "") if text.isascii() else (line, text)
         return text
 
@@ -79,7 +79,7 @@ class SSEParser:
         self._at_start = True
         self._after_cr = False
         self._rest = bytearray()  # the line that is not complete yet
-        self._is_long = False  # was a line long of late
+        self._is_long = False  # whether there was a long line recently
         self._name: Line = b""
         self._data: list[str] = []  # the data lines
         self._data_bytes = 0
@@ -89,8 +89,8 @@ class SSEParser:
     def feed(self, chunk: bytes) -> list[Frame]:
         """Return the frames that ``chunk`` completes.
 
-        Raises ``ProtocolError`` when one event, or one line, grows over the limit; what is buffered
-        at the end of a stream is simply never dispatched, as the standard wants it.
+        Raises ``ProtocolError`` when one event, or one line, exceeds the limit. What is buffered at the end
+        of a stream is not dispatched, as the standard wants it.
         """
         frames: list[Frame] = []
         *lines, rest = self._split(chunk)
@@ -120,7 +120,7 @@ class SSEParser:
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if not self._is_long:
             return chunk.split(b"\n")
-        # ``split`` looks at each byte by itself, ``find`` at many at once: better where lines are long.
+        # ``split`` reads byte by byte, ``find`` many at once, which is better for long lines.
         lines, start = [], 0
         while (end := chunk.find(b"\n", start)) >= 0:
             lines.append(chunk[start:end])
@@ -141,12 +141,12 @@ class SSEParser:
         return line
 
     def _field(self, line: Line) -> None:
-        if line.startswith(_DATA):  # not cut up: it may be long
+        if line.startswith(_DATA):  # not copied, since it may be long
             start = len(_DATA) + (line[len(_DATA) : len(_DATA) + 1] == b" ")
             is_long = len(line) >= _LONG_BYTES
             text = self._text.of(line, start) if is_long else str(line[start:], "utf-8", "replace")
             self._data.append(text)
-            self._data_bytes += len(line) - start + 1  # a line feed stands between two
+            self._data_bytes += len(line) - start + 1  # two lines are joined by a line feed
             if self._data_bytes > self._max_event_bytes:
                 raise self._too_large()
             return
@@ -172,7 +172,7 @@ class SSEParser:
         self.last_event_id = self._id
         frame = None
         if self._data:  # one empty ``data:`` counts
-            # Decoding line by line is the same as decoding all: no UTF-8 sequence holds CR or LF.
+            # Decoding line by line gives the same result: no UTF-8 sequence contains CR or LF.
             data = self._data[0] if len(self._data) == 1 else "\n".join(self._data)
             frame = Frame(self._name.decode("utf-8", "replace") or "message", data, self._id)
             self._data.clear()

@@ -22,14 +22,14 @@ def step_fields(step: ev.Step) -> dict[str, Any]:
             return {**head, **told, "success": step.success}
         case "thinking" | "text":
             return {**head, "content": step.content}
-        case _:  # of an agent that others run
+        case _:  # of another server's agent
             return {**head, "content": step.content, **({"name": step.name} if step.name else {})}
 
 
 def call_fields(
     status: str, seconds: float | None, ask: ev.ToolAsk | None, progress: str = ""
 ) -> dict[str, Any]:
-    """Return the state of a call; ``ask`` only while it asks, ``progress`` only where it tells some."""
+    """Return the state of a call; ``ask`` only while it asks, ``progress`` only if there is some."""
     fields: dict[str, Any] = {"status": status}
     if seconds is not None:
         fields["seconds"] = seconds
@@ -41,7 +41,7 @@ def call_fields(
 
 
 def ask_fields(ask: ev.ToolAsk) -> dict[str, Any]:
-    """Return what a person is asked; ``form`` only where there is one."""
+    """Return the question to a person; ``form`` only if there is one."""
     fields = asdict(ask)
     if ask.form is None:
         del fields["form"]

@@ -1,7 +1,7 @@
 """Messages of an agent's session ↔ our events: ``AgentSessionMessage`` of livekit-protocol.
 
 A LiveKit room carries them as byte streams on the topic ``lk.agent.session``, one message each; the console
-transport of livekit-agents carries them over TCP, behind a length of four bytes. Who writes them:
+transport of livekit-agents carries them over TCP, after a length of four bytes. They are written by
 livekit-agents 1.8, ``voice/remote_session.py``. Everything here is pure.
 """
 
@@ -47,14 +47,14 @@ SESSION_TOPIC: Final = "lk.agent.session"
 TRANSCRIPTION_TOPIC: Final = "lk.transcription"
 CHAT_TOPIC: Final = "lk.chat"
 PRE_CONNECT_TOPIC: Final = "lk.agent.pre-connect-audio-buffer"
-FILE_TOPIC: Final = "agent-tui.file"  # ours: an agent that takes files registers it
+FILE_TOPIC: Final = "agent-tui.file"  # ours: registered by an agent that accepts files
 AGENT_STATE: Final = "lk.agent.state"  # attributes of participants
 AGENT_NAME: Final = "lk.agent.name"
 ON_BEHALF: Final = "lk.publish_on_behalf"
-PUSH_TO_TALK: Final = "push-to-talk"  # ours: "1" where the RPC methods below are offered
-TAKES_FILES: Final = "agent-tui.files"  # ours: "1" where files are taken
-SPOKEN_WORDS: Final = "agent-tui.words"  # ours: the type of debug messages that carry an answer's words
-LISTENS_TO: Final = "agent-tui.listens-to"  # ours: the identity that the agent listens to
+PUSH_TO_TALK: Final = "push-to-talk"  # ours: "1" if the RPC methods below are offered
+TAKES_FILES: Final = "agent-tui.files"  # ours: "1" if files are accepted
+SPOKEN_WORDS: Final = "agent-tui.words"  # ours: the type of debug messages with an answer's words
+LISTENS_TO: Final = "agent-tui.listens-to"  # ours: the identity to which the agent listens
 START_TURN: Final = "start_turn"  # RPC methods
 END_TURN: Final = "end_turn"
 CANCEL_TURN: Final = "cancel_turn"
@@ -66,7 +66,7 @@ MAX_TEXT_CHARACTERS: Final = 100_000
 MAX_LINE_CHARACTERS: Final = 1_000  # of an error, a status, a progress
 MAX_NAME_CHARACTERS: Final = 200
 MAX_ITEMS: Final = 2_000  # of a history; the newest stay
-MAX_CALLS: Final = 500  # how many calls of tools are remembered
+MAX_CALLS: Final = 500  # of tools that are remembered
 HEADER: Final = struct.Struct(">I")
 
 _TOKEN = re.compile(r"eyJ[\w\-.~+/=%]*")
@@ -91,21 +91,21 @@ _TOOL_WORDS = {
     pb.TC_ERROR: "failed",
     pb.TC_CANCELLED: "cut",
 }
-# What an agent also tells and nobody is shown: how it decides that a turn is over, and its own debugging.
+# What an agent also sends and is not shown: how it decides that a turn is over, and its own debugging.
 _NOT_SHOWN = ("overlapping_speech", "amd_prediction", "eot_prediction")
 
 Request = Literal["ping", "get_chat_history", "get_session_state"]
 
 
 def redact(text: str) -> str:
-    """Return ``text`` without any LiveKit token: errors of ``livekit.rtc`` and its log quote them whole."""
+    """Return ``text`` without LiveKit tokens: errors of ``livekit.rtc`` and its log contain whole ones."""
     return redacted(_TOKEN.sub(HIDDEN, text))
 
 
 def token_claims(token: str) -> dict[str, object]:
-    """Return what a token claims, unchecked: ``exp`` in seconds of the Unix clock, ``sub``, ``video`` …
+    """Return a token's claims, unverified: ``exp`` in seconds of the Unix clock, ``sub``, ``video`` …
 
-    Empty when it is no token.
+    Empty if it is not a token.
     """
     try:
         body = token.split(".")[1]
@@ -116,7 +116,7 @@ def token_claims(token: str) -> dict[str, object]:
 
 
 def decode(data: bytes) -> pb.AgentSessionMessage:
-    """Return the message that ``data`` is; raises ``ProtocolError``."""
+    """Return the message in ``data``; raises ``ProtocolError``."""
     message = pb.AgentSessionMessage()
     if len(data) > MAX_MESSAGE_BYTES:
         raise ProtocolError("the agent sent a message that is too large", f"{len(data):,} bytes")
@@ -128,26 +128,28 @@ def decode(data: bytes) -> pb.AgentSessionMessage:
 
 
 def encode(message: pb.AgentSessionMessage) -> bytes:
-    """Return ``message`` as a byte stream of a room carries it."""
+    """Return ``message`` as the bytes of a room's byte stream."""
     data: bytes = message.SerializeToString()
     return data
 
 
 def framed(message: pb.AgentSessionMessage) -> bytes:
-    """Return ``message`` as the console transport carries it: behind its length, four bytes, big-endian."""
+    """Return ``message`` as the bytes of the console transport: after its length, four bytes, big-endian."""
     data = encode(message)
     return HEADER.pack(len(data)) + data
 
 
 def ask(request_id: str, request: Request) -> pb.AgentSessionMessage:
-    """Return the message that makes a ``request`` without arguments."""
+    """Return the message for a ``request`` without arguments."""
     made = pb.SessionRequest(request_id=request_id)
     getattr(made, request).SetInParent()
     return pb.AgentSessionMessage(request=made)
 
 
 def run_input(request_id: str, text: str) -> pb.AgentSessionMessage:
-    """Return the message that interrupts the agent and lets it answer ``text``; answered after its turn."""
+    """Return the message that interrupts the agent and makes it answer ``text``; it is answered after the
+    turn.
+    """
     return pb.AgentSessionMessage(
         request=pb.SessionRequest(
             request_id=request_id, run_input=pb.SessionRequest.RunInput(text=encodable(text))
@@ -156,7 +158,7 @@ def run_input(request_id: str, text: str) -> pb.AgentSessionMessage:
 
 
 def sound(data: bytes, rate: int) -> pb.AgentSessionMessage:
-    """Return mono int16 sound of the microphone as the console transport carries it."""
+    """Return mono int16 sound of the microphone for the console transport."""
     frame = pb.AgentSessionMessage.ConsoleIO.AudioFrame(
         data=data, sample_rate=rate, num_channels=1, samples_per_channel=len(data) // 2
     )
@@ -177,7 +179,7 @@ def encodable(text: str) -> str:
 
 @dataclass(slots=True)
 class _Call:
-    """What was told of one call of a tool."""
+    """What is known about one call of a tool."""
 
     turn_id: str
     started_at: float | None = None
@@ -186,11 +188,11 @@ class _Call:
 
 
 class SessionDecoder:
-    """The events that one agent's session messages mean, in their order.
+    """Turns one agent's session messages into events, in their order.
 
-    Steps of tools belong to the turn with the id of the person's item they answer, empty before the first.
-    A call's step has the call's id, its result ``result-`` and that id. Calls are told several times on the
-    wire and once here.
+    Steps of tools belong to the turn with the id of the person's item that they answer, empty before the
+    first. A call's step has the call's id, its result ``result-`` and that id. Calls are sent several times
+    on the wire, and yielded once here.
     """
 
     def __init__(self) -> None:
@@ -198,10 +200,10 @@ class SessionDecoder:
         self._turn_id = ""
         self._calls: dict[str, _Call] = {}
         self._usage: UsageMeasured | None = None
-        self._failure = ""  # that was told last
+        self._failure = ""  # the last one that was shown
 
     def message(self, message: pb.AgentSessionMessage) -> list[VoiceEvent]:
-        """Return the events of what the agent pushed or answered; sound of the console means none here."""
+        """Yield the events of what the agent pushed or answered; none for sound of the console transport."""
         match message.WhichOneof("message"):
             case "event":
                 return list(self.event(message.event))
@@ -215,7 +217,7 @@ class SessionDecoder:
                 return []
 
     def event(self, event: pb.AgentSessionEvent) -> Iterator[VoiceEvent]:
-        """Yield what one pushed event means."""
+        """Yield the events of one pushed event."""
         at = _time(event.created_at)
         match name := event.WhichOneof("event"):
             case "agent_state_changed":
@@ -247,7 +249,7 @@ class SessionDecoder:
                 yield Unknown(f"session event {name or ''}".strip(), "", "not known")
 
     def history(self, items: Iterable[pb.ChatContext.ChatItem]) -> list[VoiceEvent]:
-        """Return the agent's whole history: its items, then the steps between them."""
+        """Yield the agent's whole history: its items, then the steps between them."""
         kept = list(items)[-MAX_ITEMS:]
         before, self._calls = self._calls, {}
         self._turn_id = ""
@@ -267,7 +269,7 @@ class SessionDecoder:
         return [*_agent_state(response.agent_state), *_user_state(response.user_state)]
 
     def usage(self, usage: pb.AgentSessionUsage) -> list[VoiceEvent]:
-        """Return what was used so far, none when that is known already: agents repeat it all the time."""
+        """Yield the usage so far; nothing if it is known already, since agents repeat it all the time."""
         now = UsageMeasured(
             input_tokens=sum(one.llm.input_tokens for one in usage.model_usage),
             output_tokens=sum(one.llm.output_tokens for one in usage.model_usage),
@@ -280,7 +282,7 @@ class SessionDecoder:
         return [now]
 
     def _heard(self, heard: pb.AgentSessionEvent.UserInputTranscribed) -> WordsHeard | WordsUnclear:
-        """Return what was heard; the session names no segments: the next begins after a final one.
+        """Return what was heard. The session does not name segments: the next one begins after a final one.
 
         Words that are taken back come as interim words without text.
         """
@@ -291,7 +293,7 @@ class SessionDecoder:
         return WordsHeard(segment, heard.transcript[:MAX_TEXT_CHARACTERS], heard.is_final)
 
     def _failed(self, said: str) -> Iterator[VoiceEvent]:
-        """Yield what failed in words for a person, once: a provider that is away fails again and again."""
+        """Yield the error for a person, once: a provider that is down fails again and again."""
         message = failure(said)
         if message != self._failure:
             self._failure = message
@@ -306,7 +308,7 @@ class SessionDecoder:
                     self._turn_id = spoken.id
                 yield ItemStored(spoken)
             case "agent_handoff":
-                if item.agent_handoff.old_agent_id:  # without: the first agent begins
+                if item.agent_handoff.old_agent_id:  # without this field, it is the first agent
                     old, new = item.agent_handoff.old_agent_id, item.agent_handoff.new_agent_id
                     yield HandedOver(old[:MAX_NAME_CHARACTERS], new[:MAX_NAME_CHARACTERS])
             case "function_call":
@@ -318,7 +320,7 @@ class SessionDecoder:
                 yield from self._started(item.function_call, at)
             case "function_call_output":
                 yield from self._result(item.function_call_output)
-            case "agent_config_update":  # instructions and tools of the agent: not for the person's eyes
+            case "agent_config_update":  # instructions and tools of the agent: not for people
                 return
             case _:
                 yield Unknown(f"session item {name or ''}".strip(), "", "not known")
@@ -337,7 +339,7 @@ class SessionDecoder:
                 yield ToolStatusChanged(self._call(call_id).turn_id, call_id, "running", progress=said)
             case "ended":
                 yield from self._ended(update.ended, at)
-            case "reply_updated":  # whether its result was answered yet: the answer itself says so
+            case "reply_updated":  # whether its result was answered: the answer itself shows that
                 return
             case name:
                 yield Unknown(f"session tool update {name or ''}".strip(), "", "not known")
@@ -416,8 +418,8 @@ class SessionDecoder:
 
 
 def failure(said: str) -> str:
-    """Return what an agent says of a failure, for a person: livekit-agents sends Python's form of its error,
-    ``type='llm_error' … error=APIConnectionError('…', …) recoverable=True``.
+    """Return an agent's error for a person: livekit-agents sends the Python form, ``type='llm_error' …
+    error=APIConnectionError('…', …) recoverable=True``.
     """
     shown = redact(said)[:MAX_LINE_CHARACTERS]
     found = _FAILURE.search(shown)
@@ -428,8 +430,8 @@ def failure(said: str) -> str:
 
 
 def spoken_words(message: pb.DebugMessage) -> Iterator[VoiceEvent]:
-    """Yield what an agent says, where a debug message carries it: our console agents send it so, piece by
-    piece (``type``, ``segment``, ``text``, ``is_final``, ``is_voiced``).
+    """Yield what an agent says, from a debug message: our console agents send it so, piece by piece
+    (``type``, ``segment``, ``text``, ``is_final``, ``is_voiced``).
     """
     told = message.payload.fields
     if told["type"].string_value == SPOKEN_WORDS and (segment := _name(told["segment"].string_value)):
@@ -474,7 +476,7 @@ def _seconds(value: float) -> float | None:
 
 
 def _time(stamp: Timestamp) -> float | None:
-    """Return seconds of the Unix clock; a stamp that was not sent is 0 and means nothing."""
+    """Return seconds of the Unix clock; a missing stamp is 0 and means unknown."""
     return stamp.seconds + stamp.nanos / 1e9 if stamp.seconds > 0 else None
 
 
@@ -493,5 +495,5 @@ def _user_state(value: int) -> Iterator[VoiceEvent]:
 
 
 def agent_word(text: str) -> AgentWord | None:
-    """Return the state that the attribute ``lk.agent.state`` names, ``None`` for any other word."""
+    """Return the state in the attribute ``lk.agent.state``, ``None`` for any other word."""
     return next((word for word in _AGENT_STATES.values() if word == text), None)
