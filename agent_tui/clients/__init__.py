@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-# Where rich, click and pygments are installed, as they are with us, httpx loads its command line too:
-# 270 ms of 350. Barred, it falls back to what it does where they are missing; nobody here calls it.
+# If rich, click and pygments are installed, as they are here, httpx loads its command line, too:
+# 270 ms of 350. Blocked, it behaves as if they were missing; nothing here calls it.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # None is Python's own way to bar it

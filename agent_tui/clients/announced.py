@@ -1,4 +1,4 @@
-"""What a state needs around the events of an answer, from servers that name neither question nor answer."""
+"""Adds to the events of an answer what a state needs, for servers that name neither question nor answer."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from agent_tui.model.events import LOCAL_ID, Attachment, Event, Message, Message
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One frame of an answer as it was sent, and what it says. The first of an answer has no ``name``: the
-    question was taken. ``call_id`` is of a call that runs here, where its state is told.
+    """One frame of an answer as it was sent, and its events. The first of an answer has no ``name``: the
+    question was taken. ``call_id`` belongs to a call that runs here, with its state.
     """
 
     name: str = ""
@@ -39,8 +39,8 @@ async def announced(
 ) -> AsyncGenerator[Event, None]:
     """Yield the question, the beginning of its answer ``turn_id``, and then all of ``answer``.
 
-    Nothing is yielded where the answer fails before it begins. One that breaks off later is ended, cut, with
-    what was said so far, before its ``StreamLost`` or ``TimedOut`` is raised. Closing it closes ``answer``.
+    Nothing is yielded if the answer fails before it begins. One that is interrupted later is ended, with what
+    was said so far, before its ``StreamLost`` or ``TimedOut`` is raised. Closing it closes ``answer``.
     """
     has_begun = False
     try:
@@ -68,12 +68,12 @@ def beginning(
     turn_id: str,
     agent_name: str = "",
 ) -> tuple[MessageStored, TurnStarted]:
-    """Return a question and the start of its answer ``turn_id``, which their server does not tell."""
+    """Return a question and the start of its answer ``turn_id``, which their server does not send."""
     files = tuple(attachments)
     said = Message(question_id, conversation_id, "user", text, text, "", "", 0, 0, "", attachments=files)
     return MessageStored(said), TurnStarted(turn_id, conversation_id, "assistant", agent_name, "", 0)
 
 
 def cut(turn_id: str, error: StreamLost | TimedOut) -> TurnEnded:
-    """Return the end of an answer that broke off."""
+    """Return the end of an answer that was interrupted."""
     return TurnEnded(turn_id, "", 0, interrupted="timeout" if isinstance(error, TimedOut) else "lost")

@@ -1,6 +1,6 @@
-"""What an HTTP answer means when it is not the one we wanted: status and body to our errors.
+"""Turns an unwanted HTTP answer, its status and body, into one of our errors.
 
-Pure. Whatever is quoted from the server is inert and short, because it ends on a terminal.
+Pure. Quotes from the server are inert and short, because they are shown on a terminal.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from agent_tui.wire.content import json_object
 
 MAX_TITLE_CHARACTERS = 200
 MAX_DETAIL_CHARACTERS = 400
-EXCERPT_BYTES = 64 * 1024  # how much of an answer's body is read to explain it
+EXCERPT_BYTES = 64 * 1024  # of an answer's body that are read to explain it
 
 _RETRYABLE = (408, 425, 429)
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> AgentTuiError:
-    """Return the error that an answer of ``status`` ≥ 400 means; ``headers`` have lower-case names."""
+    """Return the error for an answer with ``status`` ≥ 400; ``headers`` have lower-case names."""
     problem = json_object(body)
     title, detail = _said(problem) if problem else ("", first_line(body))
     if status in (401, 403):
@@ -56,14 +56,14 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> AgentTuiErr
 
 
 def unexpected(status: int, content_type: str, body: bytes, wanted: str) -> ProtocolError:
-    """Return the error for an answer that is no ``wanted`` (a word for a person)."""
+    """Return the error for an answer that is not ``wanted`` (a word for a person)."""
     kind = inert_line(content_type.partition(";")[0], 60) or "no content type"
     line = first_line(body) or "nothing"
     return ProtocolError(f"the server's answer is no {wanted}", f"HTTP {status}, {kind}: {line}")
 
 
 def first_line(body: bytes) -> str:
-    """Return the first line of ``body`` that says anything, inert and short."""
+    """Return the first non-empty line of ``body``, inert and short."""
     for line in body[:EXCERPT_BYTES].decode("utf-8", "replace").splitlines():
         if shown := inert_line(line, MAX_TITLE_CHARACTERS):
             return shown
@@ -71,7 +71,7 @@ def first_line(body: bytes) -> str:
 
 
 def parse_json(body: bytes) -> Any:
-    """Return the parsed ``body``; raises ``ValueError`` for whatever is not JSON, or absurdly deep."""
+    """Return the parsed ``body``; raises ``ValueError`` for anything but JSON, and for extreme nesting."""
     try:
         return json.loads(body)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""What a backend offers besides rooms and chats: providers, tools and their rules, who is there."""
+"""The calls of a backend besides rooms and chats: providers, tools and their rules, presence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from agent_tui.wire.sse import Frame
 
 _ENDS_RUN: Final = ("error", "end")
 MAX_ERROR_CHARACTERS: Final = 500
-PROVIDER_SECONDS = 60.0  # how much longer than other calls one may take that asks a provider
+PROVIDER_SECONDS = 60.0  # additional time for a call that asks a provider
 
 
 class BackendClient:
@@ -47,7 +47,7 @@ class BackendClient:
     # --- providers -------------------------------------------------------------------------------------
 
     async def providers(self) -> list[ProviderInfo]:
-        """Return the providers of models that the server knows, its default first."""
+        """Return the providers that the server knows, its default first."""
         return read_all(
             ProviderInfo, await self._calls.plain("GET", "providers", "a list of providers"), "providers"
         )
@@ -57,12 +57,12 @@ class BackendClient:
         return [model.id for model in await self.offered(provider_id)]
 
     async def offered(self, provider_id: str) -> list[ModelInfo]:
-        """Return the models of one provider, who is asked now; raises what a person can act on."""
+        """Return the models of one provider, asked now; raises errors that a person can act on."""
         path = self._calls.paths.of("provider_models", provider_id)
         return read_models(await self._calls.net.call("GET", path, patience=PROVIDER_SECONDS))
 
     async def test_provider(self, **fields: str) -> ProviderTest:
-        """Ask a provider that is not yet in the config (kind, base_url, api_key, api_key_env, model)."""
+        """Ask a provider that is not in the config yet (kind, base_url, api_key, api_key_env, model)."""
         path = self._calls.paths.of("provider_test")
         answer = await self._calls.net.call("POST", path, json=fields, patience=PROVIDER_SECONDS)
         return read_provider_test(answer)
@@ -70,8 +70,8 @@ class BackendClient:
     # --- tools -----------------------------------------------------------------------------------------
 
     async def tools(self, *, is_waiting: bool = True) -> tuple[list[ToolInfo], list[ToolServer]]:
-        """Return the tools that agents may use here, and the MCP servers that some of them come from. Servers
-        that still start are waited for, unless it is not ``is_waiting``.
+        """Return the tools that agents may use here, and the MCP servers that some of them come from. Waits
+        for servers that are still starting, unless ``is_waiting`` is false.
         """
         params = {} if is_waiting else {"wait": "0"}
         value = await self._calls.plain("GET", "tools", "a list of tools", params=params)
@@ -82,11 +82,11 @@ class BackendClient:
         return read_all(ToolRule, await self._calls.plain("GET", "rules", "a list of rules"), "rules")
 
     async def confirm_rule(self, rule_id: str) -> None:
-        """Let a suspended rule hold again."""
+        """Restore a suspended rule."""
         await self._rule("POST", "rule_confirm", rule_id, "confirming a rule")
 
     async def drop_rule(self, rule_id: str) -> None:
-        """Take a rule back: what it allowed is asked again."""
+        """Remove a rule: what it allowed asks again."""
         await self._rule("DELETE", "rule", rule_id, "taking back a rule")
 
     async def _rule(self, method: str, name: str, rule_id: str, what: str) -> None:
@@ -98,7 +98,7 @@ class BackendClient:
 
     async def run_tool(self, fields: Mapping[str, str]) -> AsyncGenerator[Event, None]:
         """Run one call of a tool of the server (conversation, workspace, name, arguments as JSON text); yield
-        what happens to it. Closing it ends the call. One POST, never repeated.
+        its events. Closing it ends the call. Sends exactly one POST.
         """
         path = self._calls.paths.of("tool_run")
         stream = LogStream(
@@ -126,22 +126,23 @@ class BackendClient:
         reason: str = "",
         values: Mapping[str, Any] | None = None,
     ) -> None:
-        """Say whether such a call may run: see ``ConversationsClient.answer``."""
+        """Allow or deny such a call: see ``ConversationsClient.answer``."""
         path = self._calls.paths.of("tool_answer", run_id)
         await self._calls.net.call("POST", path, json=word_fields(decision, pattern, reason, values))
 
     # --- a person's program ----------------------------------------------------------------------------
 
     async def press(self) -> None:
-        """Say that a person pressed a key."""
+        """Report that a person pressed a key."""
         await self._calls.net.call("POST", self._calls.paths.of("presence"))
 
     async def attend(
         self, *, give_up_seconds: float | None = None
     ) -> AsyncGenerator[PausesSoon | None, None]:
-        """Say that a person's program is open, as long as this is read: what runs continues meanwhile.
+        """Report that a person's program is open, as long as this is read: what is running continues
+        meanwhile.
 
-        Yields what pauses soon because no key was pressed for long, and ``None`` once one was. Ends where the
+        Yields what pauses soon because no key was pressed for long, and ``None`` when one was. Ends if the
         server does not count this program; reconnects and raises as ``LogStream`` does.
         """
         stream = LogStream(
@@ -160,6 +161,6 @@ class BackendClient:
 def word_fields(
     decision: str, pattern: str, reason: str, values: Mapping[str, Any] | None
 ) -> dict[str, object]:
-    """Return a person's word on a call that asks, as it is sent."""
+    """Return a person's decision about a call that asks, as it is sent."""
     named = (("pattern", pattern or None), ("reason", reason or None), ("values", values))
     return {"decision": decision} | {name: value for name, value in named if value is not None}

@@ -1,4 +1,4 @@
-"""Calls with one answer to one server, and what such a server lacks, asked with ``OPTIONS``."""
+"""Calls with one answer to one server, and what such a server lacks (asked with ``OPTIONS``)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused
 
 AT_ONCE = 4
 SECONDS = 5.0
-ANYBODY = "any"  # a path is asked for without naming anybody
+ANYBODY = "any"  # used in a path to ask about a call without an id
 
 
 class Calls:
-    """Calls by the names of ``paths``; a 404 is told apart from a call that the server does not have.
+    """Calls by the names of ``paths``. A 404 for a missing room is distinguished from one for a missing call.
 
-    ``offers`` has each call that a server may lack → its method, its path, and what it is called;
-    ``known`` raises where there is no such room or conversation.
-
-    Every method raises what ``Net.call`` raises; ``NotFound`` means the room or conversation, ``NotOffered``
-    that this server does not have the call, whichever status it says that with. None is repeated by itself.
+    ``offers`` has each call that a server may lack → its method, its path, and its name for people; ``known``
+    raises if there is no such room or conversation. Every method raises what ``Net.call`` raises;
+    ``NotFound`` means the room or conversation, ``NotOffered`` that this server does not have the call,
+    whatever status it answers. No call is repeated automatically.
     """
 
     def __init__(
@@ -49,7 +48,7 @@ class Calls:
         json: object = None,
         patience: float = 0.0,
     ) -> Any:
-        """Call what needs no id: a 404 there means that the call, named ``what``, is missing."""
+        """Make a call without an id: a 404 means that the call, named ``what``, is missing."""
         path = self.paths.of(name)
         try:
             return await self.net.call(method, path, params=params, json=json, patience=patience)
@@ -57,7 +56,7 @@ class Calls:
             raise not_offered(what, error) from error
 
     async def about(self, method: str, name: str, ids: Sequence[str], what: str, json: object = None) -> Any:
-        """Call what has ids, first that of the room or conversation."""
+        """Make a call with ids, first that of the room or conversation."""
         path = self.paths.of(name, *ids)
         try:
             return await self.net.call(method, path, json=json)
@@ -69,7 +68,7 @@ class Calls:
     async def _explained(
         self, method: str, path: str, ids: Sequence[str], what: str, error: NotFound
     ) -> Refused:
-        """Say what a 404 means: the call, the room or conversation, or what is in it."""
+        """Return what a 404 is about: the call, the room or conversation, or something in it."""
         methods = await self._methods(path)
         if method in (methods or ()) or (methods is None and len(ids) > 1):
             return error
@@ -80,7 +79,7 @@ class Calls:
         return not_offered(what, error)
 
     async def explained(self, method: str, path: str, what: str, error: NotFound | NotOffered) -> Refused:
-        """Say what a refusal means: there is no such thing, or no such call, named ``what``."""
+        """Return what a refusal is about: the thing, or the call named ``what``."""
         if isinstance(error, NotOffered):
             return not_offered(what, error)
         methods = await self._methods(path)
@@ -95,8 +94,8 @@ class Calls:
     async def missing(self, first_id: str) -> Mapping[str, str]:
         """Return what this server does not offer: name of the call → why, one line.
 
-        Asked once; whatever does not answer counts as offered, and is asked again another time when
-        nothing answered at all. Never raises.
+        Asked once. A call without an answer counts as offered, and if nothing answered at all, it is asked
+        again another time. Never raises.
         """
         async with self._looking:
             if self._missing is None:
@@ -111,7 +110,7 @@ class Calls:
             return self._missing
 
     async def _lacks(self, name: str, first_id: str, at_once: asyncio.Semaphore) -> bool | None:
-        """Say whether the server lacks a call, ``None`` when it could not be asked."""
+        """Return whether the server lacks a call, ``None`` if it could not be asked."""
         method, path, _ = self._offers[name]
         ids: Sequence[str] = (first_id, *[ANYBODY] * self.paths.places(path))[: self.paths.places(path)]
         async with at_once:
@@ -124,6 +123,6 @@ class Calls:
 
 
 def not_offered(what: str, error: NotFound | NotOffered) -> NotOffered:
-    """Return the error for a call that a server does not have; ``what`` is what it is called."""
+    """Return the error for a call that a server does not have; ``what`` is its name."""
     detail = f"it answered {error.status}" if error.status else error.title
     return NotOffered(f"this server does not offer {what}", detail, status=error.status)

@@ -1,4 +1,4 @@
-"""The chat client: what is done with chats alone, and answers as streams of events (protocols.md §2)."""
+"""The chat client: the calls of chats, and answers as streams of events (protocols.md §2)."""
 
 from __future__ import annotations
 
@@ -45,18 +45,19 @@ from agent_tui.wire.chat import (
 )
 from agent_tui.wire.content import attachment_fields, only_set
 
-SILENCE_SECONDS = 30.0  # protocols.md §2: without a byte for so long, an answer is given up
+SILENCE_SECONDS = 30.0  # protocols.md §2: an answer without a byte for this long is given up
 
 _CONFLICT = 409
-# What servers that name their messages begin with; others leave that to us.
+# The first events of servers that name their messages; otherwise we name them.
 _NAMED = frozenset({"message", "answer_started", "conversation"})
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked. ``parent_id``: the message it follows, "" for the beginning, ``None`` for the newest.
-    ``again``: id of a question that is answered once more, ``continues``: of an answer to be finished.
-    ``client_key``: asked twice, it is one question.
+    """A question. ``parent_id``: the message it follows, "" for the beginning, ``None`` for the newest.
+
+    ``again``: id of a question to answer again, ``continues``: of an answer to be finished. ``client_key``:
+    sent twice, it is one question.
     """
 
     content: str
@@ -69,7 +70,7 @@ class Question:
     continues: str = ""
 
     def json(self) -> dict[str, Any]:
-        """Return it as the wire has it: only what is said."""
+        """Return it as on the wire: only fields that are set."""
         body: dict[str, Any] = {} if self.again or self.continues else {"content": self.content}
         if self.enabled_tools is not None:
             body["enabled_tools"] = list(self.enabled_tools)
@@ -125,10 +126,10 @@ CHATS = Kind(
 
 
 class ChatClient(Conversations[ConversationInfo]):
-    """Everything a program may do with the conversations of one server. ``paths`` overrides ``CHAT_PATHS``.
+    """All calls about the conversations of one server. ``paths`` overrides ``CHAT_PATHS``.
 
-    Closing a stream never stops an answer of ours. ``ask`` and ``follow`` tell the same events: a state
-    is fed from one of them.
+    Closing a stream never stops an answer of ours. ``ask`` and ``follow`` yield the same events: a state
+    takes them from one of the two.
     """
 
     def __init__(
@@ -143,36 +144,36 @@ class ChatClient(Conversations[ConversationInfo]):
         self._number = count(1)
 
     async def create(self, **fields: FieldValue) -> ConversationInfo:
-        """Make a conversation of ``fields``, by the wire's names; the server chooses what is not given."""
+        """Make a conversation from ``fields``, by the wire's names; the server chooses the others."""
         return await self._create({name: value for name, value in fields.items() if value is not None})
 
     async def search_raw(self, words: str, limit: int = 50) -> Any:
-        """Return what a search in all rooms, chats and voice sessions found, as it was answered."""
+        """Return the results of a search in all rooms, chats and voice sessions, as they were answered."""
         params = {"q": words, "limit": str(limit), "kinds": "room,chat,voice"}
         return await self._calls.plain("GET", "search", "searching", params=params)
 
     async def search(self, words: str, limit: int = 50) -> list[Hit]:
-        """Return the messages that hold ``words``, newest first."""
+        """Return the messages that contain ``words``, newest first."""
         return read_all(Hit, await self.search_raw(words, limit), "hits")
 
     async def stop(self, conversation_id: str) -> ConversationInfo:
-        """End the answer under way, its words kept; nothing happens where there is none."""
+        """Stop the current answer and keep its words; does nothing if there is none."""
         return await self._act("POST", "stop", (conversation_id,), "stopping an answer")
 
     async def compact(self, conversation_id: str, keep: str = "") -> ConversationInfo:
-        """Have what was said summarised: models are told that in its place from then on. ``keep`` says what
-        the summary should keep. Raises ``Refused`` (409) where nothing is to be summarised, or its model
-        cannot.
+        """Have the conversation so far summarised: models get the summary instead from then on. ``keep`` says
+        what the summary should keep. Raises ``Refused`` (409) if there is nothing to summarise, or the model
+        cannot do it.
         """
         told = {"keep": keep} if keep else None
         return await self._act("POST", "compact", (conversation_id,), "summaries", told)
 
     async def record(self, conversation_id: str, **fields: object) -> str:
-        """Put on record what was said in a voice session; return the id of its message.
+        """Store what was said in a voice session; return the id of its message.
 
-        ``fields``: ``spoken`` (of ``Spoken``, as a mapping) and either ``message_id`` of a message on record,
-        or ``client_key, role, content, speaker, interrupted`` of a whole one. Raises ``Refused`` (409) for a
-        whole one while an answer is under way.
+        ``fields``: ``spoken`` (of ``Spoken``, as a mapping) and either ``message_id`` of a stored message, or
+        ``client_key, role, content, speaker, interrupted`` of a whole one. Raises ``Refused`` (409) for a
+        whole one while an answer is being given.
         """
         what = "keeping what was said"
         answer = await self._calls.about("POST", "messages", (conversation_id,), what, {"recorded": fields})
@@ -186,12 +187,12 @@ class ChatClient(Conversations[ConversationInfo]):
     def ask_frames(
         self, conversation_id: str, question: Question, *, give_up_seconds: float | None = GIVE_UP_SECONDS
     ) -> AsyncGenerator[Item, None]:
-        """Ask, and yield the frames of the answer until its last.
+        """Ask, and yield the frames of the answer to its end.
 
-        One POST, never repeated. When its stream breaks off after frames with ids, the rest is read from
-        ``events``, which reconnects until ``give_up_seconds`` passed without a byte (``ConnectFailed``);
-        otherwise ``StreamLost`` ("broke off"), or ``TimedOut`` after 30 s without a byte. Raises
-        ``AgentBusy`` while another answer is under way, and ``Refused`` for what is not taken.
+        Sends exactly one POST. If its stream is lost after frames with ids, the rest is read from ``events``,
+        which reconnects until ``give_up_seconds`` passed without a byte (``ConnectFailed``); otherwise raises
+        ``StreamLost``, or ``TimedOut`` after 30 s without a byte. Raises ``AgentBusy`` while another answer
+        is being given, and ``Refused`` for a question that is not taken.
         """
         path = self._paths.of("messages", conversation_id)
 
@@ -206,7 +207,9 @@ class ChatClient(Conversations[ConversationInfo]):
         return aiter(self._log(conversation_id, post=post, give_up_seconds=give_up_seconds))
 
     async def _is_busy(self, conversation_id: str) -> bool:
-        """Say whether a conflict means another answer; servers that do not show it know no other."""
+        """Return whether a conflict means another answer; servers that do not show it have no other
+        conflict.
+        """
         try:
             return (await self.show(conversation_id)).status == "running"
         except AgentTuiError:
@@ -215,10 +218,10 @@ class ChatClient(Conversations[ConversationInfo]):
     async def ask(
         self, conversation_id: str, question: Question, *, give_up_seconds: float | None = GIVE_UP_SECONDS
     ) -> AsyncGenerator[Event, None]:
-        """Ask, and yield the events of the answer until its last (see ``ask_frames``).
+        """Ask, and yield the events of the answer to its end (see ``ask_frames``).
 
-        Where the server does not name the question and its answer, they are announced here under ids of our
-        own (``LOCAL_ID``). An answer that is lost is ended before that is raised.
+        If the server does not name the question and its answer, they are announced here under ids of our own
+        (``LOCAL_ID``). An answer that is lost is ended before the error is raised.
         """
         answer = _Answer(conversation_id, question, next(self._number))
         frames = self.ask_frames(conversation_id, question, give_up_seconds=give_up_seconds)
@@ -234,7 +237,7 @@ class ChatClient(Conversations[ConversationInfo]):
 
 
 class _Answer:
-    """The events of one answer, whichever form its frames have."""
+    """The events of one answer, in whatever form its frames come."""
 
     def __init__(self, conversation_id: str, question: Question, number: int) -> None:
         self._conversation_id = conversation_id
@@ -245,7 +248,9 @@ class _Answer:
         self._is_named = False  # the question and its answer, by the server or by us
 
     def events(self, item: Item) -> list[Event]:
-        """Return the event of ``item``; before the first, where nobody names them, question and answer."""
+        """Return the events of ``item``; before the first, if the server names neither, question and
+        answer.
+        """
         if isinstance(item, LinkChanged):
             self._was_live = self._was_live or item.status == "live"
             return [item]
@@ -253,7 +258,7 @@ class _Answer:
         return [*self._announced(), self._decoder.decode(item.event, item.data)]
 
     def lost(self, error: StreamLost | TimedOut) -> list[Event]:
-        """Return how an answer ends that broke off; nothing where it never began."""
+        """Return the end of an answer that was interrupted; nothing if it never began."""
         return [*self._announced(), cut(self._decoder.turn_id, error)] if self._was_live else []
 
     def _announced(self) -> list[Event]:
@@ -268,14 +273,14 @@ class _Answer:
 
 
 class _Branch:
-    """Decodes what follows the branch that was loaded, whose last message is ``newest``."""
+    """Decodes what follows the loaded branch, whose last message is ``newest``."""
 
     def __init__(self, newest: str) -> None:
         self._newest = newest
         self._decoder = ChatDecoder(newest)
 
     def read(self, name: str, data: str) -> Event | None:
-        """Return the event of a frame, ``None`` where somebody shows another branch."""
+        """Return the event of a frame, ``None`` if another client shows another branch."""
         event = self._decoder.decode(name, data)
         match event:
             case MessageStored(message):

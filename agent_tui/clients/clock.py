@@ -1,5 +1,4 @@
-"""Time for the clients: a clock that notices when the machine slept, and waits that can
-be broken off."""
+"""Time for the clients: a clock that notices when the machine slept, and waits that can be interrupted."""
 
 from __future__ import annotations
 
@@ -15,22 +14,22 @@ from agent_tui.model.errors import StreamLost, TimedOut, TransportError
 T = TypeVar("T")
 
 TICK_SECONDS = 2.0  # how late silence may be noticed
-SLEPT_SECONDS = 10.0  # a tick this late was slept through, or the program was stopped
-NAP_SLICE_SECONDS = 1.0  # how late a wait may notice that its time passed while the machine slept
+SLEPT_SECONDS = 10.0  # a tick this late means that the machine slept, or the program was stopped
+NAP_SLICE_SECONDS = 1.0  # how late a wait may notice that its time passed during sleep
 
-# ``time.monotonic`` stands still on Linux while the machine sleeps; these clocks continue.
+# ``time.monotonic`` stops on Linux while the machine sleeps; these clocks continue.
 _CLOCK_ID = time.CLOCK_BOOTTIME if sys.platform == "linux" else time.CLOCK_MONOTONIC
 
 
 class Clock(Protocol):
-    """Seconds that pass."""
+    """A clock that counts seconds."""
 
     def time(self) -> float:
         """Return seconds since some fixed moment; never goes back, continues while the machine sleeps."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Return after so many seconds of an awake machine."""
+        """Return after this many seconds in which the machine is awake."""
         ...
 
 
@@ -48,23 +47,23 @@ SYSTEM_CLOCK = SystemClock()
 
 
 async def nap(clock: Clock, seconds: float) -> None:
-    """Return after ``seconds``, or soon after the machine slept through them."""
+    """Return after ``seconds``, or soon after waking if the machine slept through them."""
     end = clock.time() + seconds
     while (left := end - clock.time()) > 0:
         await clock.sleep(min(left, NAP_SLICE_SECONDS))
 
 
 class Watch:
-    """Breaks off a wait for bytes that lasts longer than ``limit`` seconds (``None``: for ever).
+    """Interrupts a wait for bytes that lasts longer than ``limit`` seconds (``None``: forever).
 
-    With ``notice_sleep`` also one that the machine slept through: whatever was connected then is
-    most likely dead, and asking again costs nothing. Used as ``async with``.
+    With ``notice_sleep`` also a wait during which the machine slept: the connection is most likely dead, and
+    asking again costs nothing. Used as ``async with``.
     """
 
     def __init__(self, clock: Clock, *, notice_sleep: bool) -> None:
         self.limit: float | None = None
         self.slept = False
-        self.fed = False  # has any byte of a good answer come
+        self.fed = False  # whether any byte of a good answer came
         self._clock = clock
         self._notice_sleep = notice_sleep
         self._since: float | None = None
@@ -84,9 +83,9 @@ class Watch:
             await asyncio.wait([self._looking])
 
     async def run(self, awaitable: Awaitable[T]) -> T:
-        """Return what ``awaitable`` returns; raises ``TimedOut`` or ``StreamLost`` when it took too long.
+        """Return what ``awaitable`` returns; raises ``TimedOut`` or ``StreamLost`` if it took too long.
 
-        A sleep of the machine that nobody waited through is told to the first who waits after it.
+        A sleep of the machine outside any wait is reported to the next one.
         """
         self._since = self._clock.time()
         try:
@@ -116,11 +115,11 @@ class Watch:
                 elif self._since is not None:
                     self._since = now  # what came meanwhile was not read yet: no silence so far
             elif self.limit is not None and self._since is not None and now - self._since >= self.limit:
-                seconds = max(self.limit, 0.0)  # no patience may be left
+                seconds = max(self.limit, 0.0)  # no time may be left
                 self._break_off(TimedOut(f"the server said nothing for {seconds:.3g} s"))
 
     def _tick(self, now: float) -> float:
-        """Return how long nothing needs to be looked at."""
+        """Return how long nothing needs to be checked."""
         if self.limit is None or self._since is None:
             return TICK_SECONDS
         return min(TICK_SECONDS, max(self._since + self.limit - now, 0.01))

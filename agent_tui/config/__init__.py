@@ -1,1 +1,1 @@
-"""What is configured: the file, keys, rules for tools, room files, agent templates."""
+"""Configuration: the config file, keys, rules for tools, room files, agent templates."""

@@ -1,8 +1,8 @@
 """Agents to choose from: the shipped templates, and the user's own beside the config file.
 
-One file is one agent: ``color``, ``model`` and ``provider`` at the top, and what it is called and told in
-``[en]``, ``[zh]`` and ``[ru]`` (``name``, ``prompt``, ``summary``). The file's name is the template's id; a
-file of the user's replaces a shipped one of the same id. A file is hostile: sizes are capped.
+One file is one agent: ``color``, ``model`` and ``provider`` at the top, and its texts in ``[en]``, ``[zh]``
+and ``[ru]`` (``name``, ``prompt``, ``summary``). The file's name is the template's id; a user's file replaces
+a shipped one with the same id. A file is hostile: sizes are capped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_SUMMARY_CHARACTERS: Final = 200
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _ID = re.compile(r"[^\W_][\w.-]{0,63}")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
-_KANA = re.compile("[\u3040-\u30ff\uac00-\ud7af]")  # beside these the ideographs are not Chinese
+_KANA = re.compile("[\u3040-\u30ff\uac00-\ud7af]")  # a text with these and ideographs is not Chinese
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 _KNOWN_KEYS = ("color", "model", "provider", *LANGUAGES)
@@ -41,7 +41,7 @@ _KNOWN_KEYS = ("color", "model", "provider", *LANGUAGES)
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One agent to choose; ``names``, ``prompts`` and ``summaries`` are by language ("en", "zh", "ru")."""
+    """A template of an agent; ``names``, ``prompts`` and ``summaries`` are by language ("en", "zh", "ru")."""
 
     id: str
     names: Mapping[str, str]
@@ -54,16 +54,18 @@ class Template:
     is_own: bool = False
 
     def in_language(self, language: str) -> tuple[str, str, str]:
-        """Return (name, prompt, summary) in ``language``, else in English, else in the one there is."""
+        """Return (name, prompt, summary) in ``language``, else in English, else in the only language it
+        has.
+        """
         chosen = next(tag for tag in (language, *LANGUAGES) if tag in self.names)
         return self.names[chosen], self.prompts[chosen], self.summaries.get(chosen, "")
 
 
 def language_of(text: str) -> str:
-    """Return the language to speak about ``text``, from its script: "zh", "ru", else "en".
+    """Return the language of ``text``, from its script: "zh", "ru", else "en".
 
-    An ideograph counts for four Latin letters, a Cyrillic letter for three: a few foreign names in a text
-    do not change its language. Japanese and Korean are not Chinese.
+    An ideograph counts as four Latin letters, a Cyrillic letter as three, so that a few foreign names do not
+    change the language of a text. Japanese and Korean do not count as Chinese.
     """
     read = text[:2000]
     han, cyrillic = 4 * len(_HAN.findall(read)), 3 * len(_CYRILLIC.findall(read))
@@ -75,17 +77,17 @@ def language_of(text: str) -> str:
 
 
 def own_folder() -> Path:
-    """Return the folder of the user's own templates; it need not exist."""
+    """Return the folder of the user's own templates; it may not exist."""
     return config_path().parent / FOLDER
 
 
 def templates(own: Path | None = None) -> list[Template]:
-    """Return every template that can be used, shipped ones first, each id once (the user's own wins)."""
+    """Return every usable template, shipped ones first, each id once (the user's own wins)."""
     return load(own)[0]
 
 
 def load(own: Path | None = None) -> tuple[list[Template], list[str]]:
-    """Return the templates, and one line for each file of the user's that cannot be used as it is.
+    """Return the templates, and one line for each of the user's files that has an error.
 
     ``own`` is another folder than ``own_folder()``.
     """
@@ -115,9 +117,9 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def read_template(path: Path, *, is_own: bool = False) -> tuple[Template, list[str]]:
-    """Return the template in ``path`` and a line for each key that means nothing.
+    """Return the template in ``path`` and a line for each unknown key.
 
-    Raises ``ConfigError`` whose one line names the file, the key and what is wrong with it.
+    Raises ``ConfigError`` with one line that names the file, the key and the error.
     """
     template_id = path.name.removesuffix(SUFFIX)
     if not _ID.fullmatch(template_id):
@@ -145,7 +147,7 @@ def read_template(path: Path, *, is_own: bool = False) -> tuple[Template, list[s
 
 
 def save_template(template: Template, folder: Path | None = None) -> Path:
-    """Write ``template`` as a file of the user's own and return its path; one of the same id is replaced.
+    """Write ``template`` as the user's own file and return its path; replaces one with the same id.
 
     Raises ``ConfigError`` for an id or a text that could not be read back, or when it cannot be written.
     """
@@ -159,7 +161,7 @@ def save_template(template: Template, folder: Path | None = None) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         beside.write_text(template_text(template), encoding="utf-8")
-        _languages(Table(path, read_toml(beside, MAX_FILE_BYTES)))  # it can be read again
+        _languages(Table(path, read_toml(beside, MAX_FILE_BYTES)))  # checks that it can be read back
         beside.replace(path)
     except OSError as error:
         raise not_written(f"{path}: cannot be written", error) from error

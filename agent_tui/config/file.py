@@ -1,7 +1,7 @@
-"""The config file (cli.md, «Config file»): where it is, what it says, what is wrong with it.
+"""The config file (cli.md, «Config file»): its place, its contents, its errors.
 
-Read with plain code, not pydantic, because it is read before the first frame (architecture.md §3).
-The screen and the backend both read it, each its own part.
+Read with plain code, not pydantic, because it is read before the first frame (architecture.md §3). The screen
+and the backend both read it, each its own part.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from agent_tui.redaction import hide_secrets
 
 APP = "agent-tui"
 ROOMS, CHAT, TASKS, SOCKET = BACKEND_KINDS = ("rooms", "chat", "tasks", "socket")
-# Kind of provider → where it is when the config file does not say; an OpenAI-compatible one may be anywhere.
+# Kind of provider → its address if the config file has none; an OpenAI-compatible one may be anywhere.
 PROVIDER_URLS: Mapping[str, str] = {
     "openai": "",
     "ollama": "http://127.0.0.1:11434/v1",
@@ -39,9 +39,9 @@ _KNOWN_OF_KIND = {
     SOCKET: ("workspace", "chat_path"),
 }
 EMBEDDED = "embedded"  # the reserved name of the backend that we start ourselves
-AGENT_PROVIDER = "backend:"  # a provider of that and a backend's name is the agent that answers there
+AGENT_PROVIDER = "backend:"  # a provider "backend:NAME" is the agent at that backend
 AGENT_KINDS = (TASKS, SOCKET)
-DEMO_PROVIDER = "demo"  # the reserved name of the provider that needs no key and no network
+DEMO_PROVIDER = "demo"  # the reserved name of the provider without key and network
 SECTIONS = ("backends", "providers", "theme", "keys", "screen", "tools", "mcp", "voice")
 MOTIONS = ("full", "reduced")
 SCREEN_LANGUAGES = ("auto", "en", "zh-CN", "ru")
@@ -55,7 +55,7 @@ _SECRET_ARGUMENT = re.compile("key|token|secret|passw|login|auth", re.IGNORECASE
 class BackendConfig:
     """One ``[backends.NAME]``; ``timeout`` is in seconds without a byte, ``paths`` overrides URL paths.
 
-    Of an agent service, ``timeout`` bounds the answer to a POST and ``total_timeout`` a whole task. Of an
+    For an agent service, ``timeout`` limits the answer to a POST and ``total_timeout`` a whole task. For an
     agent socket, ``workspace`` is where the agent's folder is on this machine ("": nowhere), ``chat_path``
     the path of a chat (``None``: the usual one, "": ``url`` is used as it is).
     """
@@ -76,8 +76,10 @@ class BackendConfig:
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
     """One ``[providers.NAME]``; the name is the provider_id. Prices are US dollars per million tokens,
-    None where the file names none; ``keyring``: the key is kept by the system, under this name.
-    ``timeout`` is in seconds without a token; ``num_ctx`` is what Ollama is to load a model with.
+    ``None`` if the file has none; ``keyring``: the key is in the system's keyring, under this name.
+
+    ``timeout`` is in seconds without a token; ``num_ctx`` is the context size with which Ollama loads a
+    model.
     """
 
     name: str
@@ -95,17 +97,17 @@ class ProviderConfig:
     num_ctx: int | None = None
 
     def key(self) -> str:
-        """Return the API key as the environment, else the file has it, else empty; the keyring, which
-        comes between the two, may take its time and is asked by ``agent_tui.config.keys``.
+        """Return the API key from the environment, else from the file, else "". The keyring, which comes
+        between the two, may be slow and is asked by ``agent_tui.config.keys``.
         """
         return os.environ.get(self.api_key_env, "") or self.api_key
 
 
 @dataclass(frozen=True, slots=True)
 class ScreenConfig:
-    """The ``[screen]`` table: how much moves, frames a second at most, whether the mouse is the program's
-    (else the terminal's own selection works), whether signs are ASCII (``None``: as the terminal can), and
-    the language ("auto": the locale's).
+    """The ``[screen]`` table: motion, the most frames a second, whether the program uses the mouse (otherwise
+    the terminal's own selection works), whether signs are ASCII (``None``: depends on the terminal), and the
+    language ("auto": the locale's).
     """
 
     motion: str = MOTIONS[0]
@@ -119,8 +121,7 @@ class ScreenConfig:
 class Config:
     """The whole file; ``warnings`` are lines for ``config check`` and never stop anything.
 
-    ``keys`` is binding id → keys as they were written; ``tui.keys.keymap`` knows which of them mean
-    something.
+    ``keys`` is binding id → keys as they were written; ``tui.keys.keymap`` knows which of them are valid.
     """
 
     path: Path
@@ -150,7 +151,7 @@ def data_path() -> Path:
 def load(path: Path | None = None) -> Config:
     """Return the config of ``path`` (the user's by default); a missing file is an empty config.
 
-    Raises ``ConfigError`` whose title names the file and the key that is wrong.
+    Raises ``ConfigError`` whose title names the file and the wrong key.
     """
     path = path or config_path()
     reader = _Reader(path, read_table(path))
@@ -171,7 +172,7 @@ def load(path: Path | None = None) -> Config:
 
 
 def read_table(path: Path) -> dict[str, Any]:
-    """Return the file as plain tables; raises ``ConfigError`` when it cannot be read or is no TOML."""
+    """Return the file as plain tables; raises ``ConfigError`` if it cannot be read or is not TOML."""
     return read_toml(path, MAX_FILE_BYTES, is_needed=False)
 
 
@@ -179,7 +180,7 @@ class _Reader(Table):
     """The whole file."""
 
     def section(self, key: str) -> Table:
-        """Return the table ``key``; anything else there is warned about and counts as empty."""
+        """Return the table ``key``; anything else there causes a warning and counts as empty."""
         section = self.values.get(key, {})
         if isinstance(section, Mapping):
             return self.inner(key, section)
@@ -187,7 +188,7 @@ class _Reader(Table):
         return self.inner(key, {})
 
     def keys(self, table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-        """Return dotted id → keys. ``room.zoom = "f5"`` without quotes around the id is a table to TOML."""
+        """Return dotted id → keys. ``room.zoom = "f5"`` without quotes around the id is a table in TOML."""
         found: dict[str, str] = {}
         for name, value in table.items():
             where = f"{prefix}{name}"
@@ -208,7 +209,7 @@ class _Reader(Table):
 
 
 def _screen(table: Table) -> ScreenConfig:
-    """Return the ``[screen]`` table; what is wrong in it is warned about and left as it is by default."""
+    """Return the ``[screen]`` table; an invalid value causes a warning and keeps its default."""
     table.warn_of_unknown([one.name for one in fields(ScreenConfig)])
     least, most = FRAME_RATES
     allowed: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -300,7 +301,7 @@ def _price(table: Table, key: str) -> float | None:
 
 
 def _holds_secret(table: Mapping[str, Any]) -> bool:
-    """Say whether something in the file is a secret; arguments of programs count only where they look so."""
+    """Return whether the file contains a secret; arguments of programs count only if they look like one."""
     servers = table.get("mcp", {})
     arguments = [server.get("args", []) for server in servers.values()]
     if any(_SECRET_ARGUMENT.search(str(one)) for listed in arguments for one in listed):

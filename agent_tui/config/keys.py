@@ -1,7 +1,7 @@
 """API keys in the system's keyring: under the service ``agent-tui`` and the provider's name.
 
-``keyring`` asks other programs over D-Bus and may wait for a person who unlocks it: call these in a
-thread. It is imported here on first use, for it looks for its backends then.
+``keyring`` asks other programs over D-Bus and may wait for a person who unlocks it: call these in a thread.
+It is imported here on first use, because it looks for its backends then.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ _INSTEAD = "use api_key_env in the config file: the key then comes from the envi
 
 @contextmanager
 def _keyring() -> Iterator[ModuleType]:
-    """Give the system's keyring; raises ``ConfigError`` where it does not do what it is asked."""
+    """Yield the system's keyring; raises ``ConfigError`` if it does not work."""
     import keyring
     from keyring.errors import KeyringError
 
     try:
         yield keyring
     except (KeyringError, OSError, RuntimeError) as error:
-        # Only the kind of error: its words may quote what was to be kept.
+        # Only the type of the error: its text may contain what was to be kept.
         detail = f"{type(error).__name__}; {_INSTEAD}"
         raise ConfigError("this system's keyring cannot be used", detail) from None
 
 
 def read_key(provider: str) -> str:
-    """Return the provider's key, "" where there is none; raises ``ConfigError`` without a keyring."""
+    """Return the provider's key, "" if there is none; raises ``ConfigError`` without a keyring."""
     with _keyring() as keyring:
         return keyring.get_password(SERVICE, provider) or ""
 
 
 def keyring_fault() -> str:
-    """Return why the system has no keyring that keeps keys; empty when it has one. Asks it for a key."""
+    """Return why the system has no usable keyring; "" if it has one. Asks it for a key."""
     import keyring
     from keyring.backends.null import Keyring as Null
 
@@ -51,12 +51,12 @@ def keyring_fault() -> str:
 
 
 def store_key(provider: str, key: str) -> None:
-    """Keep the provider's key; raises ``ConfigError`` when the system has no keyring that takes it."""
+    """Store the provider's key; raises ``ConfigError`` if the system has no keyring that takes it."""
     with _keyring() as keyring:
         keyring.set_password(SERVICE, provider, key)
 
 
 def forget_key(provider: str) -> None:
-    """Forget the provider's key, if there is one; raises ``ConfigError`` without a keyring."""
+    """Delete the provider's key, if there is one; raises ``ConfigError`` without a keyring."""
     with _keyring() as keyring, suppress(keyring.errors.PasswordDeleteError):  # there was none
         keyring.delete_password(SERVICE, provider)

@@ -1,4 +1,4 @@
-"""Providers that people know: where each is, what it speaks, and which variables its key is usually in."""
+"""Well-known providers: their addresses, their protocols, and the usual variables of their keys."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One of them: ``label`` is its own name for itself, ``kind`` is that of the config file.
+    """A provider: ``label`` is its own name, ``kind`` is as in the config file.
 
-    ``variables`` are those of the environment that its key is looked for in, the usual one first.
+    ``variables`` are the environment variables in which its key is looked for, the usual one first.
     """
 
     id: str
@@ -25,7 +25,7 @@ class Preset:
 
     @property
     def variable(self) -> str:
-        """The variable that its key usually is in, "" for a server that wants none."""
+        """The usual variable of its key, "" for a server without keys."""
         return self.variables[0] if self.variables else ""
 
     @property
@@ -59,6 +59,6 @@ PRESETS: Final[Mapping[str, Preset]] = {one.id: one for one in _ALL}
 
 
 def preset_of(kind: str, address: str) -> Preset:
-    """Return the preset of a provider of ``kind`` at ``address``; at another address that of its kind."""
+    """Return the preset of a provider of ``kind`` at ``address``; at another address, that of its kind."""
     same = (one for one in _ALL if one.kind == kind and one.base_url == address)
     return next(same, PRESETS[kind])

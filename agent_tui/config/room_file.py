@@ -43,7 +43,7 @@ _OF_AGENTS: Final = settings_of(AgentInfo).values()
 
 @dataclass(frozen=True, slots=True)
 class FileAgent:
-    """One ``[[agents]]`` entry; what is empty the template says, or the server."""
+    """One ``[[agents]]`` entry; empty fields come from the template, or from the server."""
 
     name: str = ""
     template: str = ""
@@ -53,7 +53,7 @@ class FileAgent:
     color: str = ""
 
     def filled(self, template: Template, language: str) -> FileAgent:
-        """Return the agent with what it leaves out from ``template``, in ``language``."""
+        """Return the agent with its empty fields from ``template``, in ``language``."""
         name, prompt, _ = template.in_language(language)
         return FileAgent(
             self.name or name,
@@ -67,8 +67,8 @@ class FileAgent:
 
 @dataclass(frozen=True, slots=True)
 class RoomFile:
-    """A room file as it was read: ``values`` are settings of ``RoomInfo``; what is not in them,
-    and ``None``, is left to the server.
+    """A room file as it was read: ``values`` are settings of ``RoomInfo``; missing ones, and ``None``, are
+    left to the server.
     """
 
     path: Path
@@ -78,9 +78,9 @@ class RoomFile:
 
 
 def read_room_file(path: Path) -> RoomFile:
-    """Return the room that ``path`` describes; a missing task is the caller's to miss.
+    """Return the room in ``path``; the caller checks that it has a task.
 
-    Raises ``ConfigError`` whose one line is file, key and what is wrong.
+    Raises ``ConfigError`` with one line: file, key and error.
     """
     table = Table(path, read_toml(path, MAX_FILE_BYTES))
     table.warn_of_unknown([*(setting.called for setting in _SETTINGS), "agents"], "key")
@@ -93,10 +93,10 @@ def read_room_file(path: Path) -> RoomFile:
 def resolved(
     agents: Sequence[FileAgent], known: Sequence[Template], task: str, path: Path | None
 ) -> list[FileAgent]:
-    """Return ``agents`` with everything their templates say, in the language of ``task``.
+    """Return ``agents`` with everything from their templates, in the language of ``task``.
 
-    ``path`` is the file that names them, ``None`` for the command line. Raises ``ConfigError`` for a
-    template that is not there.
+    ``path`` is the file that names them, ``None`` for the command line. Raises ``ConfigError`` for an unknown
+    template.
     """
     by_id = {template.id: template for template in known}
     language = language_of(task)
@@ -137,7 +137,7 @@ def room_file_text(room: RoomInfo) -> str:
 
 
 def _written(setting: Setting, value: Any) -> str:
-    """Return a value as TOML; "" for one that need not be said or that no file can say."""
+    """Return a value as TOML; "" if it is a default or cannot be in a file."""
     match value:
         case bool():
             return "true" if value else ""
@@ -155,7 +155,7 @@ def _text(table: Table, key: str, most: float) -> str:
 
 
 def _value(table: Table, setting: Setting) -> Any:
-    """Return what the file says of a setting; ``None`` or nothing where that is left to the server."""
+    """Return a setting's value in the file; ``None`` or nothing if it is left to the server."""
     key = setting.called
     if setting.type is tuple:
         return _names_of_tools(table, setting)
@@ -168,7 +168,7 @@ def _value(table: Table, setting: Setting) -> Any:
         if not isinstance(value, bool):
             raise table.fail(key, "must be true or false")
         return value
-    most = setting.most if setting.type is int else math.inf  # the server says what is too much money
+    most = setting.most if setting.type is int else math.inf  # the server decides what is too much money
     fits = type(value) in (int, setting.type) and setting.least <= value <= most and value < math.inf
     if not fits:
         raise table.fail(key, setting.wanted)
@@ -184,7 +184,7 @@ def _choice(table: Table, setting: Setting) -> str:
 
 
 def _names_of_tools(table: Table, setting: Setting) -> tuple[str, ...] | None:
-    """Return names of tools, ``None`` where the file says nothing of them."""
+    """Return names of tools, ``None`` if the file has none."""
     key, value = setting.called, table.values.get(setting.called)
     if value is None:
         return None
@@ -196,7 +196,7 @@ def _names_of_tools(table: Table, setting: Setting) -> tuple[str, ...] | None:
 
 
 def _folder(table: Table, key: str) -> str:
-    """Return a folder by its whole path; one without a root lies beside the file."""
+    """Return the absolute path of a folder; a relative path begins at the file."""
     text = _text(table, key, MAX_PATH_CHARACTERS)
     if not text:
         return ""
@@ -207,7 +207,7 @@ def _folder(table: Table, key: str) -> str:
 
 
 def _agents(table: Table) -> tuple[FileAgent, ...] | None:
-    """Return the agents, ``None`` where the file says nothing of them."""
+    """Return the agents, ``None`` if the file has none."""
     value = table.values.get("agents")
     if value is None:
         return None

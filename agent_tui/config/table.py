@@ -1,4 +1,4 @@
-"""One table of a TOML file, read with plain code; every complaint names the file and the dotted key."""
+"""One table of a TOML file, read with plain code; every error names the file and the dotted key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def read_toml(path: Path, most_bytes: int, *, is_needed: bool = True) -> dict[str, Any]:
-    """Return the tables of a file of at most ``most_bytes``; none of a missing one that is not needed.
+    """Return the tables of a file of at most ``most_bytes``; none if it is missing and not required.
 
     Raises ``ConfigError`` in one line.
     """
@@ -41,7 +41,7 @@ def read_toml(path: Path, most_bytes: int, *, is_needed: bool = True) -> dict[st
 class Table:
     """The ``values`` of the table ``where`` (dotted, with its last dot; empty for the whole file).
 
-    ``warnings`` are lines about what is wrong and stops nothing.
+    ``warnings`` are lines about errors that stop nothing.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Table:
         self.warnings: list[str] = [] if warnings is None else warnings
 
     def fail(self, key: str, detail: str) -> ConfigError:
-        """Return the error for what is wrong with ``key``; empty: with the table."""
+        """Return the error for ``key``; if that is empty, for the table."""
         name = f"{self.where}{key}".removesuffix(".")
         return ConfigError(f"{self.path}: {name}" if name else f"{self.path}", detail)
 
     def warn_of_unknown(self, known: Collection[str], what: str = "setting") -> None:
-        """Warn of each key that means nothing."""
+        """Warn about each unknown key."""
         self.warnings += [
             f"{self.where}{inert_line(key, 60)}: unknown {what}, ignored"
             for key in self.values
@@ -107,8 +107,8 @@ class Table:
         return url
 
     def said(self, record: type, without: Collection[str] = ()) -> dict[str, Any]:
-        """Return what it says of the fields of a ``record`` whose default is a text, a number, true or false,
-        or a tuple of texts; a text that is empty is not said.
+        """Return the values for the fields of a ``record`` whose default is a text, a number, true or false,
+        or a tuple of texts; an empty text counts as missing.
         """
         found: dict[str, Any] = {}
         for field in fields(record):
@@ -136,7 +136,9 @@ class Table:
         return found
 
     def check_variables(self, key: str, names: Iterable[str]) -> None:
-        """Raise ``ConfigError`` where one of the ``names`` of ``key`` cannot name an environment variable."""
+        """Raise ``ConfigError`` if one of the ``names`` of ``key`` is not a valid name of an environment
+        variable.
+        """
         for name in names:
             if not _VARIABLE.fullmatch(name):
                 raise self.fail(key, f"{name!r} cannot name an environment variable")

@@ -39,22 +39,23 @@ PATTERN_FORM = (
     " SERVER__*"
 )
 
-# What a wildcard never matches. In a command: all that ends, joins, redirects or substitutes commands,
-# starts a subshell, expands, or is not to be seen.
+# What a wildcard never matches. In a command: everything that ends, joins, redirects or substitutes commands,
+# starts a subshell, expands, or is invisible.
 _NOT_IN_COMMANDS = r"[^;&|<>$`(){}\\!\x00-\x1f\x7f-\x9f\u2028\u2029]"
 _NOT_IN_OTHERS = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]"
-# In the name of a host: never what separates its labels, or it from what stands beside it.
+# In a host's name: never what separates its labels, or it from what is beside it.
 _NOT_BETWEEN_LABELS = "[a-z0-9_-]"
 _SEPARATORS = frozenset("./:@?#\\")
-# Of the tools of an MCP server the name behind "SERVER__" may be a glob.
+# For the tools of an MCP server, the name after "SERVER__" may be a glob.
 _TOOL = r"[A-Za-z0-9_-]{1,64}|[A-Za-z0-9_-]{1,32}?__[A-Za-z0-9_*?-]{1,64}"
 _PATTERN = re.compile(rf"(?P<tool>{_TOOL})(?:\((?P<glob>.*)\))?", re.DOTALL)
 
 
 def exact_pattern(tool: str, arguments: Mapping[str, Any]) -> str:
-    """Return the pattern of this very call: for a command its line, for a page its address, for a file its
-    path (whatever is written into it), for any other tool all its arguments as JSON. That of a tool without
-    a main argument is no glob, and covers nothing in ``allows``. Empty for a call that cannot be described.
+    """Return the pattern of exactly this call: for a command its line, for a page its address, for a file its
+    path (whatever is written into it), for any other tool all its arguments as JSON. The pattern of a tool
+    without a main argument is not a glob, and covers nothing in ``allows``. Empty for a call that cannot be
+    described.
     """
     if tool in _MAIN_ARGUMENT:
         main = _main_argument(tool, arguments)
@@ -68,13 +69,13 @@ def exact_pattern(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def spelled_out(pattern: str) -> str:
-    """Return an exact pattern as a person reads it, without the brackets around ``*``, ``?`` and ``[``."""
+    """Return an exact pattern for a person, without the brackets around ``*``, ``?`` and ``[``."""
     return re.sub(r"\[([*?\[])\]", r"\1", pattern)
 
 
 def is_exact(pattern: str, folder: str) -> bool:
     """Return whether a rule that a server suggests is for one call. Backends of earlier versions suggest
-    globs, and name no folder.
+    globs, without a folder.
     """
     tool, _, main = pattern.partition("(")
     if tool not in _MAIN_ARGUMENT:
@@ -92,7 +93,7 @@ def is_pattern(text: str) -> bool:
 
 
 def allows(pattern: str, tool: str, arguments: Mapping[str, Any]) -> bool:
-    """Return whether a rule covers this call; a pattern that is none covers nothing."""
+    """Return whether a rule covers this call; an invalid pattern covers nothing."""
     parsed = _parsed(pattern)
     if parsed is None or not fnmatchcase(tool, parsed["tool"]):
         return False
@@ -107,7 +108,7 @@ def allows(pattern: str, tool: str, arguments: Mapping[str, Any]) -> bool:
 
 
 def _globs(tool: str, glob: str) -> tuple[re.Pattern[str], ...] | None:
-    """Return one expression for each part of the main argument; None for a glob that covers nothing."""
+    """Return one expression for each part of the main argument; ``None`` for a glob that covers nothing."""
     if tool not in _MAIN_ARGUMENT:
         return None
     if tool == PAGE_TOOL:
@@ -122,7 +123,7 @@ def _globs(tool: str, glob: str) -> tuple[re.Pattern[str], ...] | None:
 
 
 def _site_and_rest(url: str) -> tuple[str, str]:
-    """Split an address, or a glob of addresses, where its path begins."""
+    """Split an address, or a glob of addresses, at the beginning of its path."""
     end = url.find("/", url.index("://") + len("://"))
     return (url, "") if end < 0 else (url[:end], url[end:])
 
@@ -138,7 +139,7 @@ def _parsed(pattern: str) -> re.Match[str] | None:
 
 
 def _main_argument(tool: str, arguments: Mapping[str, Any]) -> str | None:
-    """Return the argument that patterns speak of, in its one spelling; None where there is none."""
+    """Return the argument that patterns are about, in its only spelling; ``None`` if there is none."""
     value = arguments.get(_MAIN_ARGUMENT.get(tool, ""))
     if not isinstance(value, str) or not value or len(value) > MAX_PATTERN_CHARACTERS:
         return None
@@ -151,7 +152,7 @@ def _main_argument(tool: str, arguments: Mapping[str, Any]) -> str | None:
 
 
 def _one_spelling(url: str) -> str | None:
-    """Return the URL with its host in lower case and no way up; None for one that can be read two ways."""
+    """Return the URL with its host in lower case and without ".."; ``None`` if it is ambiguous."""
     if "\\" in url or any(char.isspace() for char in url):
         return None
     try:
@@ -173,11 +174,11 @@ def _escaped(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(glob: str, one: str) -> re.Pattern[str] | None:
-    """Return the glob as an expression, in which ``one`` is a character that a wildcard matches; None
-    where it has more ``*`` than there may be, or names what separates the labels of a host.
+    """Return the glob as an expression, in which ``one`` is a character that a wildcard matches; ``None`` if
+    it has too many ``*``, or contains what separates the labels of a host.
 
-    What stands between two ``*`` is taken where it comes first, and never looked for again further on: that
-    finds whatever there is to find, and takes no longer than the text is.
+    The text between two ``*`` is matched at its first place, and not searched again further on: that finds
+    every match, and takes no longer than the text.
     """
     parts: list[str] = [""]  # between the stars
     place = 0

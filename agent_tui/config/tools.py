@@ -1,4 +1,4 @@
-"""The parts of the config file that speak of tools: ``[tools]`` and ``[mcp.NAME]``."""
+"""The config file's tables for tools: ``[tools]`` and ``[mcp.NAME]``."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Final
 from agent_tui.config.table import Table
 
 TOOL_VARIABLE: Final = "CALL_OF_A_TOOL"  # set for every program that a tool starts
-TOOL_HEADER: Final = "agent-tui-tool"  # sent by our client in such a program: it is no person's
+TOOL_HEADER: Final = "agent-tui-tool"  # sent by our client inside such a program: it is not a person's
 
-# A server's name begins the names of its tools, which may have 64 characters in all.
+# The names of a server's tools begin with its name, and may have 64 characters in total.
 _MCP_NAME = re.compile(r"[A-Za-z0-9](?:_?[A-Za-z0-9-]){0,31}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s/:@\[\]]+)(:\d{1,5})?")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolsConfig:
-    """The ``[tools]`` table: ``allow`` are patterns of calls that run without asking, ``private_hosts``
-    the ``host`` or ``host:port`` of this machine or network that pages may be fetched from, ``pass_env`` the
-    environment variables that commands get beside the harmless ones.
+    """The ``[tools]`` table: ``allow`` are patterns of calls that run without asking, ``private_hosts`` the
+    ``host`` or ``host:port`` of this machine or network from which pages may be fetched, ``pass_env`` the
+    environment variables that commands get besides the harmless ones.
     """
 
     allow: tuple[str, ...] = ()
@@ -33,14 +33,14 @@ class ToolsConfig:
 class McpConfig:
     """One ``[mcp.NAME]``: a server of tools, started as ``command`` or reached at ``url``.
 
-    ``env`` is set for it, the variables named in ``env_from`` are handed on; ``token_env`` names the one
-    that holds the token for ``url``; the tools in ``read_only`` run without asking. Of its tools those are
-    used whose names fit one of ``tools`` (globs); all where that is empty.
+    ``env`` is set for it, the variables in ``env_from`` are passed on; ``token_env`` names the variable with
+    the token for ``url``; the tools in ``read_only`` run without asking. Only tools whose names match one of
+    ``tools`` (globs) are used; all if that is empty.
     """
 
     name: str
     command: str = ""
-    args: tuple[str, ...] = field(default=(), repr=False)  # may hold a secret
+    args: tuple[str, ...] = field(default=(), repr=False)  # may contain a secret
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     env_from: tuple[str, ...] = ()
     url: str = field(default="", repr=False)
@@ -50,7 +50,7 @@ class McpConfig:
 
 
 def read_tools(table: Table) -> ToolsConfig:
-    """Return the ``[tools]`` table; raises ``ConfigError`` for what is wrong in it."""
+    """Return the ``[tools]`` table; raises ``ConfigError`` for errors in it."""
     table.warn_of_unknown([one.name for one in fields(ToolsConfig)])
     tools = ToolsConfig(**table.said(ToolsConfig))
     for host in tools.private_hosts:
@@ -61,7 +61,7 @@ def read_tools(table: Table) -> ToolsConfig:
 
 
 def read_mcp(name: str, table: Table) -> McpConfig:
-    """Return one ``[mcp.NAME]``; raises ``ConfigError`` for what is wrong in it."""
+    """Return one ``[mcp.NAME]``; raises ``ConfigError`` for errors in it."""
     if not _MCP_NAME.fullmatch(name) or len(name) > 32:
         raise table.fail("", "a name has at most 32 letters, digits, - and single _")
     table.warn_of_unknown([one.name for one in fields(McpConfig) if one.name != "name"])

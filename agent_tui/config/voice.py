@@ -1,7 +1,7 @@
 """Where voice comes from: ``[voice]`` and ``[voice.agent]`` of the config file, and LiveKit's own variables.
 
-Of the command line, the variables and the file the first that says something counts. ``AGENT_TUI_URL`` and
-``AGENT_TUI_TOKEN`` name a backend of ours and never LiveKit.
+The command line wins over the variables, and these over the file. ``AGENT_TUI_URL`` and ``AGENT_TUI_TOKEN``
+name a backend of ours and never LiveKit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ END_OF_TURN_SECONDS = (0.2, 10.0)  # least and most
 DEFAULT_ROOM = "demo"
 MAX_ROOM_CHARACTERS = 100
 
-# LiveKit's plugins whose variables do not begin with the plugin's own name.
+# LiveKit's plugins whose variables do not begin with the plugin's name.
 _VARIABLES_OF_PLUGINS: Mapping[str, tuple[str, ...]] = {
     "elevenlabs": ("ELEVEN_",),
     "google": ("GOOGLE_", "GEMINI_"),
@@ -36,10 +36,11 @@ _PLUGIN = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class VoiceAgentConfig:
-    """The ``[voice.agent]`` table. ``name`` is that of an agent to dispatch on a LiveKit server; the rest is
-    about our own: ``stt``, ``llm``, ``tts`` as "plugin:model" ("" is what works offline, or a conversation of
-    ours for ``llm``); ``hearing`` and ``voice`` name offline models; ``end_of_turn`` is the silence in
-    seconds that ends a turn; ``pass_env`` names variables it gets beside those of the plugins named.
+    """The ``[voice.agent]`` table. ``name`` is the name of an agent to dispatch on a LiveKit server; the rest
+    is about our own agent: ``stt``, ``llm``, ``tts`` as "plugin:model" ("" is what works offline, or a
+    conversation of ours for ``llm``); ``hearing`` and ``voice`` name offline models; ``end_of_turn`` is the
+    silence in seconds that ends a turn; ``pass_env`` names variables that it gets besides those of the
+    plugins.
     """
 
     name: str = ""
@@ -53,7 +54,7 @@ class VoiceAgentConfig:
     pass_env: tuple[str, ...] = ()
 
     def passes(self, variable: str) -> bool:
-        """Say whether the agent's process gets this environment variable because of what it is to use."""
+        """Return whether the agent's process gets this environment variable because of what it uses."""
         plugins = {value.partition(":")[0] for value in (self.stt, self.llm, self.tts) if ":" in value}
         known = [p for name in plugins for p in _VARIABLES_OF_PLUGINS.get(name, (f"{name.upper()}_",))]
         return variable in self.pass_env or variable.startswith(tuple(known))
@@ -61,12 +62,12 @@ class VoiceAgentConfig:
 
 @dataclass(frozen=True, slots=True)
 class VoiceConfig:
-    """The ``[voice]`` table. ``key_env`` and ``secret_env`` name the variables that hold what signs tokens;
-    ``token_url`` is an endpoint in LiveKit's standard form; ``input`` and ``output`` are names of devices;
-    ``locale`` is the language that is spoken, as "en" or "zh-CN", "" that of the terminal.
+    """The ``[voice]`` table. ``key_env`` and ``secret_env`` name the variables with the key and secret that
+    sign tokens; ``token_url`` is an endpoint in LiveKit's standard form; ``input`` and ``output`` are names
+    of devices; ``locale`` is the spoken language, as "en" or "zh-CN", "" for the terminal's.
     """
 
-    url: str = field(default="", repr=False)  # may hold a login
+    url: str = field(default="", repr=False)  # may contain a login
     key: str = field(default="", repr=False)
     key_env: str = ""
     secret: str = field(default="", repr=False)
@@ -81,8 +82,8 @@ class VoiceConfig:
 
 @dataclass(frozen=True, slots=True)
 class LiveKit:
-    """A LiveKit server somebody named, and one way to a token for it: ``token`` itself, ``key`` and
-    ``secret`` that sign one, or ``token_url``, whose answer also names the server where ``url`` is empty.
+    """A configured LiveKit server, with one way to get a token for it: ``token`` itself, ``key`` and
+    ``secret`` that sign one, or ``token_url``, whose answer also names the server if ``url`` is empty.
     """
 
     url: str = field(default="", repr=False)
@@ -95,10 +96,10 @@ class LiveKit:
 def named_livekit(
     voice: VoiceConfig, *, url: str = "", token: str = "", environ: Mapping[str, str] | None = None
 ) -> LiveKit | None:
-    """Return the LiveKit server that the command line (``url``, ``token``), the variables or the config file
-    name; ``None``: nobody names one, our backend is asked.
+    """Return the LiveKit server of the command line (``url``, ``token``), the variables or the config file;
+    ``None`` if none is named, and our backend is asked.
 
-    Raises ``ConfigError`` when an address or what it needs is missing or wrong.
+    Raises ``ConfigError`` if an address, or what it needs, is missing or wrong.
     """
     variables = os.environ if environ is None else environ
     found_url, source = next(
@@ -133,13 +134,13 @@ def named_livekit(
 
 
 def check_address(url: str, schemes: tuple[str, ...], where: str) -> None:
-    """Raise ``ConfigError`` when ``url``, which ``where`` names, does not begin with one of ``schemes``."""
+    """Raise ``ConfigError`` if ``url``, which ``where`` names, does not begin with one of ``schemes``."""
     if not url.startswith(tuple(f"{scheme}://" for scheme in schemes)):
         raise ConfigError(where, f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
 
 
 def read_voice(table: Table) -> VoiceConfig:
-    """Return the ``[voice]`` table; raises ``ConfigError`` for what is wrong in it."""
+    """Return the ``[voice]`` table; raises ``ConfigError`` for errors in it."""
     table.warn_of_unknown([one.name for one in fields(VoiceConfig)])
     said = table.said(VoiceConfig)
     for key, schemes in (("url", ("ws", "wss", "http", "https")), ("token_url", ("http", "https"))):

@@ -1,1 +1,1 @@
-"""Clients of agents that others run (protocols.md §3 and §4)."""
+"""Clients of agents that other people run (protocols.md §3 and §4)."""

@@ -1,7 +1,7 @@
-"""Agents that others run (protocols.md §3 and §4), asked as the chats of a server are.
+"""Agents that other people run (protocols.md §3 and §4), used like the chats of a server.
 
-Such a server keeps no list, no history, no versions and no settings: every call but those about one answer
-says so, in the words that other chat servers are told with.
+Such a server has no list, no history, no versions and no settings: every call that is not about one answer
+raises the same error as other chat servers that lack it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from agent_tui.model.inert import inert_line
 from agent_tui.wire.agent_socket import SEND_FILE, TEXT_CHUNK, SocketFrame
 from agent_tui.wire.agent_tasks import AgentTask
 
-ORPHAN: Final = "orphan"  # ``TurnNoted`` of no turn, about what came unasked
+ORPHAN: Final = "orphan"  # ``TurnNoted`` of no turn, about a frame that no question asked for
 AGENT_LEFT: Final = "agent_left"  # ``TurnNoted`` of no turn, about why the connection ended
 NOT_CANCELLED: Final = "not_cancelled"  # ``TurnNoted`` of no turn, about why a task continues
 STOPPED: Final = "Stopped"  # the failure of an answer that a person stopped
@@ -59,21 +59,21 @@ MAX_NOTE_CHARACTERS: Final = 300
 MAX_NOTES: Final = 100  # that wait to be shown
 
 Note = Callable[[TurnNoted], None]
-Reach = Callable[[], Awaitable[BackendClient]]  # the way to our own backend
+Reach = Callable[[], Awaitable[BackendClient]]  # returns the client of our own backend
 
 
 def authorization_of(token: str) -> str:
-    """Return the whole header for a token; one of two words, like "Basic c2VjcmV0", is the whole header.
+    """Return the whole header for a token; two words, like "Basic c2VjcmV0", are the whole header.
 
-    Raises ``ConfigError`` for what cannot be sent.
+    Raises ``ConfigError`` for text that cannot be sent.
     """
     words = [checked_token(word) for word in token.split()]
     return f"Bearer {words[0]}" if len(words) == 1 else " ".join(words)
 
 
 class _Session:
-    """A session of an agent service; ``id`` and ``task_id`` (of the task under way) are empty before the
-    service named them.
+    """A session of an agent service; ``id`` and ``task_id`` (of the current task) are empty until the service
+    has named them.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class _Session:
         return self._client.answer(task, turn_id=turn_id)
 
     async def linger(self) -> None:
-        pass  # a task's socket is its own
+        pass  # each task has its own socket
 
     async def give_word(self, step_id: str, *word: Any, **named: Any) -> None:
         raise NotOffered("an agent service asks for no tools of this machine")
@@ -162,7 +162,7 @@ class _SocketChat:
     async def answer(
         self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
     ) -> AsyncGenerator[Told, None]:
-        """Ask; what is attached goes through files, for the agent reads no other."""
+        """Ask; attachments are sent as files, since the agent reads nothing else."""
         self._is_answering = True
         try:
             with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
@@ -183,7 +183,7 @@ class _SocketChat:
         await self._tools.answer(self._calls[step_id], *word, **named)
 
     async def cancel(self, task_id: str) -> None:
-        pass  # a socket knows no tasks: who closes it gives its answer up
+        pass  # a socket has no tasks: closing it gives up its answer
 
     def _failed(self, code: str, details: str) -> None:
         if not self._is_answering:
@@ -195,14 +195,14 @@ class _SocketChat:
 
 
 class AgentChats:
-    """One conversation with the agent that ``backend`` names; its ``token`` is the one to use.
+    """One conversation with the agent of ``backend``; its ``token`` is the one to use.
 
-    Has what ``ChatClient`` has: what an agent does not offer raises ``NotOffered``. ``note`` is told what
-    belongs to no answer; without it ``follow`` yields that. ``wanted`` is the id of a session or chat, "" for
-    a new session or chat 0. What was not taken after ``give_up_seconds`` is not tried again. Files that are
-    offered are saved in ``downloads``, by default the person's own folder of that name. Every task has the
-    ``system_prompt``; a socket has no field for it. With ``reach``, the way to our own backend, a socket is
-    offered the tools of this machine, where its ``workspace`` is known.
+    Has the methods of ``ChatClient``: what an agent does not offer raises ``NotOffered``. ``note`` gets what
+    does not belong to an answer; without it ``follow`` yields that. ``wanted`` is the id of a session or
+    chat, "" for a new session or chat 0. A task that was not taken after ``give_up_seconds`` is not tried
+    again. Offered files are saved in ``downloads``, by default the person's own folder of that name. Every
+    task has the ``system_prompt``; a socket has no field for it. With ``reach``, which returns the client of
+    our own backend, a socket is offered the tools of this machine, if its ``workspace`` is known.
     """
 
     def __init__(
@@ -240,21 +240,21 @@ class AgentChats:
 
     @property
     def agent_id(self) -> str:
-        """The id of the session or chat at its server, "" where it has none yet."""
+        """The id of the session or chat at its server, "" if it has none yet."""
         return self._agent.id
 
     @property
     def task_id(self) -> str:
-        """The id of the task under way, "" where there is none or the server names none."""
+        """The id of the current task, "" if there is none or the server does not name it."""
         return self._agent.task_id
 
     async def cancel(self, task_id: str) -> None:
-        """End a task that an earlier program left behind, if it is still running. Never raises."""
+        """Cancel a task of an earlier program, if it is still running. Never raises."""
         await self._agent.cancel(task_id)
 
     @property
     def info(self) -> ConversationInfo:
-        """What a screen shows of the conversation; its id names the server, too."""
+        """The conversation as a screen shows it; its id contains the server's name."""
         id_ = f"{self._backend.name}/{self._agent.id or f'{LOCAL_ID}session'}"
         return ConversationInfo(id_, title=self._agent.title, model=self._backend.name)
 
@@ -272,8 +272,8 @@ class AgentChats:
     async def answering(
         self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
     ) -> AsyncGenerator[Told, None]:
-        """Ask, and yield the answer frame by frame; ``files`` are for sockets. A file that is offered and
-        cannot be saved is noted. Raises as the clients of the two protocols.
+        """Ask, and yield the answer frame by frame; ``files`` are for sockets. An offered file that cannot be
+        saved is noted. Raises as the clients of the two protocols do.
         """
         async with aclosing(self._agent.answer(text, attachments, files, turn_id)) as answer:
             async for told in answer:
@@ -285,8 +285,8 @@ class AgentChats:
                     yield Told(told.name, {}, [TurnNoted(turn_id, FILE_REFUSED, about=why)])
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the question, the answer, and how it ended. Raises as ``ChatClient.ask``; what fails once the
-        answer began ends it.
+        """Ask; yield the question, the answer, and how it ended. Raises as ``ChatClient.ask``; an error after
+        the answer began ends the answer.
         """
         turn_id = f"{LOCAL_ID}answer-{uuid4().hex}"
         events = announced(
@@ -326,32 +326,32 @@ class AgentChats:
             yield RunFailed(str(error))
 
     async def answer(self, _: str, __: str, step_id: str, decision: str, *word: Any, **named: Any) -> None:
-        """Say whether a tool may run on this machine: see ``ChatClient.answer``."""
+        """Allow or deny a tool on this machine: see ``ChatClient.answer``."""
         await self._agent.give_word(step_id, decision, *word, **named)
 
     async def stop(self, _: str) -> ConversationInfo:
-        """End the answer under way, its words kept: a task is cancelled, a socket's answer is left."""
+        """Stop the current answer and keep its words: a task is cancelled, a socket's answer is given up."""
         await self._agent.leave()
         return self.info
 
     async def follow(self, conversation_id: str, **_: object) -> AsyncGenerator[Event, None]:
-        """Yield an empty conversation, then what is noted besides answers."""
+        """Yield an empty conversation, then notes that do not belong to answers."""
         yield ConversationLoaded(self.info, ())
         yield LinkChanged("ended")
         while True:
             yield await self._notes.get()
 
     async def linger(self) -> None:
-        """Listen a moment for what comes behind the end of an answer."""
+        """Listen for a moment to what follows the end of an answer."""
         await self._agent.linger()
 
     async def aclose(self) -> None:
-        """Cancel what was given up, and close the connection."""
+        """Cancel tasks that were given up, and close the connection."""
         await self._agent.aclose()
 
 
 class _Nothing:
-    """Stands for the HTTP face that such a server does not have."""
+    """Stands for the HTTP API that such a server does not have."""
 
     async def call(self, *_: object, **__: object) -> NoReturn:
         raise NotOffered("an agent offers nothing but answers")

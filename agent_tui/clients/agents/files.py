@@ -1,7 +1,8 @@
-"""Files that an agent shares (protocols.md §4): its ``/workspace`` as this machine sees it, and no way out.
+"""Files that an agent shares (protocols.md §4), from its ``/workspace`` as seen on this machine; no path
+leads out of it.
 
-Every path is walked part by part from the folder's own descriptor and no link is followed, whoever put it
-there: what was checked is what is opened.
+Every path is opened part by part from the folder's own descriptor, and no link is followed: the file that was
+checked is the file that is opened.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Final
 from agent_tui.model.errors import ConfigError, DiskFull, not_written
 from agent_tui.model.inert import inert_line
 
-ATTACHMENTS: Final = "attachments"  # the folder of the workspace that files are copied into
+ATTACHMENTS: Final = "attachments"  # the folder of the workspace for copied files
 MAX_FILE_BYTES: Final = 1024 * 1024 * 1024
 MAX_PATH_CHARACTERS: Final = 4_000
 MAX_FOLDERS: Final = 64  # of a path
@@ -27,14 +28,14 @@ _PIECE_BYTES: Final = 1024 * 1024
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# What no file name of ours has: separators, and whatever a terminal or a shell's user trips over.
+# What no file name of ours contains: separators, and whatever confuses a terminal or a shell's user.
 _ODD_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class AgentFiles:
-    """Copies files into the workspace of an agent, and what it offers into ``downloads``.
+    """Copies files into an agent's workspace, and offered files into ``downloads``.
 
-    All calls block; none overwrites a file. ``max_bytes`` is the most that is copied of one file.
+    All calls block; none overwrites a file. ``max_bytes`` limits the size of a copied file.
     """
 
     def __init__(self, workspace: Path, downloads: Path, *, max_bytes: int = MAX_FILE_BYTES) -> None:
@@ -43,9 +44,9 @@ class AgentFiles:
         self._max_bytes = max_bytes
 
     def put(self, file: Path) -> str:
-        """Return the path of ``file`` relative to the workspace, copying it there if it lies elsewhere.
+        """Return the path of ``file`` relative to the workspace, after copying it there if it is elsewhere.
 
-        Raises ``ConfigError`` for a file that cannot be read or copied, ``DiskFull`` where there is no space.
+        Raises ``ConfigError`` for a file that cannot be read or copied, ``DiskFull`` if there is no space.
         """
         shown = inert_line(str(file))
         try:
@@ -68,10 +69,10 @@ class AgentFiles:
             raise _failure(f"{shown} cannot be attached", error) from error
 
     def take(self, path: str) -> Path:
-        """Return where a copy of an offered file lies now; ``path`` is relative to the workspace.
+        """Return the path of a copy of an offered file; ``path`` is relative to the workspace.
 
-        Raises ``ConfigError`` for a path that leads out of the workspace or over a link, for what is no
-        ordinary file, is too large, or cannot be copied.
+        Raises ``ConfigError`` for a path that leads out of the workspace or through a link, and for anything
+        that is not an ordinary file, is too large, or cannot be copied.
         """
         title = f"{inert_line(path)} was not saved"
         try:
@@ -101,7 +102,7 @@ class AgentFiles:
             raise _Refusal(f"It is larger than {self._max_bytes:,} bytes.")
 
     def _copy(self, source: int, folder: int, name: str) -> str:
-        """Copy all of ``source`` to a new file; return its name, which no file there had before."""
+        """Copy all of ``source`` to a new file; return its name, which is new there."""
         target, name = _new_file(folder, name)
         try:
             with _opened(target):
@@ -118,11 +119,11 @@ class AgentFiles:
 
 
 class _Refusal(Exception):
-    """Why a file is not touched."""
+    """Why a file is refused."""
 
 
 def _parts(path: str) -> list[str]:
-    """Return the parts of a path; raises ``_Refusal`` for one that may lead out of the workspace."""
+    """Return the parts of a path; raises ``_Refusal`` if it may lead out of the workspace."""
     if not path or len(path) > MAX_PATH_CHARACTERS or "\0" in path:
         raise _Refusal("That is no path.")
     if path.startswith(("/", "\\", "~")):
@@ -137,7 +138,7 @@ def _parts(path: str) -> list[str]:
 
 @contextmanager
 def _walked(root: int, parts: list[str]) -> Iterator[int]:
-    """Open the file at ``parts`` below ``root``: each part is a folder and no link."""
+    """Open the file at ``parts`` below ``root``; no part may be a link."""
     folder, *rest = parts
     if not rest:
         with _opened(_step(folder, _READ, root)) as file:
@@ -164,7 +165,7 @@ def _why(error: OSError) -> str:
 
 
 def _new_file(folder: int, name: str) -> tuple[int, str]:
-    """Return a new file's descriptor and its name: ``name``, or with a number before its ending."""
+    """Return a new file's descriptor and its name: ``name``, or with a number before its suffix."""
     stem, ending = PurePosixPath(name).stem, PurePosixPath(name).suffix
     number = 1
     while True:
@@ -176,7 +177,7 @@ def _new_file(folder: int, name: str) -> tuple[int, str]:
 
 
 def _file_name(name: str) -> str:
-    """Return a name that any file system takes and no terminal minds."""
+    """Return a name that is valid on any file system and safe on a terminal."""
     name = _ODD_IN_NAMES.sub("_", name).strip().lstrip(".") or "file"
     stem, ending = PurePosixPath(name).stem, PurePosixPath(name).suffix
     while len(f"{stem}{ending}".encode()) > _MAX_NAME_BYTES:

@@ -36,16 +36,16 @@ from agent_tui.wire.agent_socket import (
 
 log = logging.getLogger(__name__)
 
-# Runs a call; what it tells meanwhile of the state of the call is part of the answer.
+# Runs a call; the states that it reports meanwhile are part of the answer.
 Tell = Callable[[ToolStatusChanged], None]
 ClientTools = Callable[[ClientToolCall, Tell], Awaitable[ClientToolResult]]
 
 
 @dataclass(frozen=True, slots=True)
 class SocketTimes:
-    """How long is waited, in seconds. ``silence``: between two frames of an answer, unless a tool runs;
-    then, and for ``None``, as long as the server answers pings. ``drain``: for the end of an answer that
-    nobody wants, before the next question.
+    """How long to wait, in seconds. ``silence``: between two frames of an answer, unless a tool is running;
+    then, and for ``None``, as long as the server answers pings. ``drain``: for the end of an answer that was
+    given up, before the next question.
     """
 
     status: float = 5.0
@@ -60,12 +60,12 @@ class SocketTimes:
 
 @dataclass(frozen=True, slots=True)
 class SocketHooks:
-    """What is told besides answers; none of them may raise.
+    """Callbacks for everything besides answers; none of them may raise.
 
     ``on_orphan``: a frame that belongs to no question. ``on_error``: code and details, of the server's
-    ``ERROR`` and of faults that are found here. ``on_disconnect``: once for each connection, with ``None``
-    where this side closed it. ``client_tools`` runs a tool on this machine, once a person allowed it; only
-    with it the client announces that it does.
+    ``ERROR`` and of faults that are found here. ``on_disconnect``: once for each connection, with ``None`` if
+    this side closed it. ``client_tools`` runs a tool on this machine, after a person allowed it; only with it
+    the client announces that it can.
     """
 
     on_orphan: Callable[[SocketFrame], None] = lambda _: None
@@ -75,9 +75,9 @@ class SocketHooks:
 
 
 class AgentLink:
-    """One open connection, which reads at once whatever comes. ``request`` takes the frames of the question
-    that is being answered; ``is_drained``: no answer comes that nobody wants; ``farewell`` is why it will
-    close, ``reason`` why it closed. ``on_restart`` is told when the server is there again soon.
+    """One open connection, which reads everything at once. ``request`` takes the frames of the current
+    question; ``is_drained``: no answer is coming that was given up; ``farewell`` is why it will close,
+    ``reason`` why it closed. ``on_restart`` is called if the server said that it will be back soon.
     """
 
     def __init__(
@@ -101,37 +101,37 @@ class AgentLink:
         self._on_restart = on_restart
         self._is_closing = False
         self._tools: dict[str, asyncio.Task[ClientToolResult]] = {}  # by the id of the call
-        self._answers: set[asyncio.Task[None]] = set()  # of tools, on their way
+        self._answers: set[asyncio.Task[None]] = set()  # of tools, being sent
         self._reader = asyncio.create_task(self._read())
 
     async def close(self, farewell: AgentTuiError | None = None) -> None:
-        """Close it, with what is said of that; what is being answered ends with ``StreamLost``."""
+        """Close it with this reason; the current answer ends with ``StreamLost``."""
         self.farewell, self._is_closing = farewell or self.farewell, True
         await self._socket.close()
         await asyncio.wait({self._reader})
 
     def leave(self, request: FrameQueue) -> None:
-        """Nobody wants the rest of an answer: it is read and dropped."""
+        """Give up the rest of an answer: it is read and dropped."""
         if self.request is request:
             self.request = None
             self.is_drained.clear()
             self._end_tools()
 
     def _finish(self) -> None:
-        """The answer is over."""
+        """End the answer."""
         self.request = None
         self.is_drained.set()
         self._end_tools()
 
     def _end_tools(self) -> None:
-        """Give up the client's tools that run for an answer."""
+        """Cancel the client's tools that are running for an answer."""
         for task in self._tools.values():
             task.cancel()
 
     # --- reading ---------------------------------------------------------------------------------------
 
     async def _read(self) -> None:
-        """Take every frame at once, whatever becomes of it, until the connection ends."""
+        """Take every frame at once, until the connection ends."""
         reason: AgentTuiError | None = None
         try:
             while self.farewell is None:
@@ -145,21 +145,21 @@ class AgentLink:
             reason = self.farewell
         except ConnectionClosed as error:
             reason = self._why(error)
-        except ProtocolError as error:  # too much waits
+        except ProtocolError as error:  # too many frames are waiting
             reason = error
         finally:
             self._end(reason)
             await self._opened.aclose()
 
     def _why(self, closed: ConnectionClosed) -> AgentTuiError | None:
-        """Return why a connection ended, ``None`` where it was ours to close it."""
+        """Return why a connection ended, ``None`` if we closed it."""
         if self.farewell is not None or self._is_closing:
             return self.farewell
         if is_restart(closed):
             self._on_restart()
         error = lost(closed)
         if isinstance(error, AgentBusy) and self.request is not None and self.request.received:
-            error = StreamLost(error.title, error.detail)  # it held the chat
+            error = StreamLost(error.title, error.detail)  # the connection had the chat
         return error
 
     def _end(self, reason: AgentTuiError | None) -> None:
@@ -205,13 +205,15 @@ class AgentLink:
             self._finish()
 
     async def send(self, frame: SocketFrame) -> None:
-        """Send a frame; raises ``TimedOut`` where the server takes none, or why the connection is over."""
+        """Send a frame; raises ``TimedOut`` if the server takes none, or the reason why the connection is
+        over.
+        """
         seconds = self._times.send
         try:
             async with asyncio.timeout(seconds):
                 await self._socket.send(frame.json())
         except TimeoutError as error:
-            self._socket.transport.abort()  # half a message may be out, and a close would wait behind it
+            self._socket.transport.abort()  # half a message may be sent, and a close would wait for it
             late = TimedOut("the agent takes no message", f"{seconds:g} s passed", retryable=False)
             raise noted(self._hooks, TIMEOUT, late) from error
         except ConnectionClosed as error:
@@ -221,7 +223,7 @@ class AgentLink:
     # --- tools that run here ---------------------------------------------------------------------------
 
     def _call_tool(self, frame: SocketFrame) -> None:
-        """Begin to run what the server asks for; what cannot be run is answered at once."""
+        """Start the tool that the server asks for; if it cannot be run, that is answered at once."""
         call = client_tool_call(frame)
         if call is None or call.call_id in self._tools:
             self._hooks.on_error(UNEXPECTED_MSG_TYPE, inert_line(frame.json()))
@@ -260,23 +262,23 @@ class AgentLink:
         answer.add_done_callback(self._answers.discard)
 
     async def _answer(self, frame: SocketFrame, request: FrameQueue | None) -> None:
-        with suppress(AgentTuiError):  # the reader says why
+        with suppress(AgentTuiError):  # the reading task reports it
             if request is not None and self.request is request:
                 request.put(frame, len(frame.json()))
             await self.send(frame)
 
 
 def noted(hooks: SocketHooks, code: str, error: AgentTuiError) -> AgentTuiError:
-    """Tell of a fault that was found here, and return it."""
+    """Report a fault that was found here, and return it."""
     hooks.on_error(code, str(error))
     return error
 
 
 def is_restart(closed: ConnectionClosed) -> bool:
-    """Return whether the server closed because it is about to start again."""
+    """Return whether the server closed because it will restart soon."""
     return closed.rcvd is not None and closed.rcvd.code in RESTARTS
 
 
 def not_json(error: ValueError) -> ProtocolError:
-    """Return the error for a frame that is no JSON."""
+    """Return the error for a frame that is not JSON."""
     return ProtocolError("the agent sent something that is not JSON", inert_line(str(error)))

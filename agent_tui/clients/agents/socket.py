@@ -55,8 +55,8 @@ from agent_tui.wire.agent_socket import (
 
 CHAT_PATH: Final = "v1/agent_ws/{chat_id}/"
 DEFAULT_CHAT: Final = "0"
-LINGER_SECONDS: Final = 0.2  # how long one who asks once listens after the end
-FILE_SAVED: Final = "file_saved"  # ``TurnNoted``, about where it lies now
+LINGER_SECONDS: Final = 0.2  # how long a client that asks once listens after the end
+FILE_SAVED: Final = "file_saved"  # ``TurnNoted``, about its path
 FILE_REFUSED: Final = "file_refused"  # ``TurnNoted``, about why it was not saved
 NO_WORKSPACE: Final = (
     "Set workspace = DIR of this backend to where the agent's /workspace is on this machine."
@@ -68,10 +68,10 @@ log = logging.getLogger(__name__)
 
 
 class AgentSocketClient:
-    """One chat of one agent. Connects when it is asked something; nothing is ever sent twice by itself.
+    """One chat with one agent. Connects when it is asked something; nothing is ever sent twice automatically.
 
     ``chat_path`` is joined to ``base_url`` as ``urljoin`` does, so a base without trailing slash loses its
-    last part; empty: ``base_url`` is used as it is, which is also tried where the path answers 404.
+    last part; empty: ``base_url`` is used as it is, which is also tried if the path answers 404.
     ``authorization`` is the whole header. ``files``: where the agent's workspace is on this machine.
     """
 
@@ -100,20 +100,20 @@ class AgentSocketClient:
         self._opening = asyncio.Lock()
         self._is_asking = False
         self._is_closed = False
-        self._not_before = 0.0  # of the clock: no connection is opened earlier
+        self._not_before = 0.0  # of the clock: no connection is opened before
 
     @property
     def is_connected(self) -> bool:
-        """Whether the server can be asked without connecting anew."""
+        """Whether the server can be asked without a new connection."""
         link = self._link
         return link is not None and link.farewell is None and not link.is_over.is_set()
 
     async def connect(self) -> None:
         """Open the connection, if there is none, and wait for its ``STATUS``.
 
-        Raises ``AgentBusy`` for a chat that another client holds (close code 1008, HTTP 403 or 409),
-        ``ConnectFailed`` also where no ``STATUS`` comes, ``Refused``, ``ProtocolError`` for another first
-        frame, or another ``TransportError``.
+        Raises ``AgentBusy`` for a chat that another client uses (close code 1008, HTTP 403 or 409),
+        ``ConnectFailed`` also if no ``STATUS`` comes, ``Refused``, ``ProtocolError`` for another first frame,
+        or another ``TransportError``.
         """
         async with self._opening:
             if self.is_connected:
@@ -127,7 +127,7 @@ class AgentSocketClient:
             self._link = await self._opened()
 
     async def aclose(self) -> None:
-        """Close the connection; what is being answered ends with ``StreamLost``."""
+        """Close the connection; the current answer ends with ``StreamLost``."""
         self._is_closed = True
         async with self._opening:
             if self._link is not None:
@@ -137,6 +137,7 @@ class AgentSocketClient:
         self, text: str, attachments: Sequence[Path] = (), *, turn_id: str = ""
     ) -> AsyncGenerator[ev.Event, None]:
         """Ask, and yield the answer as events of the turn ``turn_id``, last ``TurnDone`` or ``RunFailed``.
+
         See ``answer``.
         """
         async with aclosing(self.answer(text, attachments, turn_id=turn_id)) as answer:
@@ -147,13 +148,13 @@ class AgentSocketClient:
     async def answer(
         self, text: str, attachments: Sequence[Path] = (), *, turn_id: str = ""
     ) -> AsyncGenerator[Told, None]:
-        """Ask, and yield the frames of the answer and what they say of the turn ``turn_id``.
+        """Ask, and yield the frames of the answer with their events of the turn ``turn_id``.
 
         The last is ``AGENT_EVENT_END`` or ``ERROR``; results of tools that ran here are among them, as they
-        were sent. A file that the agent offers is noted and, where its workspace is known, saved, which is
-        noted too. When it is closed early the rest is read and dropped, and the next question waits
-        for that. Raises ``AgentBusy`` while another question is answered, what ``connect`` raises,
-        ``ConfigError`` for a file that cannot be attached, ``StreamLost`` for an answer that breaks off,
+        were sent. An offered file is noted and, if the agent's workspace is known, saved, which is noted,
+        too. If the generator is closed early, the rest is read and dropped, and the next question waits for
+        that. Raises ``AgentBusy`` while another question is answered, what ``connect`` raises,
+        ``ConfigError`` for a file that cannot be attached, ``StreamLost`` for an answer that was interrupted,
         ``TimedOut`` and ``ProtocolError``.
         """
         decoder = AgentSocketDecoder(turn_id or f"{ev.LOCAL_ID}{uuid4().hex}")
@@ -165,19 +166,19 @@ class AgentSocketClient:
                 events = decoder.decode(frame)
                 if frame.type == SEND_FILE and self._files is not None and (path := frame.text("path")):
                     events.append(await _saved(self._files, decoder.turn_id, path))
-                if frame.status is not None:  # it was never on the wire
+                if frame.status is not None:  # it never was on the wire
                     yield Told(frame.type, {}, events, frame.text("call_id"))
                 else:
                     yield Told(frame.type or UNEXPECTED_MSG_TYPE, frame.data(), events)
 
     async def leave(self) -> None:
-        """Give up the answer under way: it raises ``AnswerLeft``, and the rest is read and dropped."""
+        """Give up the current answer: it raises ``AnswerLeft``, and the rest is read and dropped."""
         if self._link is not None and (request := self._link.request) is not None:
             self._link.leave(request)
             request.fail(AnswerLeft("the answer was given up"))
 
     async def linger(self, seconds: float = LINGER_SECONDS) -> None:
-        """Listen for orphans until the connection closes, at most for so long."""
+        """Listen for orphans until the connection closes, at most this long."""
         if self._link is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -213,7 +214,7 @@ class AgentSocketClient:
             except Unauthorized as error:
                 if error.status != _FORBIDDEN:
                     raise noted(self._hooks, CONNECTION_ERROR, error) from error
-                # What a close before the handshake becomes on the way: protocols.md §4.
+                # How a close before the handshake arrives: protocols.md §4.
                 busy = AgentBusy("the chat is busy, or not allowed", error.title, status=_FORBIDDEN)
                 raise noted(self._hooks, CHAT_BUSY, busy) from error
             except NotFound:
@@ -228,7 +229,7 @@ class AgentSocketClient:
         return AgentLink(socket, closing, self._hooks, self._times, self._wait_before_connecting)
 
     async def _status(self, socket: ClientConnection) -> None:
-        """Wait for the first frame; raises where it is no ``STATUS``."""
+        """Wait for the first frame; raises if it is not ``STATUS``."""
         seconds = self._times.status
         try:
             async with asyncio.timeout(seconds):
@@ -268,7 +269,7 @@ class AgentSocketClient:
     async def _asked(
         self, text: str, attachments: Sequence[Path]
     ) -> AsyncGenerator[SocketFrame | None, None]:
-        """Ask, and yield ``None`` once the question was sent, then the frames of the answer."""
+        """Ask; yield ``None`` when the question was sent, then the frames of the answer."""
         if self._is_asking:
             raise AgentBusy("this chat is answering already", "It takes one question at a time.")
         self._is_asking = True
@@ -300,7 +301,7 @@ class AgentSocketClient:
         return tuple([await asyncio.to_thread(self._files.put, file) for file in files])
 
     async def _drained(self) -> None:
-        """Wait until an answer that nobody wants is over; too long, and its connection is closed."""
+        """Wait until an answer that was given up is over; if it takes too long, close its connection."""
         if self._link is None:
             return
         try:
@@ -309,7 +310,7 @@ class AgentSocketClient:
         except TimeoutError:
             log.info("an answer that was left goes on; its connection is closed")
             await self._link.close(StreamLost("this connection was closed", "Its answer went on too long."))
-            self._wait_before_connecting()  # until the server lets the chat go
+            self._wait_before_connecting()  # until the server releases the chat
 
     async def _next(self, request: FrameQueue) -> SocketFrame:
         seconds = None if request.is_in_tool else self._times.silence
@@ -322,7 +323,7 @@ class AgentSocketClient:
 
 
 async def _saved(files: AgentFiles, turn_id: str, path: str) -> ev.TurnNoted:
-    """Copy a file that the agent offers to the downloads, and return what is told of that."""
+    """Copy an offered file to the downloads, and return a note about it."""
     try:
         saved = await asyncio.to_thread(files.take, path)
     except ConfigError as error:
@@ -333,9 +334,9 @@ async def _saved(files: AgentFiles, turn_id: str, path: str) -> ev.TurnNoted:
 def socket_urls(
     base_url: str, chat_id: str = DEFAULT_CHAT, chat_path: str = CHAT_PATH, *, client_tools: bool = False
 ) -> tuple[str, ...]:
-    """Return the addresses to try: of the chat, then of a server that has one chat only.
+    """Return the addresses to try: of the chat, then of a server with a single chat.
 
-    http becomes ws, https wss. Raises ``ConfigError`` for what is no address of a server.
+    http becomes ws, https wss. Raises ``ConfigError`` for anything but an address of a server.
     """
     parts = urlsplit(base_url.strip())
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)

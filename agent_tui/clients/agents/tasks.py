@@ -39,7 +39,7 @@ from agent_tui.wire.agent_tasks import (
 TASKS_PATH: Final = "/api/v1/agent/tasks"
 SOCKET_PATH: Final = "/ws/agent"
 ANSWER_SECONDS: Final = 30.0  # of the POST
-TOTAL_SECONDS: Final = 120.0  # of a whole task; silence within it is no error
+TOTAL_SECONDS: Final = 120.0  # of a whole task; silence within it is not an error
 CANCEL_SECONDS: Final = 3.0
 RETRY_SECONDS: Final = (1.0, 3.0)
 
@@ -50,10 +50,10 @@ class AgentTasksClient:
     """One session with an agent service: one task after the other, each an answer.
 
     ``session_id`` lasts from the first task, or from an earlier client, until the service says that it is
-    gone. ``authorization`` is the whole header; it goes out with the POST and, unlike the original's, with
-    the WebSocket. ``answer_seconds`` bounds the POST, ``total_seconds`` a whole task; silence within it is no
-    error. After ``give_up_seconds`` nothing is tried again. ``on_not_cancelled`` is told why a task that
-    was given up could not be cancelled.
+    gone. ``authorization`` is the whole header; it is sent with the POST and, unlike the original's, with the
+    WebSocket. ``answer_seconds`` limits the POST, ``total_seconds`` a whole task; silence within it is not an
+    error. After ``give_up_seconds`` nothing is tried again. ``on_not_cancelled`` gets the reason why a task
+    that was given up could not be cancelled.
     """
 
     def __init__(
@@ -79,16 +79,16 @@ class AgentTasksClient:
         self._give_up_seconds = give_up_seconds
         self._clock = clock
         self._environ = environ
-        self._turn = asyncio.Lock()  # one task at a time: tasks of one session are told on one socket
+        self._turn = asyncio.Lock()  # one task at a time: one socket carries the tasks of a session
         self._injections = 0
-        self._socket: ClientConnection | None = None  # of the task under way
-        self.task_id = ""  # of it
+        self._socket: ClientConnection | None = None  # of the current task
+        self.task_id = ""  # its id
         self._is_left = False
         self._on_not_cancelled = on_not_cancelled
         self._cancelling: set[asyncio.Task[None]] = set()
 
     async def aclose(self) -> None:
-        """Cancel the task under way, wait a little until those that were given up are cancelled, then close
+        """Cancel the current task, wait briefly until tasks that were given up are cancelled, then close
         every connection.
         """
         if self.task_id:
@@ -101,12 +101,12 @@ class AgentTasksClient:
         await self._net.aclose()
 
     async def connect(self) -> None:
-        """Find out whether the service takes a socket. Raises what a handshake of ``ask`` does."""
+        """Check that the service accepts a socket. Raises what a handshake of ``ask`` does."""
         async with open_socket(self._socket_url, self._authorization, self._environ):
             pass
 
     async def leave(self) -> None:
-        """Give up the answer under way: it raises ``AnswerLeft``, and its task is cancelled."""
+        """Give up the current answer: it raises ``AnswerLeft``, and its task is cancelled."""
         if self._socket is not None:
             self._is_left = True
             await self._socket.close()
@@ -119,16 +119,15 @@ class AgentTasksClient:
                     yield event
 
     async def answer(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[Told, None]:
-        """Yield the frames of the answer to ``task``, those that the protocol knows, and what they say.
+        """Yield the frames of the answer to ``task`` that the protocol knows, with their events.
 
-        That is of the turn ``turn_id``, by default the service's id of the task. A task of no words and no
-        files is not sent.
-
-        What fails before the service took the task is tried again after 1 s and 3 s: nobody answered, too
-        late, a refused handshake; the error's ``attempts`` says so. A task that is given up (the generator
-        is closed) is cancelled there. Raises ``TransportError`` (``StreamLost`` when the stream broke off,
-        ``TimedOut`` 120 s after the start), ``Unauthorized``, ``ModelError`` for a task that the service
-        does not take, ``Refused`` for a handshake or ``ProtocolError``.
+        These belong to the turn ``turn_id``, by default the service's id of the task. A task without words
+        and files is not sent. Failures before the service took the task are tried again after 1 s and 3 s:
+        nothing answered, too late, a refused handshake; the error's ``attempts`` says so. A task that is
+        given up (the generator is closed) is cancelled at the service. Raises ``TransportError``
+        (``StreamLost`` when the stream was lost, ``TimedOut`` 120 s after the start), ``Unauthorized``,
+        ``ModelError`` for a task that the service does not take, ``Refused`` for a handshake or
+        ``ProtocolError``.
         """
         if not task.prompt and not task.attachments:
             return
@@ -150,7 +149,7 @@ class AgentTasksClient:
                 await self._clock.sleep(waits.pop(0))
 
     async def inject(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[Event, None]:
-        """Ask in the same session while a conversation runs there. Until it is over, the session is its
+        """Ask in the same session while a conversation is running there. Until it is over, the session is its
         own: an error of another task does not end it.
         """
         self._injections += 1
@@ -198,7 +197,7 @@ class AgentTasksClient:
         return TimedOut("the agent took too long", f"{self._total_seconds:g} s passed", retryable=False)
 
     async def _begin(self, opened: AsyncExitStack, task: AgentTask) -> tuple[ClientConnection, str]:
-        """Open the socket, subscribe, hand the task over, subscribe to it; return the socket and its id.
+        """Open the socket, subscribe, hand over the task, subscribe to it; return the socket and its id.
 
         Raises ``_NotTaken``.
         """
@@ -218,20 +217,20 @@ class AgentTasksClient:
             self.session_id, task_id = accepted(await self._post(task))
         except (ConnectFailed, StreamLost, TimedOut) as error:
             raise _NotTaken(error, is_retryable=error.retryable) from error
-        except Refused as error:  # an answer, and so the end; only of a token it is a refusal
+        except Refused as error:  # an answer, so there is no retry; it is a refusal only for a token
             failed = error if isinstance(error, Unauthorized) else _not_accepted(error)
             raise _NotTaken(failed, is_retryable=False) from error
         except AgentTuiError as error:
             raise _NotTaken(error, is_retryable=False) from error
         except ValueError as error:
             raise ProtocolError("the agent service's answer names no task") from error
-        with suppress(ConnectionClosed):  # what was sent before may still be read; then it says why
+        with suppress(ConnectionClosed):  # what was sent before may still be read, and says why
             await socket.send(subscribe(self.session_id, task_id))
         return socket, task_id
 
     async def _post(self, task: AgentTask) -> object:
-        """Return the answer to the POST. One that nobody waits for any more is waited for all the same, so
-        that its task can be cancelled.
+        """Return the answer to the POST. If the caller gives up, its answer is still awaited, so that its
+        task can be cancelled.
         """
         posting = asyncio.create_task(self._net.call("POST", TASKS_PATH, json=task.json(self.session_id)))
         try:
@@ -255,7 +254,7 @@ class AgentTasksClient:
         cancelling.add_done_callback(self._cancelling.discard)
 
     async def cancel(self, task_id: str) -> None:
-        """Ask the service to end a task that nobody waits for any more; the original has no such call."""
+        """Ask the service to end a task that was given up; the original has no such call."""
         try:
             async with asyncio.timeout(CANCEL_SECONDS):
                 await self._net.call("POST", f"{TASKS_PATH}/{task_id}/cancel")

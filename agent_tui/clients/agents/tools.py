@@ -1,4 +1,4 @@
-"""Tools that an agent socket has run on this machine: our own backend runs them, and asks a person before."""
+"""Tools that an agent socket runs on this machine: our own backend runs them, and asks a person before."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ GONE: Final = 409  # HTTP
 
 
 class ClientTools:
-    """The tools of the backend that ``reach`` returns, confined to ``workspace``. What is allowed "in this
-    conversation" holds in the one that ``conversation`` names.
+    """The tools of the backend that ``reach`` returns, confined to ``workspace``. "Allow in this
+    conversation" applies to ``conversation``.
     """
 
     def __init__(
@@ -30,7 +30,9 @@ class ClientTools:
         self._asking: dict[str, str] = {}  # call id → its run, which may ask
 
     async def run(self, call: ClientToolCall, tell: Tell) -> ClientToolResult:
-        """Return the result of a call, an error for everything that went wrong. Cancelling ends it."""
+        """Return the result of a call, with an error for everything that went wrong. Cancelling ends the
+        call.
+        """
         try:
             return await self._ran(call, tell)
         except AgentTuiError as error:
@@ -71,8 +73,8 @@ class ClientTools:
         reason: str = "",
         values: Mapping[str, Any] | None = None,
     ) -> None:
-        """Give a person's word on a call that asks. Raises ``Refused`` (409) where it does not ask any more,
-        and what reaching the backend raises.
+        """Send a person's decision about a call that asks. Raises ``Refused`` (409) if it no longer asks, and
+        what reaching the backend raises.
         """
         run_id = self._asking.get(call_id)
         if run_id is None:
