@@ -235,7 +235,7 @@ class ChatCommands:
         if chat.link.is_agent or chat.new is not None:
             self._tell("changes.none")
         else:
-            self._host.open(ChangesScreen(chat.id, chat.client, self._asked_for, self._host))
+            self._host.open(ChangesScreen(chat, self._asked_for))
 
     def _asked_for(self, message_id: str) -> str:
         """Return the question that a message answers."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from textual import work
 from textual.app import ComposeResult
@@ -20,8 +20,8 @@ from agent_tui.model.inert import inert_line, visible, visible_line
 from tui.forms.fields import own, wrong
 from tui.lists.texts import ago
 from tui.live import signs
-from tui.live.host import Host
 from tui.live.key_hints import key_of
+from tui.live.opened import Opened
 from tui.live.pager import WHOLE, PagerScreen
 from tui.screens.localised import localised
 from tui.screens.question import QuestionScreen
@@ -29,9 +29,6 @@ from tui.screens.words import count, say
 from widgets.status_line import Part, StatusLine
 from widgets.transcript.step_body import fenced
 from widgets.transcript.transcript import Transcript
-
-if TYPE_CHECKING:
-    from agent_tui.clients.conversations import Conversations
 
 MADE: Final = "made"
 MAX_PATH_CHARACTERS: Final = 300
@@ -51,19 +48,12 @@ class ChangesScreen(ModalScreen[None]):
         Binding("escape,D", "back", "Back", id="changes.back"),
     ]
 
-    def __init__(
-        self,
-        conversation_id: str,
-        client: Callable[[], Awaitable[Conversations[Any]]],
-        called: Callable[[str], str],
-        host: Host,
-    ) -> None:
+    def __init__(self, opened: Opened[Any], called: Callable[[str], str]) -> None:
         """``called`` returns what the message with an id was for, in a line; "" where nobody knows."""
         super().__init__()
-        self._conversation_id = conversation_id
-        self._client = client
+        self._opened = opened
         self._called = called
-        self._host = host
+        self._host = host = opened.host
         self._ascii_only = host.ascii_only
         self._changes: Sequence[ChangedFile] = ()
         self._rows: list[ChangedFile | None] = []  # None: a heading
@@ -101,7 +91,7 @@ class ChangesScreen(ModalScreen[None]):
     @work(group="look", exclusive=True)
     async def _look(self) -> None:
         try:
-            self._take(await (await self._client()).changed_files(self._conversation_id))
+            self._take(await (await self._opened.client()).changed_files(self._opened.id))
         except AgentTuiError as error:
             self._note.update(wrong(localised(error), MAX_PROBLEM_CHARACTERS, ascii_only=self._ascii_only))
 
@@ -223,8 +213,8 @@ class ChangesScreen(ModalScreen[None]):
     @work(group="undo")
     async def _undo(self, message_id: str, step_id: str = "") -> None:
         try:
-            client = await self._client()
-            undone, left = await client.undo(self._conversation_id, message_id, step_id)
+            client = await self._opened.client()
+            undone, left = await client.undo(self._opened.id, message_id, step_id)
         except AgentTuiError as error:
             self._host.fail(error)
         else:

@@ -102,7 +102,7 @@ class RoomActs:
         elif what == "settings":
             host.open(SettingsScreen(room))
         else:
-            host.open(ChangesScreen(room.id, room.client, self._said_by, host))
+            host.open(ChangesScreen(room, self._said_by))
 
     def _said_by(self, message_id: str) -> str:
         """Return whose turn a message is, and of which round."""

@@ -38,7 +38,7 @@ class OpenRoom(Opened["RoomsClient"]):
     ) -> None:
         """``noted`` is called for every event that is more than words, once the panes show it."""
         ascii_only, state = host.ascii_only, ConversationState(ev.RoomInfo(room_id))
-        self.panes = RoomPanes(state, host.clock, ascii_only=ascii_only, id="panes", classes="-hidden")
+        self.panes = RoomPanes(state, host.clock, ascii_only=ascii_only)
         super().__init__(state, link, host, noted)
         self.go_to = ""  # id of the message to show once the room is loaded
         self.link = link

@@ -56,16 +56,8 @@ class RoomPanes(Container):
     class Changed(Message):
         """Something else is in sight, or has the focus."""
 
-    def __init__(
-        self,
-        state: ConversationState,
-        clock: FrameClock,
-        *,
-        ascii_only: bool = False,
-        id: str | None = None,  # noqa: A002 - Textual's own word
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, state: ConversationState, clock: FrameClock, *, ascii_only: bool) -> None:
+        super().__init__(id="panes", classes="-hidden")
         self._state = state
         self._clock = clock
         self._ascii_only = ascii_only

@@ -57,17 +57,11 @@ def title(state: ConversationState) -> str:
 
 def progress(state: ConversationState) -> list[str]:
     """Return "round 2 of 3" and "parallel": what is known of them."""
-    if not state.round:
-        return [_mode(state)] if state.loaded else []
-    return [
-        say("room.round", round=state.round, most=state.room.max_rounds or "?"),
-        _mode(state),
-    ]
-
-
-def _mode(state: ConversationState) -> str:
     mode = state.room.execution_mode
-    return said(f"setting.execution_mode.{mode}") or mode
+    words = said(f"setting.execution_mode.{mode}") or mode
+    if state.round:
+        return [say("room.round", round=state.round, most=state.room.max_rounds or "?"), words]
+    return [words] if state.loaded else []
 
 
 def status(state: ConversationState, asked: Asked, seconds_left: int = 0, key_now: KeyNow = str) -> str:
@@ -184,14 +178,13 @@ def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
         ]
     if shown.is_writing:
         return _writing_hints(state, shown)
-    found = _main_hint(state)
+    found = [_main_hint(state)]
     skip = "hint.skip.undo" if shown.is_skipped else "hint.skip"
     acts = (("say", "i", "hint.say", 2), ("stop", "s", "hint.stop", 6), ("skip", "x", skip, 10))
     again = (("continue", "c", "hint.continue", 1), ("retry", "r", "hint.retry", 11))
     for act, key, text, rank in (*acts, *again):
-        if act == "continue" and state.link.status == "lost":
-            continue  # the key does something else now, and says so
-        if act in shown.can:
+        # After a drop the key of continuing does something else, and says so.
+        if act in shown.can and (act, state.link.status) != ("continue", "lost"):
             found.append(Hint(key, say(text), rank))
     if not shown.is_following:
         found.append(Hint("end", say("hint.newest"), 1))
@@ -218,31 +211,32 @@ def _other_view(shown: Shown) -> str:
 def _writing_hints(state: ConversationState, shown: Shown) -> list[Hint]:
     """Return what keys do in the lines for the room; letters are only letters there."""
     other = "now" if shown.when == "next" else "next"
-    pause = _main_hint(state) if state.room.status != "completed" else []  # there, sending adds a round
+    main = _main_hint(state)
+    has_pause = main.key == "p" and state.room.status != "completed"  # there, sending adds a round
     return [
         Hint("enter", say("hint.send")),
         Hint("ctrl+n", say(f"hint.when.{other}"), 1),
         Hint("alt+enter", say("hint.new_line"), 5),
         Hint("", say("hint.whisper"), 6),
-        *(Hint("ctrl+s", hint.text, 3) for hint in pause if hint.key == "p"),
+        *([Hint("ctrl+s", main.text, 3)] if has_pause else []),
         Hint("esc", say("hint.back"), 1),
     ]
 
 
-def _main_hint(state: ConversationState) -> list[Hint]:
+def _main_hint(state: ConversationState) -> Hint:
     if state.link.status == "lost":
-        return [Hint("c", say("hint.continue"))]
+        return Hint("c", say("hint.continue"))
     match state.room.status:
         case "running":
-            return [Hint("p", say("hint.pause"))]
+            return Hint("p", say("hint.pause"))
         case "paused" if state.ledger.is_used_up(state.room):
-            return [Hint("e", say("hint.raise"))]
+            return Hint("e", say("hint.raise"))
         case "paused" | "error":
-            return [Hint("p", _resume_hint(state))]
+            return Hint("p", _resume_hint(state))
         case "completed":
-            return [Hint("p", say("hint.round"), 8)]
+            return Hint("p", say("hint.round"), 8)
         case _:
-            return [Hint("p", say("hint.start"))]
+            return Hint("p", say("hint.start"))
 
 
 def _resume_hint(state: ConversationState) -> str:
