@@ -12,6 +12,7 @@ from widgets.layout import Line
 from widgets.painted import Painted
 from widgets.painter import Painter, cropped, painter_of
 from widgets.terminal.frame_clock import FrameClock
+from widgets.units import Spoken
 
 QUIETEST_DBFS: Final = -60.0  # the left end of the bar; anything quieter is silence
 LABEL_CELLS: Final = 7
@@ -20,6 +21,8 @@ EIGHTHS: Final = "▏▎▍▌▋▊▉█"
 REST: Final = "·"
 PEAK: Final = "▏"
 MINUS: Final = "−"
+QUIET: Final = "quiet"
+CLIPPING: Final = "clipping"
 
 Piece = tuple[str, str]  # characters, and the component whose style they have ("": plain)
 
@@ -85,8 +88,10 @@ class Meter(Painted):
         if self._word:
             return self._word
         if is_clipping:
-            return "clipping"
-        return f"{MINUS if rms < 0 else ''}{abs(rms):.0f} dB" if rms > QUIETEST_DBFS else "quiet"
+            return Spoken.word(CLIPPING)
+        if rms <= QUIETEST_DBFS:
+            return Spoken.word(QUIET)
+        return f"{MINUS if rms < 0 else ''}{abs(rms):.0f} {Spoken.units['dB']}"
 
     def draw(self) -> bool:
         """Repaint the cells that changed; nothing is left for later."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 _SIZES: Final = ("B", "kB", "MB", "GB", "TB")
-ENGLISH: Final[Mapping[str, str]] = {unit: unit for unit in ("ms", "s", "min", "h", *_SIZES)}
+ENGLISH: Final[Mapping[str, str]] = {unit: unit for unit in ("ms", "s", "min", "h", "dB", *_SIZES)}
 
 
 class Spoken:

@@ -21,6 +21,7 @@ from tui.keys.keymap import catalogue
 from tui.language import CLI, DOMAIN, FOLDER, KEY, LANGUAGES, WIDGET
 from tui.screens.localised import BELOW, PATTERNS
 from tui.screens.words import ENGLISH
+from widgets import meter
 from widgets.transcript import canvas, step_body
 
 COLUMNS: Final = 110
@@ -65,7 +66,7 @@ def _of_commands() -> Iterator[Text]:
 
 
 def _of_widgets() -> Iterator[Text]:
-    yield from (Text(WIDGET, word) for word in (*step_body.WORDS, canvas.NEW))
+    yield from (Text(WIDGET, word) for word in (*step_body.WORDS, canvas.NEW, meter.QUIET, meter.CLIPPING))
     yield from (Text(WIDGET, one, many) for one, many in step_body.COUNTED)
 
 

@@ -43,7 +43,7 @@ SAME = {  # names, numbers, signs: what is the same in every language
     "list.tokens",
     "theme.title",
     "home.title",
-    *(f"unit.{unit}" for unit in ("B", "kB", "MB", "GB", "TB")),
+    *(f"unit.{unit}" for unit in ("dB", "B", "kB", "MB", "GB", "TB")),
 }
 OTHER_FIELDS = {"link.try"}  # English has "2nd", others the number
 

@@ -14,10 +14,12 @@ from agent_tui.model.events import LinkChanged, ToolAsk
 from agent_tui.model.voice import SoundChanged
 from agent_tui.state.turn import Turn
 from agent_tui.state.voice import VoiceState
+from tests.settling import settle
 from tests.tui.messages import patterns
 from tests.tui.one_room import loaded, opened
 from tests.tui.programs import Home, home_at
 from tests.tui.raised import raised
+from tests.widgets.test_meter import OneMeter
 from tui.cli.doctor.checks import lines
 from tui.cli.doctor.servers import found_check
 from tui.found import FoundModels
@@ -167,6 +169,17 @@ def test_what_a_tool_of_ours_does_is_said_in_the_language_and_of_others_as_it_ca
 def test_units_are_those_of_the_language(language: str, said: str) -> None:
     speak(language)
     assert f"{duration(125)}, {size(1200)}" == said
+
+
+async def test_a_level_of_sound_is_told_in_the_language() -> None:
+    speak("ru")
+    app, said = OneMeter(), []
+    async with app.run_test(size=(60, 5)):
+        for dbfs, is_clipping in [(-30.0, False), (-96.0, False), (0.0, True)]:
+            app.meter.show(dbfs, dbfs, is_clipping=is_clipping)
+            await settle(0.1)
+            said.append(app.meter.text.split("  ")[-1])
+    assert said == ["−30 дБ", "тихо", "перегрузка"]
 
 
 def test_a_command_that_fails_says_why_in_the_language_and_its_exit_code_stays(home: Home) -> None:

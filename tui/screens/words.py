@@ -419,6 +419,7 @@ ENGLISH: Final[dict[str, str]] = {
     "unit.MB": "MB",
     "unit.GB": "GB",
     "unit.TB": "TB",
+    "unit.dB": "dB",
     "work.rooms": "{count} rooms",
     "work.rooms.one": "1 room",
     "work.answers": "{count} answers",
