@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final, Literal
+from typing import Literal
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
@@ -18,7 +18,6 @@ from tui.room.settings import SettingsScreen
 from tui.screens.words import count, say
 
 Act = Literal["stop", "skip", "retry", "continue"]
-_CALL_OF: Final[Mapping[str, str]] = {"queue": "queue", "settings": "change", "say": "say"}
 
 
 class RoomActs:
@@ -35,7 +34,7 @@ class RoomActs:
         state = self._room.state
         if act == "continue" and state.link.status == "lost":
             return ""
-        missing = self._missing.get(_CALL_OF.get(act, act), "")
+        missing = self._missing.get("change" if act == "settings" else act, "")
         if missing:
             return missing
         if not state.loaded:

@@ -75,26 +75,22 @@ class AgentList(Part):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        at = event.option_index
+        self._edit(event.option_index)
+
+    def add(self) -> None:
+        self._edit(len(self._agents))
+
+    def _edit(self, at: int) -> None:
+        """Open the form of an agent, or of a new one behind the last."""
+        known = self._agents[at] if at < len(self._agents) else AgentInfo("", "")
 
         def changed(agent: AgentInfo | None) -> None:
             if agent is not None:
-                self._agents[at] = agent
+                self._agents[at : at + 1] = [agent]
                 self._list(at)
 
-        self.app.push_screen(self._form(self._agents[at]), changed)
-
-    def add(self) -> None:
-
-        def added(agent: AgentInfo | None) -> None:
-            if agent is not None:
-                self._agents.append(agent)
-                self._list(len(self._agents) - 1)
-
-        self.app.push_screen(self._form(AgentInfo("", "")), added)
-
-    def _form(self, agent: AgentInfo) -> AgentFormScreen:
-        return AgentFormScreen(agent, self._link, ascii_only=self._ascii_only)
+        form = AgentFormScreen(known, self._link, ascii_only=self._ascii_only)
+        self.app.push_screen(form, changed)
 
     def drop(self) -> bool:
         """Remove the agent under the cursor; return whether one may be removed: the last one stays."""

@@ -168,16 +168,15 @@ class RoomPanes(Container):
                 pane.folds.chosen = self._folds
             self._paces = {agent_id: self._paces.get(agent_id) or Pace() for agent_id in agents}
             self._feeds = {
-                agent_id: feed for agent_id, feed in self._feeds.items() if agent_id in self._panes
+                agent_id: self._feeds.get(agent_id) or PaneFeed(pane, self._state)
+                for agent_id, pane in self._panes.items()
             }
-            self._feeds |= {agent_id: PaneFeed(pane, self._state) for agent_id, pane in new.items()}
             self._seen = -1
             self._current = self._current if self._current in self._panes else next(iter(agents), "")
             await self.remove_children(gone)
             if self.is_attached:  # the room may be left meanwhile
                 await self.mount_all(new.values())
             self._arrange_anew()
-            self.focus_current()
         if self._generation != self._state.generation:
             self._generation = self._state.generation
             for agent_id, pane in self._panes.items():
@@ -273,6 +272,7 @@ class RoomPanes(Container):
     def _arrange_anew(self) -> None:
         self._strip.refresh(layout=True)  # a child: Textual then asks its parent for all places anew
         self.post_message(self.Changed())
+        self.focus_current()
 
     def on_resize(self, event: Resize) -> None:
         self.post_message(self.Changed())
@@ -302,7 +302,6 @@ class RoomPanes(Container):
         if agent_id in self._panes:
             self._current = agent_id
             self._arrange_anew()
-            self.focus_current()
 
     def go_to_turn(self, turn: Turn) -> bool:
         """Show the beginning of a turn in its pane, or the current one; return whether it was in sight."""
@@ -345,7 +344,6 @@ class RoomPanes(Container):
             self._is_zoomed = self._is_timeline or not self._is_zoomed
             self._is_timeline = False
             self._arrange_anew()
-            self.focus_current()
 
     async def begin_in(self, *, timeline: bool) -> None:
         """Show the timeline, or the panes, first: what one comes back to."""
@@ -376,7 +374,6 @@ class RoomPanes(Container):
             self._read_on(pane, {self._current: timeline})
         self._is_timeline = not self._is_timeline
         self._arrange_anew()
-        self.focus_current()
 
     def _read_on(self, left: Transcript, others: Mapping[str, Transcript]) -> None:
         """Have one of ``others``, by agents, show what was read in the one that is ``left``. Where the
@@ -399,14 +396,11 @@ class RoomPanes(Container):
     def leave(self) -> bool:
         """Go back from a zoomed pane or the other view; return whether there was anything to leave."""
         if self.shown.is_zoomed:
-            self._is_zoomed = False
+            self.zoom()
         elif self._is_timeline is not self._begins_in_timeline:
             self._turn_over()
-            return True
         else:
             return False
-        self._arrange_anew()
-        self.focus_current()
         return True
 
 
