@@ -38,7 +38,7 @@ CONFLICT: Final = 409
 
 
 class Questions(Protocol):
-    """What a screen knows of the calls that ask, and where it shows them."""
+    """What a screen knows of the calls that need approval, and where it shows them."""
 
     @property
     def state(self) -> ConversationState: ...
@@ -140,7 +140,7 @@ class Approvals(Vertical):
 
     @property
     def _may_be_interrupted(self) -> bool:
-        """Whether a question that comes may take the focus."""
+        """Whether a new question may take the focus."""
         is_free = self._questions.composer.has_line_focus and not self._questions.composer.line.text
         is_quiet = self._guard.quiet_seconds > QUIET_SECONDS
         return is_quiet and (is_free or isinstance(self.screen.focused, Transcript))
@@ -194,7 +194,7 @@ class Approvals(Vertical):
     # --- the keys on its card ----------------------------------------------------------------------------
 
     def show_keys(self, way_here: str) -> None:
-        """Say in the bar and on the card which keys do something now; ``way_here`` leads to the bar."""
+        """Show in the bar and on the card which keys work now; ``way_here`` leads to the bar."""
         self.bar.show_keys(way_here)
         self._show_card()
 
@@ -254,7 +254,7 @@ class Approvals(Vertical):
             composer.line.insert(event.character)
 
     def action_answer(self, decision: Decision) -> None:
-        """Take the decision, if the person can have seen what it is about; to let it run, all of that."""
+        """Take the decision if the question was seen; to let the tool run, all of it must have been."""
         if self.spot is not None and self._guard.lets_through:
             self._take(self.spot, decision)
 
@@ -285,7 +285,7 @@ class Approvals(Vertical):
             self._show_whole(spot, is_unread=True)
 
     def _is_read(self, spot: Spot) -> bool:
-        """Whether all that would be done was on the screen; the keys below it need not have been."""
+        """Whether all of it was on the screen; the keys below it need not have been."""
         ask, place = self._asked_at(spot), self._place
         if ask is None or place is None or ask.form is not None:
             return False
@@ -301,7 +301,7 @@ class Approvals(Vertical):
         return ask.form if ask is not None else None
 
     def _show_form(self, spot: Spot, form: ToolForm) -> None:
-        """Let the person fill in what a running tool wants to know."""
+        """Let the person fill in what a running tool asks for."""
 
         def take(filled: FilledIn | None) -> None:
             if filled is None:

@@ -35,7 +35,7 @@ LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has
 
 
 class Word(NamedTuple):
-    """What a person says to a call that asks, as the clients' ``answer`` takes it."""
+    """A person's answer to a call that asks, as the clients' ``answer`` takes it."""
 
     decision: Decision
     pattern: str = ""
@@ -91,7 +91,7 @@ class KeyGuard:
         self._is_looking = False
 
     def begin(self) -> None:
-        """Something is asked that was not shown yet."""
+        """A new question comes, which was not shown yet."""
         self._shown_at, self._is_looking = inf, False
 
     def shown(self) -> None:
@@ -111,7 +111,7 @@ class KeyGuard:
 
     @property
     def lets_through(self) -> bool:
-        """Whether the key that is under way may decide."""
+        """Whether the key that is being handled may decide."""
         return self._presses.began_at >= self._shown_at + GUARD_SECONDS
 
     @property
@@ -139,7 +139,7 @@ class AskScreen(WholeScreen[Decision]):
     def __init__(
         self, name: str, ask: ToolAsk, clock: FrameClock, *, is_unread: bool = False, ascii_only: bool = False
     ) -> None:
-        """``is_unread`` says at once that it has to be read to its end first."""
+        """``is_unread`` says from the start that it must be read to its end."""
         title = f"{asking_line(name, ask)} · {visible_line(ask.call, MAX_TITLE_CHARACTERS // 2)}"
         super().__init__(title, asking_body(ask, shows_all=True), clock, ascii_only=ascii_only)
         self._ask = ask
@@ -163,7 +163,7 @@ class AskScreen(WholeScreen[Decision]):
         self.call_after_refresh(self._guard.shown)
 
     def action_decide(self, decision: Decision) -> None:
-        """Close with the decision, if it can be one."""
+        """Close with the decision, if it is allowed yet."""
         if not self._guard.lets_through:
             return
         if decision == "deny" or self._transcript.sight.has_shown_all():
@@ -174,7 +174,7 @@ class AskScreen(WholeScreen[Decision]):
 
 
 class KeepScreen(Dialog[bool]):
-    """Shows the rule that "always" keeps; closes with whether it is to be kept."""
+    """Shows the rule that "always" saves; closes with whether to save it."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -197,7 +197,7 @@ class KeepScreen(Dialog[bool]):
             yield Hints(say("ask.keep.hint"), ascii_only=self._ascii_only)
 
     def on_mount(self) -> None:
-        """Count from when the rule can be read."""
+        """Start the guard when the rule can be read."""
         super().on_mount()
         self.call_after_refresh(self._guard.shown)
 
@@ -213,18 +213,18 @@ def _keys(ask: ToolAsk, key: Callable[[str], str]) -> list[Part]:
 
 
 def status_part(text: str) -> Part:
-    """Return the state as a part of the line above; that something needs approval is said loudly."""
+    """Return the state as a part of the top line; a needed approval stands out."""
     return Part(text, warns=text == f"{signs.PAUSED} {say('chat.asks')}")
 
 
 def asking_line(name: str, ask: ToolAsk) -> str:
-    """Return who or what asks, with its sign."""
+    """Return who or what needs approval, with its sign."""
     line = "ask.line" if ask.form is None else "ask.line.form"
     return f"{signs.PAUSED} {say(line, name=inert_line(name, 60))}"
 
 
 class ReasonScreen(Dialog[str | None]):
-    """Asks why a tool may not run; closes with the reason, which may be empty, or with None."""
+    """Asks why a tool may not run; closes with the reason (it may be empty) or with None."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     AUTO_FOCUS = "Line"

@@ -10,12 +10,12 @@ from widgets.units import elapsed
 
 
 def used_parts(used: Used) -> tuple[Part, ...]:
-    """Return what was used as parts of a row: where it is narrow that prompts are included goes first."""
+    """Return what was used as parts of a row; in a narrow row "prompts included" goes first."""
     return Part(used.tokens, 4), Part(used.prompts, 5), Part(used.cost, 4)
 
 
 class Lines:
-    """The two lines, and since when what is pending is waited for."""
+    """The two lines, and how long what is pending has been waited for."""
 
     def __init__(self, key_now: Callable[[str], str], now: Callable[[], float], *, ascii_only: bool) -> None:
         """``key_now`` returns what a default key is now, "" for none."""
@@ -31,7 +31,7 @@ class Lines:
         return bool(self._pending[0])
 
     def timed(self, status: Status) -> str:
-        """Return the state; of what is pending, since when."""
+        """Return the state, with the seconds that a pending one has lasted."""
         now, (pending, since) = self._now(), self._pending
         if status.pending != pending:
             since = now

@@ -49,7 +49,7 @@ class ChangesScreen(ModalScreen[None]):
     ]
 
     def __init__(self, opened: Opened[Any], called: Callable[[str], str]) -> None:
-        """``called`` returns what the message with an id was for, in a line; "" where nobody knows."""
+        """``called`` returns in a line what a message (by id) was for, "" if that is unknown."""
         super().__init__()
         self._opened = opened
         self._called = called
@@ -96,7 +96,7 @@ class ChangesScreen(ModalScreen[None]):
             self._note.update(wrong(localised(error), MAX_PROBLEM_CHARACTERS, ascii_only=self._ascii_only))
 
     def _take(self, changes: Sequence[ChangedFile]) -> None:
-        """Show these; the mark stays on the same change."""
+        """Show these changes; the mark stays on the same one."""
         marked = self._marked
         self._changes, self._rows = changes, []
         options: list[Option] = []
@@ -170,7 +170,7 @@ class ChangesScreen(ModalScreen[None]):
         self.action_open()
 
     def action_open(self) -> None:
-        """Show all of the diff on a screen of its own, in which can be searched."""
+        """Show the whole diff on a searchable screen of its own."""
         if (change := self._marked) is not None:
             title = visible_line(change.path, MAX_PATH_CHARACTERS)
             self.app.push_screen(
@@ -181,12 +181,12 @@ class ChangesScreen(ModalScreen[None]):
 
     @property
     def _left(self) -> list[ChangedFile]:
-        """The changes of the marked one's answer that were not undone."""
+        """The changes in the answer of the marked one that were not undone."""
         id_ = self._marked.message_id if self._marked is not None else ""
         return [one for one in self._changes if one.message_id == id_ and one.stands != UNDONE]
 
     def action_undo(self) -> None:
-        """Make the file what it was before."""
+        """Restore the file as it was before the change."""
         change = self._marked
         if change is not None and change.stands == MADE:
             self._undo(change.message_id, change.step_id)
@@ -199,7 +199,7 @@ class ChangesScreen(ModalScreen[None]):
         self._host.tell(say(f"changes.why.{change.stands}", path=path))
 
     def action_undo_answer(self) -> None:
-        """Make all files what they were before the answer, once that is confirmed."""
+        """Restore all files as they were before the answer, after a question."""
         if not (left := self._left):
             return
         question = say("changes.sure", count=count(len(left)))

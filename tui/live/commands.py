@@ -79,7 +79,7 @@ def typed(text: str) -> tuple[str, str] | None:
 
 
 def completion(text: str, kind: Kind, more: Mapping[str, Sequence[str]] | None = None) -> Completion:
-    """Return what a command that ``text`` begins may become; ``more`` are further words, by command."""
+    """Return what the beginning of a command can become; ``more`` are further words, by command."""
     if not text.startswith("/") or "\n" in text:
         return Completion()
     head, space, begun = text.rpartition(" ")
@@ -96,7 +96,7 @@ def completion(text: str, kind: Kind, more: Mapping[str, Sequence[str]] | None =
 
 
 def _names(begun: str, kind: Kind) -> list[Choice]:
-    """Return the commands that ``begun`` may mean; who typed another name for one means it, too."""
+    """Return the commands that ``begun`` may mean, also by their other names."""
     choices = [
         Choice(one.name, f"/{one.name}", say(f"command.{one.name}"), is_all=not one.needs_words)
         for one in of_kind(kind)
@@ -152,7 +152,7 @@ class Commands:
 
 
 def copy_newest(transcript: Transcript | None, text: str, host: Host) -> None:
-    """Have the newest answer copied, or say that there is none."""
+    """Copy the newest answer, or say that there is none."""
     if transcript is None or not text:
         host.tell(say("copy.nothing"))
     else:

@@ -68,36 +68,36 @@ class Writing(Vertical):
         return []
 
     def on_mount(self) -> None:
-        """Go on where the writing was left."""
+        """Restore the draft."""
         self.line.past = self._drafts.past()
         self.line.put(self._drafts.draft(self._kept_as))
         self._show_note()
         self.line.free_keys = dict.fromkeys(keys_of(self.screen, "app.help"), "app.help")
 
     def on_unmount(self) -> None:
-        """Keep what was written: the last letters too."""
+        """Save the draft, with its last letters."""
         self.keep_text()
 
     # --- what is shown ---------------------------------------------------------------------------------
 
     @abstractmethod
     def _show_note(self) -> None:
-        """Say above the lines what was told, or what is written."""
+        """Show above the line what was told, or what is being written."""
 
     def tell(self, note: str) -> None:
-        """Say something until something else is written."""
+        """Show a note until something else is written."""
         self._told, self._told_of = inert_line(note, MAX_NOTE_CHARACTERS), self.line.text
         self._show_note()
 
     def fit(self, rows: int) -> None:
-        """Take no more than a screen of ``rows`` has to give."""
+        """Take no more than a screen of ``rows`` can spare."""
         is_small = rows <= SMALL_SCREEN_ROWS
         self._rule.set_class(is_small, "-empty")
         self.line.most_rows = self.SMALL_ROWS if is_small else MOST_ROWS
         self.set_class(rows < LOW_SCREEN_ROWS and not self.has_line_focus, "-closed")
 
     def on_descendant_blur(self) -> None:
-        """Make room again on a low screen."""
+        """Give the rows back on a low screen."""
         self.fit(self.app.size.height)
 
     # --- what is written -------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ class Writing(Vertical):
         self.screen.set_focus(self.line, scroll_visible=False)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Keep the draft, a moment later; what was told of an older text is over."""
+        """Save the draft a moment later; a note on an older text is over."""
         event.stop()
         if self.line.text != self._told_of:
             self._told = ""
@@ -131,12 +131,12 @@ class Writing(Vertical):
             self.notify(say("composer.not_kept"), severity="warning", markup=False)
 
     def on_composer_cleared(self, event: Composer.Cleared) -> None:
-        """Say how to have it back."""
+        """Say how to get it back."""
         event.stop()
         self.tell(say("composer.cleared"))
 
     async def on_composer_ended(self, event: Composer.Ended) -> None:
-        """Quit, as at the end of what is typed into a shell."""
+        """Quit, as a shell does at the end of its input."""
         event.stop()
         await self.run_action("app.leave")
 

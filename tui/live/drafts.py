@@ -41,7 +41,7 @@ class Drafts:
         return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
 
     def sent(self, text: str) -> list[str]:
-        """Add to what was sent; what was sent before is not kept twice. Returns what is kept now."""
+        """Add to what was sent, each text once; return what is kept now."""
         past = capped([*(known for known in self.past() if known != text), text])
         write_kept(self._folder / HISTORY, json.dumps(past, ensure_ascii=False))
         return past
@@ -56,7 +56,7 @@ def file_of(id_: str) -> str:
 
 
 def capped(past: Sequence[str]) -> list[str]:
-    """Return the newest of ``past`` that may be kept."""
+    """Return the newest of ``past`` that fit."""
     kept: list[str] = []
     room = MAX_PAST_CHARACTERS
     for text in reversed(past[-MAX_PAST:]):
@@ -68,7 +68,7 @@ def capped(past: Sequence[str]) -> list[str]:
 
 
 def read_kept(path: Path, most: int = MAX_FILE_BYTES) -> str:
-    """Return a file of at most so many bytes; "" where that cannot be."""
+    """Return a file of at most ``most`` bytes; "" if that is impossible."""
     try:
         if path.stat().st_size > most:
             return ""

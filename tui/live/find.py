@@ -49,7 +49,7 @@ class Searched(Protocol):
 
 
 class FindBar(Horizontal):
-    """A line to type in, closed at first; at its right what came of it."""
+    """A line to type in, closed at first, with the result at its right."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "screen.find('next')", "Next match", id="find.next", show=False),
@@ -67,7 +67,7 @@ class FindBar(Horizontal):
     """
 
     class Changed(Message):
-        """Something else is looked for, or nothing any more."""
+        """The search is another one, or over."""
 
     def __init__(self, panes: Searched, *, ascii_only: bool = False) -> None:
         super().__init__(classes="-closed")
@@ -95,7 +95,7 @@ class FindBar(Horizontal):
         return self._searched is not None
 
     def find(self, what: Find) -> None:
-        """Ask what to find, or for the number of a message; or go to the next match, or to the one before."""
+        """Ask what to find, or for the number of a message; or go to the next or previous match."""
         if what == "words":
             if self._panes.active is not None:
                 self._open("find", say("find.label"))  # what was looked for before can be typed over
@@ -126,7 +126,7 @@ class FindBar(Horizontal):
         self._panes.focus_current()
 
     def on_key(self, event: Key) -> None:
-        """Go to the first message, or to the end, where a number is asked for."""
+        """Go to the first message or to the end while a number is asked for."""
         if self._asks == "go_to" and event.key in ("home", "end"):
             event.stop()
             self.enter(event.key)
@@ -137,12 +137,12 @@ class FindBar(Horizontal):
             self._search()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Leave what was found marked, or go to the number that was asked for."""
+        """Leave the matches marked, or go to the number."""
         event.stop()
         self.enter(event.value)
 
     def enter(self, text: str) -> None:
-        """Take ``text`` for what was asked for: a needle, or a number, "home" or "end"."""
+        """Take ``text`` as the answer: a needle, or a number, "home" or "end"."""
         if self._asks == "find":
             if self._searched is not None and not self._searched.reader.found.current:
                 self._searched.reader.find_step(-1)  # all are above what is in sight: the nearest of them
@@ -160,12 +160,12 @@ class FindBar(Horizontal):
     # --- what is found ---------------------------------------------------------------------------------
 
     def search_there(self) -> None:
-        """Look where the reader went."""
+        """Search the transcript that the reader went to."""
         if self._asks == "find" and self._searched is not self._panes.active:
             self._search()
 
     def take_found(self, event: Transcript.FoundChanged) -> None:
-        """Say how many there are; and where, if there are none here."""
+        """Show how many matches there are, and where else if there are none here."""
         if event.transcript is not self._searched:
             return
         needle, found = self._line.value, event.found
@@ -177,7 +177,7 @@ class FindBar(Horizontal):
         self._tell(text)
 
     def _search(self) -> None:
-        """Look for the text of the line, in what the reader sees, and nowhere else."""
+        """Search the visible transcript only."""
         needle, active = self._line.value, self._panes.active
         if not needle or self._searched is not active:
             self._stop()
@@ -199,7 +199,7 @@ class FindBar(Horizontal):
 
 
 class OneTranscript:
-    """What is searched where there is nothing else."""
+    """The only transcript of a screen, to be searched."""
 
     def __init__(self, transcript: Transcript) -> None:
         self.active = transcript

@@ -54,7 +54,7 @@ class Following:
                 await self._take(event)
 
     def note(self, event: ev.Event) -> None:
-        """Keep when the next try is."""
+        """Remember when the next try is."""
         if isinstance(event, ev.LinkChanged) and event.status == "waiting":
             self._retry_at = time.monotonic() + event.delay
 

@@ -33,7 +33,7 @@ class Host:
         return self.screen.is_attached and self.screen.display
 
     def show_soon(self) -> None:
-        """Have headers and lines updated with the next frame, however many events come until then."""
+        """Have headers and lines updated with the next frame, once for many events."""
         self.clock.mark(self)
 
     def draw(self) -> bool:
@@ -42,14 +42,14 @@ class Host:
         return False
 
     def tell(self, line: str) -> None:
-        """Say a line that goes away by itself."""
+        """Show a toast."""
         self.screen.notify(line, markup=False)
 
     def fail(self, error: AgentTuiError) -> None:
         self.screen.notify(localised(error), severity="error", markup=False)
 
     def allows(self, reason: str) -> bool:
-        """Say ``reason``, which is why something cannot be done; return whether there is none."""
+        """Show ``reason``, why something is impossible; return whether there is none."""
         if reason:
             self.tell(reason)
         return not reason
@@ -59,11 +59,11 @@ class Host:
         self.screen.app.push_screen(dialog, done)
 
     def run(self, group: str, work: Coroutine[Any, Any, R], *, exclusive: bool = False) -> Worker[R]:
-        """Run ``work`` as long as the screen lives; an ``exclusive`` one ends the others of its group."""
+        """Run ``work`` while the screen lives; an ``exclusive`` one cancels the others of its group."""
         return self.screen.run_worker(work, group=group, exclusive=exclusive)
 
     def do(self, action: str) -> None:
-        """Do an action of the screen, or one of the program ("app.themes"), after what is under way now."""
+        """Run an action of the screen, or of the program ("app.themes"), after the current message."""
         self.screen.call_later(self.screen.run_action, action)
 
     def leave_program(self) -> None:

@@ -74,7 +74,7 @@ class Hints(Static):
         self._ascii_only = ascii_only
 
     def tell(self, text: str = "") -> None:
-        """Say another text, or the same with the keys as they are."""
+        """Show another text, or the same with the present keys."""
         self._text = text or self._text
         self._shown = with_keys(self.screen, self._text, ascii_only=self._ascii_only)
         self.update(self._shown)
@@ -89,7 +89,7 @@ class Hints(Static):
         return Content("\n").join(self._lines(self.content_size.width))
 
     def on_click(self, event: events.Click) -> None:
-        """Do what the key does whose words were clicked."""
+        """Press the key whose words were clicked."""
         lines = self._lines(self.content_size.width)
         parted = own(PARTED, ascii_only=self._ascii_only)
         at = 0
@@ -103,7 +103,7 @@ class Hints(Static):
 
     @property
     def _keys(self) -> set[str]:
-        """The keys that parts may begin with, as they are shown."""
+        """The keys, as shown, that a part may begin with."""
         named = {
             key_of(self.screen, place, ascii_only=self._ascii_only) for place in _PLACE.findall(self._text)
         }

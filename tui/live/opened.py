@@ -45,7 +45,7 @@ class Opened(Generic[C]):
         return await self._link.client()
 
     async def changed_by(self, answer: Awaitable[ev.RoomInfo | ev.ConversationInfo]) -> bool:
-        """Take the answer to a call into the state; say what went wrong, and return whether nothing did."""
+        """Take a call's answer into the state, or show its error; return whether it succeeded."""
         try:
             info = await answer
         except AgentTuiError as error:

@@ -53,12 +53,12 @@ class WholeScreen(ModalScreen[ScreenResultType]):
         """Return what the keys do."""
 
     def _hint(self, name: str, rank: int, binding_id: str) -> Part:
-        """Return what an action does behind its key as it is now; nothing where it has none."""
+        """Return an action with its present key; nothing if it has none."""
         key = key_of(self, binding_id, ascii_only=self._ascii_only)
         return Part(say(name) if key else "", rank, key)
 
     def on_mount(self) -> None:
-        """Show the beginning, once there is a place for it: before that the first row is the last one."""
+        """Show the beginning after the layout: before that, the first row is also the last."""
         self._bottom.show(self._hints())
         self.call_after_refresh(self._show)
 
@@ -70,7 +70,7 @@ class WholeScreen(ModalScreen[ScreenResultType]):
 
 
 class PagerScreen(WholeScreen[None]):
-    """Shows one text, in which can be searched."""
+    """Shows one text that can be searched."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *FIND_BINDINGS,
@@ -108,7 +108,7 @@ class PagerScreen(WholeScreen[None]):
         self._find_bar.take_found(event)
 
     def action_back(self) -> None:
-        """Leave what was opened last: the search, the text."""
+        """Close the search, else the text."""
         if self._find_bar.asks:
             self._find_bar.close()
         else:

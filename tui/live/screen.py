@@ -32,7 +32,7 @@ GO_TO_BINDING: Final = Binding("colon", "find('number')", "Go to a message by nu
 
 
 class LiveScreen(Screen[None]):
-    """Has a line to write in, approvals and a find bar; what the lines say is told by ``_show_lines``."""
+    """Has a line to write in, approvals and a find bar; ``_show_lines`` fills its lines."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*FIND_BINDINGS]
     # Textual's own repaints the whole screen at every change of focus: half a second of a slow line. Whoever
@@ -74,7 +74,7 @@ class LiveScreen(Screen[None]):
 
     @abstractmethod
     def _show_lines(self) -> bool:
-        """Show the present state in headers and lines; return whether that changes with time alone."""
+        """Update headers and lines; return whether they change with time alone."""
 
     @on(DescendantFocus)
     @on(Transcript.FollowChanged)
@@ -102,7 +102,7 @@ class LiveScreen(Screen[None]):
         self._approvals.keep_readable(event.transcript)
 
     def on_screen_resume(self) -> None:
-        """A dialog was closed: a key that is still down was meant for that."""
+        """A dialog was closed: a key that is still down was meant for it."""
         self._approvals.uncovered()
 
     def action_answer_tool(self) -> None:

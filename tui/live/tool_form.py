@@ -38,7 +38,7 @@ class FilledIn(NamedTuple):
 
 
 class ToolFormScreen(Dialog[FilledIn | None]):
-    """Closes with what was filled in or decided, or with None: then the server keeps waiting."""
+    """Closes with the answer, or with None: then the server keeps waiting."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,7 +49,7 @@ class ToolFormScreen(Dialog[FilledIn | None]):
     ]
 
     def __init__(self, form: ToolForm, texts: Mapping[str, str], *, ascii_only: bool = False) -> None:
-        """``texts`` are what was filled in before, by the names of fields here."""
+        """``texts`` are what was filled in before, by field id."""
         super().__init__()
         self._ascii_only = ascii_only
         self._asked = form
@@ -102,7 +102,7 @@ class ToolFormScreen(Dialog[FilledIn | None]):
     # --- deciding --------------------------------------------------------------------------------------
 
     def action_save(self) -> None:
-        """Go to the next field: what is sent to a server is sent by its own key."""
+        """Go to the next field: only its own key sends the form."""
         self.focus_next()
 
     def action_send(self) -> None:
@@ -124,5 +124,5 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         self.dismiss(FilledIn(Word("cancel")))
 
     def action_back(self) -> None:
-        """Close without a decision; ask first where something was written."""
+        """Close without a decision; ask first if something was filled in."""
         self._form.leave()

@@ -22,7 +22,7 @@ MAX_PROBLEM_CHARACTERS: Final = 300
 
 
 class Item(NamedTuple):
-    """Something that waits: its id, its words, and how it is listed."""
+    """A waiting message: its id, its words, and its row."""
 
     id: str
     text: str
@@ -30,7 +30,7 @@ class Item(NamedTuple):
 
 
 class WaitingList(Widget):
-    """Lists what waits, the next one first, with a line to change it in."""
+    """Lists waiting messages, the next one first, with a line to edit them in."""
 
     DEFAULT_CSS = "WaitingList { height: auto; width: 1fr; layout: vertical; }"
 
@@ -67,7 +67,7 @@ class WaitingList(Widget):
     # --- what is listed --------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """List what waits, if that is something else than before; keys act on the same one as before."""
+        """Update the list; keys act on the same item as before."""
         items = self._items()
         if items == self._listed:
             return
@@ -86,7 +86,7 @@ class WaitingList(Widget):
 
     @property
     def chosen(self) -> str:
-        """The id of what keys act on; "" for none, and while something is being changed."""
+        """The id of the highlighted item; "" for none, and while one is being edited."""
         at = self._list.highlighted
         items = self._listed or ()
         return items[at].id if at is not None and at < len(items) and not self._edited else ""
@@ -122,7 +122,7 @@ class WaitingList(Widget):
         self._error.display = bool(problem)
 
     def leave(self) -> bool:
-        """Leave the line; return whether there was one to leave."""
+        """Close the line; return whether it was open."""
         was_edited = bool(self._edited)
         if was_edited:
             self.end_editing()

@@ -21,7 +21,7 @@ Act = Literal["stop", "skip", "retry", "continue"]
 
 
 class RoomActs:
-    """Acts on the agent in whose pane the reader is, and on the room."""
+    """Acts on the agent of the current pane, and on the room."""
 
     def __init__(self, room: OpenRoom) -> None:
         self._room = room
@@ -47,7 +47,7 @@ class RoomActs:
         return say(f"help.why.{reason}") if reason else ""
 
     def note(self, event: ev.Event) -> None:
-        """Ask a server that is not ours what it lacks, once the room is loaded; ours has everything."""
+        """Ask another server what it lacks once the room is loaded; ours has everything."""
         if isinstance(event, ev.RoomLoaded) and not self._room.link.is_embedded:
             self._room.host.run("missing", self._look_what_is_missing(), exclusive=True)
 
@@ -81,7 +81,7 @@ class RoomActs:
         return await calls[act](self._room.id, agent_id)
 
     def keep_view(self) -> None:
-        """Have the room open next time with what is shown now, the timeline or the panes."""
+        """Have the room open next time in the present view, timeline or panes."""
         room, is_timeline = self._room, self._room.panes.shown.is_timeline
         if is_timeline is not room.begins_in_timeline and not self.why_not("settings"):
             room.host.run("view", self._keep_view("timeline" if is_timeline else "panes"), exclusive=True)
@@ -136,7 +136,7 @@ def why_not(state: ConversationState, agent: Agent | None, act: str) -> str:
 
 
 def _why_not_on(state: ConversationState, newest: Turn) -> str:
-    """Return the same of the rest of an agent's newest turn."""
+    """Return the same for continuing an agent's newest turn."""
     if newest.status not in ("cut", "failed") or newest.superseded or newest.interrupted == "skip":
         return "nothing_to_continue"
     if not (newest.length or newest.steps):

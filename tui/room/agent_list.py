@@ -44,14 +44,14 @@ class AgentList(Part):
 
     @property
     def is_changed(self) -> bool:
-        """Whether an agent is not as it was, or not where it was."""
+        """Whether an agent, or the order, was changed."""
         return self._agents != list(self._before.values())
 
     def fields(self) -> list[dict[str, str]]:
         return [_changed(agent, self._before.get(agent.id)) for agent in self._agents]
 
     def differs(self, agents: Iterable[AgentInfo]) -> bool:
-        """Whether these are other agents than those that are changed here; an empty list says nothing."""
+        """Whether these are not the agents that are changed here; an empty list says nothing."""
         others = list(drafts(agents).values())
         return bool(others) and others != list(self._before.values())
 
@@ -81,7 +81,7 @@ class AgentList(Part):
         self._edit(len(self._agents))
 
     def _edit(self, at: int) -> None:
-        """Open the form of an agent, or of a new one behind the last."""
+        """Open the form of an agent, or of a new one after the last."""
         known = self._agents[at] if at < len(self._agents) else AgentInfo("", "")
 
         def changed(agent: AgentInfo | None) -> None:
@@ -93,7 +93,7 @@ class AgentList(Part):
         self.app.push_screen(form, changed)
 
     def drop(self) -> bool:
-        """Remove the agent under the cursor; return whether one may be removed: the last one stays."""
+        """Remove the agent under the cursor; return False for the last one, which stays."""
         at = self._at
         if at is not None and len(self._agents) > 1:
             del self._agents[at]
@@ -110,7 +110,7 @@ class AgentList(Part):
 
 
 def drafts(agents: Iterable[Agent | AgentInfo]) -> dict[str, AgentInfo]:
-    """Return agents of a room by their ids, in their order."""
+    """Return the agents of a room by id, in order."""
     found = {}
     for agent in agents:
         fields: dict[str, Any] = {name: str(getattr(agent, name)) for name in _SETTINGS}
@@ -119,7 +119,7 @@ def drafts(agents: Iterable[Agent | AgentInfo]) -> dict[str, AgentInfo]:
 
 
 def _changed(agent: AgentInfo, before: AgentInfo | None) -> dict[str, str]:
-    """Return what the wire needs to be told: of an agent that is known only what is different."""
+    """Return the fields to send: of a known agent only what was changed."""
     known = before or AgentInfo("", "")
     named = {name: str(getattr(agent, name)) for name in _SETTINGS}
     changed = {name: value for name, value in named.items() if value != getattr(known, name)}

@@ -11,7 +11,7 @@ from widgets.status_line import Part
 
 
 def show_lines(lines: Lines, room: OpenRoom, shown: texts.Shown, asked: texts.Asked) -> None:
-    """Say what is known of a room, and which keys can be used."""
+    """Show what is known of a room, and which keys work."""
     show_status(lines, room, shown, asked)
     state = room.state
     facts = [
@@ -24,7 +24,7 @@ def show_lines(lines: Lines, room: OpenRoom, shown: texts.Shown, asked: texts.As
 
 
 def show_status(lines: Lines, room: OpenRoom, shown: texts.Shown, asked: texts.Asked) -> None:
-    """Say above the panes what the room does."""
+    """Show above the panes what the room is doing."""
     about = (texts.arrangement(shown, lines.key_now), *texts.progress(room.state))
     lines.top.show(
         [texts.title(room.state)],

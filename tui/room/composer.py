@@ -35,7 +35,7 @@ class RoomComposer(Writing):
     ]
 
     class WhenChanged(Message):
-        """The other moment is meant."""
+        """The other moment was chosen."""
 
     def __init__(self, room_id: str, *, ascii_only: bool = False) -> None:
         placeholder = own(say("composer.empty"), ascii_only=ascii_only)
@@ -90,7 +90,7 @@ class RoomComposer(Writing):
     # --- what is written -------------------------------------------------------------------------------
 
     def sent(self, text: str) -> None:
-        """Take away what was sent, and remember it. ``now`` is meant for one message only: it cuts agents."""
+        """Remove and remember what was sent. ``now`` holds for one message only: it cuts agents off."""
         self.line.take_away(text)
         self.line.past = self._drafts.sent(text)
         self._set_when("next")
@@ -98,7 +98,7 @@ class RoomComposer(Writing):
         self.keep_text()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the key to the list of what may be written, while that is open."""
+        """Leave the key to the list of completions while that is open."""
         return action != "when" or not self.line.choices.is_open
 
     def action_when(self) -> None:

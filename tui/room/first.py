@@ -14,7 +14,7 @@ from tui.screens.words import say
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A room to open; ``start`` when it is new and shall begin at once."""
+    """A room to open; ``start`` for a new one that begins at once."""
 
     room_id: str
     start: bool = False

@@ -53,7 +53,7 @@ class OpenRoom(Opened["RoomsClient"]):
 
     @property
     def begins_in_timeline(self) -> bool:
-        """Whether the room says that a screen opens with the timeline of it, not with the panes."""
+        """Whether the room opens with the timeline, not with the panes."""
         room = self.state.room
         return room.view == "timeline" or (room.view == "auto" and room.execution_mode == "sequential")
 
@@ -86,12 +86,12 @@ class OpenRoom(Opened["RoomsClient"]):
         self._noted(event)
 
     async def add_a_round(self, client: RoomsClient) -> None:
-        """Let a room that is done have one more round."""
+        """Give a completed room one more round."""
         info = await client.change(self.id, max_rounds=self.state.room.max_rounds + 1)
         await self.take(ev.RoomChanged(info))
 
     def _go_there(self, message_id: str, looks: int = MOST_LOOKS) -> None:
-        """Show a message, and look again whether it is in sight: its pane may still be laid out."""
+        """Show a message, and check again: its pane may not be laid out yet."""
         turn = self.state.turn_of(message_id)
         if turn is None:
             return
@@ -102,7 +102,7 @@ class OpenRoom(Opened["RoomsClient"]):
     # --- tools that ask --------------------------------------------------------------------------------
 
     def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
-        """Return the agent's transcript, and the key of the row there; None where it cannot be seen."""
+        """Return the agent's transcript, and the key of the row there; None if it is not visible."""
         turn = self.state.turns.get(spot[0])
         transcript = self.panes.transcript_of(turn.agent_id) if turn is not None else None
         if transcript is None or not transcript.is_on_screen:
@@ -110,7 +110,7 @@ class OpenRoom(Opened["RoomsClient"]):
         return transcript, step_key(*spot)
 
     def go_to_ask(self, spot: Spot) -> None:
-        """Have the pane shown whose agent asks."""
+        """Show the pane of the agent that asks."""
         turn = self.state.turns.get(spot[0])
         if turn is not None and self.panes.transcript_of(turn.agent_id) is not self.panes.active:
             self.panes.go_to(turn.agent_id)

@@ -19,7 +19,7 @@ class Pace:
         self._thinking_since: float | None = None
 
     def look(self, now: float, tokens: int, *, is_thinking: bool = False) -> None:
-        """Take one look: ``now`` in seconds, all ``tokens`` that the agent has spoken."""
+        """Take one look: ``now`` in seconds, and all ``tokens`` that the agent has spoken."""
         samples = self._samples
         if samples and tokens < samples[-1][1]:
             samples.clear()

@@ -54,7 +54,7 @@ class RoomPanes(Container):
     """A pane for each agent. All are fed, shown or not, and the reader finds each as it was left."""
 
     class Changed(Message):
-        """Something else is in sight, or has the focus."""
+        """Something else is in sight or has the focus."""
 
     def __init__(self, state: ConversationState, clock: FrameClock, *, ascii_only: bool) -> None:
         super().__init__(id="panes", classes="-hidden")
@@ -154,7 +154,7 @@ class RoomPanes(Container):
     # --- what comes in ---------------------------------------------------------------------------------
 
     async def fit(self) -> None:
-        """Have a pane for every agent of the state; those that stay keep their place and their words."""
+        """Make a pane for every agent; those that stay keep their words and where they were read."""
         agents = [agent.id for agent in self._state.members.ordered]
         if agents != list(self._panes):
             gone = [pane for agent_id, pane in self._panes.items() if agent_id not in self._state.agents]
@@ -186,7 +186,7 @@ class RoomPanes(Container):
 
     @property
     def fits(self) -> bool:
-        """Whether there is a pane for every agent, and nothing was loaded anew."""
+        """Whether every agent has a pane and nothing was loaded anew."""
         return self._generation == self._state.generation and self._panes.keys() == self._state.agents.keys()
 
     def take(self) -> None:
@@ -209,7 +209,7 @@ class RoomPanes(Container):
         self._strip.touch()
 
     def show_headers(self) -> None:
-        """Say in every header, and in the strip, what the agents are doing."""
+        """Show in every header, and in the strip, what the agents are doing."""
         now = time.monotonic()
         places = self._arrangement(self.size).places
         for (agent_id, pane), place in zip(self._panes.items(), places, strict=True):
@@ -278,18 +278,18 @@ class RoomPanes(Container):
         self.post_message(self.Changed())
 
     def focus_current(self) -> None:
-        """Give the focus to what keys act on, unless the room is being left."""
+        """Focus what keys act on, unless the room is being left."""
         if self.active is not None and self.is_attached:
             self.screen.set_focus(self.active, scroll_visible=False)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Take the pane that was clicked for the current one."""
+        """Make the clicked pane the current one."""
         for agent_id, pane in self._panes.items():
             if pane is event.widget is self.screen.focused and agent_id != self._current:
                 self.go_to(agent_id)
 
     def on_agent_pane_head_clicked(self) -> None:
-        """Show the pane alone whose header was clicked, or all again: the press gave it the focus."""
+        """Zoom the pane whose header was clicked, or zoom out."""
         self.zoom()
 
     def on_agent_strip_chosen(self, event: AgentStrip.Chosen) -> None:
@@ -298,7 +298,7 @@ class RoomPanes(Container):
         self.go_to(event.key)
 
     def go_to(self, agent_id: str) -> None:
-        """Show the agent's pane, and let keys act on it."""
+        """Make the agent's pane the current one, and show it."""
         if agent_id in self._panes:
             self._current = agent_id
             self._arrange_anew()
@@ -321,12 +321,12 @@ class RoomPanes(Container):
             self.go_to(ids[(ids.index(self._current) + step) % len(ids)])
 
     def is_at_end(self, step: int) -> bool:
-        """Whether there is no other pane in the direction of ``step``."""
+        """Whether there is no other pane in that direction."""
         ids = list(self._panes)
         return self._is_timeline or not ids or self._current == ids[-1 if step > 0 else 0]
 
     def step_in(self, step: int) -> None:
-        """Come in from where it is written: to the first pane, or the last."""
+        """Come in from the composer: to the first pane, or the last."""
         ids = list(self._panes)
         if ids and not self._is_timeline:
             self.go_to(ids[0 if step > 0 else -1])
@@ -346,7 +346,7 @@ class RoomPanes(Container):
             self._arrange_anew()
 
     async def begin_in(self, *, timeline: bool) -> None:
-        """Show the timeline, or the panes, first: what one comes back to."""
+        """Show the timeline, or the panes, first; ``leave`` comes back to that."""
         self._begins_in_timeline = timeline
         if self._is_timeline is not timeline:
             await self.toggle_timeline()
@@ -364,7 +364,7 @@ class RoomPanes(Container):
         self._turn_over()
 
     def _turn_over(self) -> None:
-        """Show the timeline instead of the panes or the panes instead of the timeline, where one reads."""
+        """Switch between the timeline and the panes, at the place that is being read."""
         if self._timeline is None or (pane := self._panes.get(self._current)) is None:
             return
         timeline = self._timeline.transcript

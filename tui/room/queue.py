@@ -68,7 +68,7 @@ class QueueScreen(Dialog[None]):
             self._do(lambda client: client.drop_queued(self._room.id, chosen))
 
     def action_back(self) -> None:
-        """Leave the line, at last the dialog."""
+        """Close the line, then the dialog."""
         if not self._waiting.leave():
             self.dismiss()
 

@@ -30,7 +30,7 @@ async def start_room(client: RoomsClient, room_id: str) -> None:
 
 
 class Running:
-    """Asks the server to run the room or to pause it. ``asked`` is what was asked and not yet heard of."""
+    """Asks the server to run or pause the room. ``asked`` is what has not been answered yet."""
 
     def __init__(self, room: OpenRoom, *, changed: Callable[[], None], start: bool) -> None:
         """``changed`` is called when something else is asked; ``start`` runs the room once it is loaded."""
@@ -41,7 +41,7 @@ class Running:
         self._asked_at = 0.0
 
     def note(self, event: ev.Event) -> None:
-        """Follow the results of requests."""
+        """Follow what became of requests."""
         match event:
             case ev.RunStarted():
                 self.asked = texts.Asked()
@@ -56,7 +56,7 @@ class Running:
                 pass
 
     def pause_or_resume(self) -> None:
-        """Pause a running room; resume any other, a completed one with another round if the person agrees."""
+        """Pause a running room; resume any other, a completed one after a question with one more round."""
         state = self._room.state
         if self.asked.intent and time.monotonic() - self._asked_at < ASK_AGAIN_SECONDS:
             return  # asked already: the answer is on its way
@@ -117,12 +117,12 @@ class Running:
 
     @property
     def may_leave(self) -> bool:
-        """Whether it can be left without asking: no agent speaks."""
+        """Whether it can be left without a question: no agent is speaking."""
         state = self._room.state
         return state.room.status != "running" or state.link.status in ("lost", "refused")
 
     def ask_to_leave(self) -> None:
-        """Ask what is to become of the agents that speak, then leave."""
+        """Ask what to do with the agents that are speaking, then leave."""
         self._room.host.open(QuitScreen(), self._chosen)
 
     def _chosen(self, choice: Choice | None) -> None:

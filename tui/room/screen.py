@@ -95,7 +95,7 @@ class RoomScreen(LiveScreen):
     # --- what comes in ---------------------------------------------------------------------------------
 
     def _noted(self, event: ev.Event) -> None:
-        """Tell the parts of an event that is more than words."""
+        """Pass on an event that is more than words."""
         self._runs.note(event)
         self._acts.note(event)
         if isinstance(event, ev.RunCompleted):
@@ -120,7 +120,7 @@ class RoomScreen(LiveScreen):
         return state.link.status == "waiting" or bool(state.members.speaking)
 
     def _show_status(self) -> None:
-        """Say at once what was asked of the room."""
+        """Show at once what was asked of the room."""
         if self.display:
             show_status(self._lines, self._room, self._panes.shown, self._runs.asked)
 
@@ -142,7 +142,7 @@ class RoomScreen(LiveScreen):
     @on(RoomPanes.Changed)
     @on(RoomComposer.WhenChanged)
     def _look_there(self) -> None:
-        """Show which keys make sense there; search it for what was searched before."""
+        """Show which keys work there; repeat the search there."""
         self._find_bar.search_there()
         self._show_soon()
 
@@ -152,7 +152,7 @@ class RoomScreen(LiveScreen):
         self._runs.pause_or_resume()
 
     def action_go_on(self) -> None:
-        """Continue: the run after a drop that could not be mended, else the turn that was cut off."""
+        """Continue the run after a lost connection, else the turn that was cut off."""
         if self.state.link.status == "lost":
             self._runs.begin_here()
         else:
@@ -187,7 +187,7 @@ class RoomScreen(LiveScreen):
             self._panes.active.folds.fold_all()
 
     def action_pane(self, step: int) -> None:
-        """Move to another pane; behind the last one is where it is written to the room."""
+        """Move to another pane, after the last one to the composer."""
         if self._approvals.has_bar_focus:
             self._panes.focus_current()
         elif self._composer.has_line_focus:
@@ -209,7 +209,7 @@ class RoomScreen(LiveScreen):
         self._panes.zoom()
 
     async def action_timeline(self) -> None:
-        """Show all turns in order, or the panes again; the room opens with that next time."""
+        """Switch between timeline and panes; the room opens like that next time."""
         await self._panes.toggle_timeline()
         self._acts.keep_view()
 

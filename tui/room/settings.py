@@ -95,7 +95,7 @@ class SettingsScreen(Dialog[None]):
         self._agents.add()
 
     def action_remove(self) -> None:
-        """Remove the agent; a room has one at least."""
+        """Remove the agent; a room keeps at least one."""
         if not self._agents.drop():
             self._form.complain({"": say("settings.last_agent")})
 
@@ -103,7 +103,7 @@ class SettingsScreen(Dialog[None]):
         self._agents.move(step)
 
     def action_back(self) -> None:
-        """Close with nothing; ask first where something was written."""
+        """Close without saving; ask first if something was changed."""
         self._form.leave()
 
     # --- keeping it ------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class SettingsScreen(Dialog[None]):
 
 
 def estimate(state: ConversationState, rounds: str) -> str:
-    """Return what the rounds that are left may use, as those before did; ``""`` while that is not known."""
+    """Return what the remaining rounds may use, judging by those before; "" while unknown."""
     used, done = state.ledger.tokens, state.round
     left = int(rounds) - done if rounds.isascii() and rounds.isdecimal() and len(rounds) < 6 else 0
     if not used or not done or left <= 0:

@@ -17,7 +17,7 @@ from widgets.composer import whispered
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """One message on its way: ``key`` makes it one, however often it is sent."""
+    """A message on its way; with the same ``key`` it is one message, however often it is sent."""
 
     text: str  # as it was written
     content: str
@@ -27,7 +27,7 @@ class Sending:
 
 
 class Speaking:
-    """Sends what was written; a text that could not be sent goes again as the same message."""
+    """Sends messages; one that failed is sent again as the same message."""
 
     def __init__(self, room: OpenRoom, acts: RoomActs) -> None:
         self._room = room
@@ -37,7 +37,7 @@ class Speaking:
         self._is_more = False  # something else is to be sent behind what is on its way
 
     def submit(self, text: str) -> None:
-        """Send ``text``; into a room that is done only with another round."""
+        """Send ``text``; into a completed room only with another round."""
         room, composer = self._room, self._room.composer
         if self._is_sending or self._is_asking:  # enter was pressed twice
             self._is_more = self._is_sending and self._sending is not None and text != self._sending.text

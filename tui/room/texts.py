@@ -45,7 +45,7 @@ HEADER_MARGIN_CELLS = 8  # gutter, divider, separator and a space around the nam
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What this terminal asked for and has not yet been told: ``by_us`` is true once we asked a pause."""
+    """What this terminal asked for without an answer yet; ``by_us``: the pause was asked here."""
 
     intent: Intent = ""
     by_us: bool = False
@@ -89,7 +89,7 @@ def status(state: ConversationState, asked: Asked, seconds_left: int = 0, key_no
 
 
 def is_unanswered(state: ConversationState) -> bool:
-    """Return whether a person spoke last, as one does while the last turn of the last round is under way."""
+    """Return whether a person spoke last, after the last turn began."""
     newest = next(reversed(state.turns.values()), None)
     return newest is not None and newest.role == "user"
 
@@ -209,7 +209,7 @@ def _other_view(shown: Shown) -> str:
 
 
 def _writing_hints(state: ConversationState, shown: Shown) -> list[Hint]:
-    """Return what keys do in the lines for the room; letters are only letters there."""
+    """Return what keys do in the composer, where letters are only letters."""
     other = "now" if shown.when == "next" else "next"
     main = _main_hint(state)
     has_pause = main.key == "p" and state.room.status != "completed"  # there, sending adds a round
@@ -360,7 +360,7 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
 
 
 def labels_of(state: ConversationState) -> dict[str, str]:
-    """Return what to call each agent behind an ``@`` → its id; those of one name are numbered."""
+    """Return what to call each agent after an ``@``, with its id; those of one name are numbered."""
     found: dict[str, str] = {}
     for agent in state.members.ordered:
         label, number = agent.name, 1
@@ -380,7 +380,7 @@ def person_title(turn: Turn) -> str:
 
 
 def turn_title(turn: Turn) -> str:
-    """Return the heading of a turn in its agent's pane: its round, and what was left out of its context."""
+    """Return the heading of a turn in its pane: its round, and what its model was not told."""
     parts = [say("agent.round", round=turn.round_number)] if turn.round_number else []
     parts += [say("turn.synthesis")] if turn.is_synthesis else []
     return " · ".join([*parts, *told_apart(turn)])

@@ -45,7 +45,7 @@ class TimelineFeed:
         return self._places[number - 1] if 0 < number <= len(self._places) else number
 
     def take(self, changed: Iterable[Turn]) -> None:
-        """Give the transcript what is new; ``changed`` are the turns that must be looked at again."""
+        """Show what is new; ``changed`` are the turns to look at again."""
         state = self._state
         if self._generation != state.generation:
             self._generation = state.generation
@@ -107,5 +107,5 @@ class TimelineFeed:
 
 
 def _titled(turn: Turn) -> tuple[str, bool]:
-    """Return what the title of a turn depends on that may become known later."""
+    """Return what the title of a turn depends on and may become known later."""
     return turn.agent_id, turn.is_synthesis

@@ -89,7 +89,7 @@ class StepRows:
             self._tool(step)
 
     def _begin_text(self, step: StepState) -> str:
-        """Return the message that shows a text: the first one is right under the name."""
+        """Return the message that shows a text; the first one is right under the name."""
         self._begin(step)
         if self._last == self.key() and not self._given:
             key = self._last
@@ -116,7 +116,7 @@ class StepRows:
             self._close_open()
 
     def _tool(self, step: StepState) -> None:
-        """Show a call with its result, or what has no better name."""
+        """Show a call with its result, or a step of another type."""
         key = self.key(step.id)
         is_folded = texts.is_folded(step)
         if step.id not in self.rows:
@@ -170,7 +170,7 @@ class StepRows:
             self._transcript.set_seams(key, step.seams)
 
     def go_on(self) -> None:
-        """The turn is continued: words at its end continue in their message."""
+        """The turn continues: words at its end continue in their message."""
         if self._last in self._keys_of_texts.values():
             self._transcript.turn_reopened(self._last)
             self._open = self._last, "text"
@@ -268,14 +268,14 @@ class TurnFeed(StepRows):
 
 
 def show_person(transcript: Transcript, turn: Turn) -> None:
-    """Give ``transcript`` all that a person said, in the message that was opened for it."""
+    """Give ``transcript`` a person's words, in the message that was opened for them."""
     key = turn_key(turn.id)
     transcript.text_added(key, as_typed(turn.text))
     transcript.turn_closed(key, ending(turn))
 
 
 def turn_key(turn_id: str) -> str:
-    """Return the key of a turn's first message; no id that a server sends makes it that of a step or rule."""
+    """Return the key of a turn's first message; it is never that of a step or rule."""
     return f"turn {turn_id}"
 
 
@@ -286,5 +286,5 @@ def step_key(turn_id: str, step_id: str) -> str:
 
 
 def as_typed(text: str) -> str:
-    """Return a person's words as Markdown whose lines end where they ended them."""
+    """Return a person's words as Markdown with their line breaks."""
     return text if CODE in text else _LINE_END.sub("  \\n", text)
