@@ -21,10 +21,8 @@ class Found:
 
 
 async def first_room(link: RoomLink, wanted: str | None) -> Found | list[RoomInfo]:
-    """Return the room to open, or all rooms to choose from.
-
-    The wanted one; else the only one; else the list; else a new demo room in an empty store. Raises what
-    the server and ``find_room`` raise; ``NotOffered`` when the server has no list and no room was named.
+    """Return the wanted room, else the only one, else all to choose from, else a new demo room. Raises what
+    the server and ``find_room`` raise; ``NotOffered`` if the server has no list and no room was named.
     """
     client = await link.client()
     try:

@@ -88,10 +88,7 @@ def _grid(panes: int, rows: int, width: int, height: int) -> list[Region]:
 
 
 def strip_shape(summaries: int, width: int, height: int) -> tuple[int, int]:
-    """Return (rows, columns) of a strip of one-line summaries on an area of ``width`` × ``height``.
-
-    At most about a third of the height; no strip where the large pane would get too low for it.
-    """
+    """Return (rows, columns) of a strip: at most a third of the height, none if the pane gets too low."""
     most = min((height + 2) // 3, height - LEAST_PANE_ROWS)
     if summaries < 1 or most < 1:
         return 0, 1

@@ -376,9 +376,7 @@ class RoomPanes(Container):
         self._arrange_anew()
 
     def _read_on(self, left: Transcript, others: Mapping[str, Transcript]) -> None:
-        """Have one of ``others``, by agents, show what was read in the one that is ``left``. Where the
-        current one was left stays, while that is in sight; else it follows the end if that was followed.
-        """
+        """Show in the current of ``others`` what was read in ``left``, unless that is in sight there."""
         current = others[self._current]
         was_at = current.sight.bookmarks()[:1] if not current.follow else []
         if was_at and left.sight.has(was_at[0]):
@@ -405,11 +403,7 @@ class RoomPanes(Container):
 
 
 class PaneFeed:
-    """Carries into an agent's pane its turns, and between them what people said to it or to all.
-
-    ``state`` has the turns of the whole room, in order. A chunk costs no look at them: only more turns do.
-    The task, which some servers store as what a person said, is shown above all panes already.
-    """
+    """Carries an agent's turns into its pane, and what people said to it. Costs what is new."""
 
     __slots__ = ("_given", "_last", "_seen", "_state", "_title", "_transcript")
 
@@ -462,6 +456,7 @@ class PaneFeed:
 
     def _is_heard(self, turn: Turn, agent: Agent) -> bool:
         is_for_it = turn.role == "user" and turn.to in ("", agent.id)
+        # Some servers store the task as what a person said; it is shown above all panes.
         return is_for_it and turn.text.strip() != self._state.room.task.strip()
 
 

@@ -137,9 +137,7 @@ class SettingsScreen(Dialog[None]):
         self.dismiss()
 
     async def _were_changed_elsewhere(self, client: RoomsClient) -> bool:
-        """Whether the room has other agents than those that are changed here, as after a change in another
-        terminal: all are sent, and what was done there would be undone. The room behind learns of it.
-        """
+        """Whether the agents were changed elsewhere meanwhile: sending all would undo that."""
         room = await client.show(self._state.room.id)
         if not self._agents.differs(sorted(room.agents, key=lambda agent: agent.turn_order)):
             return False

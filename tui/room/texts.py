@@ -151,10 +151,7 @@ class Shown:
 
 
 def arrangement(shown: Shown, key_now: KeyNow = str) -> str:
-    """Return what is shown instead of all panes, and how to get back; nothing while all are.
-
-    ``key_now`` says what a default key is now, "" where the action has none.
-    """
+    """Return what is shown instead of the first view, and how to get back; "" while that is shown."""
     if shown.is_zoomed:
         what, key = say("room.zoomed"), key_now("z")
     elif shown.is_timeline is not shown.begins_in_timeline:
@@ -335,11 +332,7 @@ def context(agent: Agent) -> tuple[str, bool]:
 
 
 def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
-    """Return the right side of a pane's header: what it does, with how full its context is, the tokens
-    ``spoken`` and the round where ``cells`` allow. A context that is nearly full is said before the model.
-
-    Why a turn was cut off is said under its text as well, so the header may leave it out.
-    """
+    """Return what the agent does for its header, with as many numbers as ``cells`` allow."""
     room = cells - cell_len(inert_line(agent.name, 40)) - cell_len(model(agent)) - HEADER_MARGIN_CELLS
     full, is_nearly_full = context(agent)
     extras = [full] if full and not is_nearly_full else []
@@ -349,6 +342,7 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
         usage = agent.turns[-1].usage
         if usage is not None and usage.first_token_seconds is not None:
             extras.append(say("agent.first_token", time=duration(usage.first_token_seconds)))
+    # Why it was cut off is said below its text as well.
     text = what if cell_len(what) <= room or agent.word != "cut" else f"{signs.PAUSED} {say('agent.cut')}"
     text = f"{full} · {text}" if is_nearly_full else text
     for extra in extras:

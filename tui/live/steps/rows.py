@@ -42,9 +42,7 @@ class StepRows:
         tone: tuple[str, str] = ("", ""),
         words_opened: Callable[[str], None] | None = None,
     ) -> None:
-        """``tone`` is the colour of the rows and whose it is, as ``Transcript.step_opened`` takes them;
-        ``words_opened`` begins a message for words that continue below a row.
-        """
+        """``tone``: colour and owner of the rows; ``words_opened`` begins a message for words below a row."""
         self.rows: set[str] = set()  # ids of steps that have a row
         self._transcript = transcript
         self._tone = tone
