@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -60,10 +60,7 @@ class OpenRoom(Opened["RoomsClient"]):
     # --- what comes in ---------------------------------------------------------------------------------
 
     def begin_run(self) -> None:
-        self.following.begin_run(self._run)
-
-    async def _run(self) -> AsyncGenerator[ev.Event, None]:
-        return await self.link.run(self.id)
+        self.following.begin_run(partial(self.link.run, self.id))
 
     async def take(self, event: ev.Event) -> None:
         self.state.apply(event)
