@@ -1,4 +1,4 @@
-"""The client of conversations of one kind: what is done with a room and with a chat alike."""
+"""The client of rooms or chats: the calls that both have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from agent_tui.model.events import ChangedFile, ConversationInfo, Event, Message
 from agent_tui.wire.fields import page_marks
 
 MAX_PAGES = 1000
-LARGEST_PAGE = 1000  # messages; more than one page holds when nothing is asked for
+LARGEST_PAGE = 1000  # messages; the most that a page has if no number is requested
 
 I = TypeVar("I", RoomInfo, ConversationInfo)  # noqa: E741  what is talked in
 FieldValue = str | int | float | bool | Sequence[Mapping[str, str]] | Sequence[str] | None
@@ -34,12 +34,13 @@ FieldValue = str | int | float | bool | Sequence[Mapping[str, str]] | Sequence[s
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[I]):
-    """What is different in rooms and in chats; ``one`` is also the name of the path of one of them.
+    """The differences between rooms and chats; ``one`` is also the name of the path of a single room or chat.
 
-    ``offers`` is that of ``Calls``. ``loaded`` says what was loaded, and how what follows it is read. The
-    events of one are asked for with ``params`` and ``headers``, and with ``following`` by who stays;
-    ``terminal`` names those that end a run or an answer. ``ended_detail`` says why nothing can be followed on
-    a server without a log, ``silence_seconds`` after how long without a byte it is lost.
+    ``offers`` is that of ``Calls``. ``loaded`` makes the event of what was loaded, and says how to read what
+    follows. Events are requested with ``params`` and ``headers``, and with ``following`` by clients that
+    stay; ``terminal`` names the events that end a run or an answer. ``ended_detail`` says why nothing can be
+    followed on a server without a log, ``silence_seconds`` how long it may be silent before it counts as
+    lost.
     """
 
     one: str
@@ -61,7 +62,7 @@ class Kind(Generic[I]):
 class Conversations(Generic[I]):
     """Calls to one server, which raise what ``Calls`` says. ``paths`` replaces some of those of ``kind``.
 
-    ``backend`` has what is of no conversation. Streams are async generators: close them
+    ``backend`` has the calls that are about no conversation. Streams are async generators: close them
     (``contextlib.aclosing``) when leaving early.
     """
 
@@ -101,7 +102,7 @@ class Conversations(Generic[I]):
         return value
 
     async def listed(self, archived: bool = False) -> list[I]:
-        """Return all of them, newest activity first; those that were put away only with ``archived``."""
+        """Return all of them, newest activity first; archived ones only with ``archived``."""
         value, many = await self.listed_raw({"archived": "1"} if archived else None), f"{self._kind.one}s"
         if isinstance(value, Mapping) and not isinstance(value.get(many), list):
             raise ProtocolError(f"the server's answer is no list of {many}")
@@ -114,17 +115,17 @@ class Conversations(Generic[I]):
     # --- one of them -----------------------------------------------------------------------------------
 
     async def show_raw(self, id_: str) -> Any:
-        """Return one as it was answered."""
+        """Return a room or chat as it was answered."""
         return await self._net.call("GET", self._paths.of(self._kind.one, id_))
 
     async def show(self, id_: str) -> I:
-        """Return one."""
+        """Return a room or chat."""
         return self._decoded(await self.show_raw(id_))
 
     async def as_known(self, id_: str) -> I:
-        """Return one as far as this server shows them at all: at least its id.
+        """Return a room or chat with as much as this server shows of it: at least its id.
 
-        Raises ``NotFound`` when it shows them and this one is not among them.
+        Raises ``NotFound`` if the server has a list, and it is not in it.
         """
         try:
             return await self.show(id_)
@@ -142,12 +143,13 @@ class Conversations(Generic[I]):
     async def change(self, id_: str, **fields: FieldValue) -> I:
         """Change ``fields``, by the wire's names; ``None`` is sent and means none.
 
-        Raises ``Refused`` (409) for what cannot be changed now, (422) for what is no such field or value.
+        Raises ``Refused`` (409) for what cannot be changed now, (422) for an unknown field or an invalid
+        value.
         """
         return await self._act("PATCH", self._kind.one, (id_,), f"changing {self._kind.one}s", fields)
 
     async def delete(self, id_: str) -> None:
-        """Delete one and everything said in it."""
+        """Delete a room or chat and everything said in it."""
         await self._calls.about("DELETE", self._kind.one, (id_,), f"deleting {self._kind.one}s")
 
     async def messages_raw(self, id_: str) -> list[Any]:
@@ -155,10 +157,10 @@ class Conversations(Generic[I]):
         return (await read_messages(self._net, self._paths.of("messages", id_)))[0]
 
     async def messages(self, id_: str) -> tuple[list[Message], int | None]:
-        """Return the stored messages, turns under way included, and the event id they are as of.
+        """Return the stored messages, current turns included, and the event id that they correspond to.
 
-        ``events?after=`` that id misses and doubles nothing; it is ``None`` where the server gives none. Of a
-        chat they are those of the branch that is shown.
+        ``events?after=`` that id neither misses nor repeats anything; it is ``None`` if the server sends
+        none. For a chat they are those of the shown branch.
         """
         messages, as_of = await read_messages(self._net, self._paths.of("messages", id_))
         return self._kind.decode_messages(messages), as_of
@@ -173,9 +175,9 @@ class Conversations(Generic[I]):
         reason: str = "",
         values: Mapping[str, Any] | None = None,
     ) -> None:
-        """Say whether a tool may run: ``decision`` is once, conversation (this room or chat), always (for
-        ``pattern``) or deny (for ``reason``); to a form answer (with ``values``), decline or cancel. Raises
-        ``Refused`` (409) when that was answered already.
+        """Allow or deny a tool: ``decision`` is once, conversation (this room or chat), always (for
+        ``pattern``) or deny (for ``reason``); for a form it is answer (with ``values``), decline or cancel.
+        Raises ``Refused`` (409) if the question was answered already.
         """
         json = word_fields(decision, pattern, reason, values)
         what = "asking before a tool runs"
@@ -187,8 +189,8 @@ class Conversations(Generic[I]):
         return read_all(ChangedFile, value, "changes")
 
     async def undo(self, id_: str, message_id: str, step_id: str = "") -> tuple[list[ChangedFile], ...]:
-        """Undo the change of one call, or all of an answer; return what was undone, and what was left. Raises
-        ``Refused`` (409) where nothing could be, or somebody speaks.
+        """Undo the changes of one call, or of an answer; return what was undone, and what was left. Raises
+        ``Refused`` (409) if nothing could be undone, or an agent is speaking.
         """
         body = {"message_id": message_id} | ({"step_id": step_id} if step_id else {})
         value = await self._calls.about("POST", "undo", (id_,), "undoing changes", body)
@@ -197,13 +199,13 @@ class Conversations(Generic[I]):
     # --- followed --------------------------------------------------------------------------------------
 
     def follow(self, id_: str, *, give_up_seconds: float | None = None) -> AsyncGenerator[Event, None]:
-        """Yield one as it is stored (``RoomLoaded``, ``ConversationLoaded``), then everything that happens in
-        it; a chat is loaded again when another branch of it is shown. See ``log_stream.follow``.
+        """Yield a room or chat as it is stored (``RoomLoaded``, ``ConversationLoaded``), then everything that
+        happens in it; a chat is loaded again when another branch of it is shown. See ``log_stream.follow``.
         """
         return follow(ready(self.source(id_, give_up_seconds)))
 
     def source(self, id_: str, give_up_seconds: float | None) -> Source:
-        """Return one as something that can be followed."""
+        """Return a room or chat as a ``Source`` for ``follow``."""
 
         async def load() -> Loaded:
             messages, one, as_of = await read_settled(lambda: self.messages(id_), lambda: self.as_known(id_))
@@ -228,7 +230,7 @@ class Conversations(Generic[I]):
         give_up_seconds: float | None,
         following: Mapping[str, str] | None = None,
     ) -> LogStream:
-        """Return a log: behind ``after`` and without end, or what answers ``post``."""
+        """Return a log: after ``after`` and without end, or the answer to ``post``."""
         return LogStream(
             self._net,
             self._paths.of("events", id_),
@@ -243,7 +245,7 @@ class Conversations(Generic[I]):
         )
 
     async def _act(self, method: str, name: str, ids: Sequence[str], what: str, json: object = None) -> I:
-        """Return the one that the answer holds; when it holds none, it is looked at."""
+        """Return the room or chat in the answer; if there is none, request it."""
         answer = await self._calls.about(method, name, ids, what, json)
         try:
             return self._kind.decode(answer)
@@ -258,9 +260,9 @@ class Conversations(Generic[I]):
 
 
 async def read_messages(net: Net, path: str) -> tuple[list[Any], int | None]:
-    """Return the messages of all pages as they were answered, and the event id they are as of.
+    """Return the messages of all pages as they were answered, and the event id that they correspond to.
 
-    Raises what ``Net.call`` raises, and ``ProtocolError`` for what is no list of messages.
+    Raises what ``Net.call`` raises, and ``ProtocolError`` for anything but a list of messages.
     """
     read: list[Any] = []
     params: dict[str, str] = {}
@@ -278,8 +280,8 @@ async def read_messages(net: Net, path: str) -> tuple[list[Any], int | None]:
         under_way = next((n for n in range(started) if _field(read[n], "status") == "streaming"), None)
         if under_way is None or "limit" in params:
             return read, as_of
-        # A turn under way on an earlier page has gone on since then: everything from it on is read
-        # again in one answer, so that all of it is as of one event.
+        # A current turn on an earlier page has continued since then: everything from it on is read again
+        # in one answer, so that all of it corresponds to one event.
         del read[under_way:]
         params = {"limit": str(LARGEST_PAGE)}
         if read:

@@ -1,7 +1,7 @@
-"""What was received and not taken yet, so that a reader who pauses does not stop the socket from being read.
+"""Received frames that were not taken yet, so that a paused reader does not stop reading from the socket.
 
-A socket that nobody reads answers no ping and dies. So all is read at once and waits here: when much waits,
-pieces of one text are put together; nothing is left out.
+A socket that is not read answers no ping, and is closed. So everything is read at once and waits here. When
+there is much, pieces of one text are joined; nothing is dropped.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from agent_tui.wire.agent_socket import (
     SocketFrame,
 )
 
-MERGED_FROM: Final = 256  # frames that wait before pieces are put together
+MERGED_FROM: Final = 256  # waiting frames, from which pieces are joined
 MAX_CHARACTERS: Final = 64 * 1024 * 1024
-_FRAME_CHARACTERS: Final = 500  # what a frame costs besides its texts
+_FRAME_CHARACTERS: Final = 500  # the cost of a frame besides its texts
 _GROWING: Final = {TEXT_CHUNK: "text", TOOL_CALL_CHUNK: "args_chunk"}
 _OF_A_SOURCE: Final = frozenset({TEXT_CHUNK, TOOL_CALL_CHUNK, TOOL_RESULT, CUSTOM_UPDATE})
 
@@ -44,14 +44,14 @@ class _Waiting:
 
 
 class FrameQueue:
-    """Frames of one answer, for one who takes them. ``put`` never waits. ``is_in_tool``: by what was taken, a
-    tool runs.
+    """The frames of one answer, for one reader. ``put`` never waits. ``is_in_tool``: according to what was
+    taken, a tool is running.
     """
 
     def __init__(self, *, max_characters: int = MAX_CHARACTERS) -> None:
         self.received = 0  # frames that were put in
         self._waiting: deque[_Waiting] = deque()
-        self._newest: dict[str, _Waiting] = {}  # source → its newest frame, if it waits
+        self._newest: dict[str, _Waiting] = {}  # source → its newest frame, if it is waiting
         self._characters = 0
         self._max_characters = max_characters
         self._error: AgentTuiError | None = None
@@ -66,7 +66,7 @@ class FrameQueue:
         return len(self._waiting)
 
     def put(self, frame: SocketFrame, characters: int) -> None:
-        """Keep a frame of so many ``characters``; raises ``ProtocolError`` when too much waits."""
+        """Add a frame of ``characters``; raises ``ProtocolError`` when too much is waiting."""
         self.received += 1
         if self._characters + characters > self._max_characters:
             raise ProtocolError("the answer is too large", "More waits to be shown than can be kept.")
@@ -79,7 +79,7 @@ class FrameQueue:
         waiting = _Waiting(frame, characters + _FRAME_CHARACTERS)
         self._characters += waiting.characters
         self._waiting.append(waiting)
-        if frame.type in _OF_A_SOURCE:  # sources do not mind each other's order
+        if frame.type in _OF_A_SOURCE:  # the order of different sources does not matter
             self._newest[frame.source] = waiting
         else:
             self._newest.clear()
@@ -91,12 +91,12 @@ class FrameQueue:
         return newest if is_same and frame.type in _GROWING and not frame.text("tool_name") else None
 
     def fail(self, error: AgentTuiError) -> None:
-        """Let ``get`` raise ``error`` once everything that waits was taken."""
+        """Make ``get`` raise ``error`` after everything that is waiting was taken."""
         self._error = self._error or error
         self._changed.set()
 
     async def get(self) -> SocketFrame:
-        """Return the next frame; raises what it failed with. Safe to cancel."""
+        """Return the next frame; raises the error given to ``fail``. Safe to cancel."""
         while not self._waiting:
             if self._error is not None:
                 raise self._error

@@ -1,9 +1,9 @@
-"""The one place that knows httpx: calls and streams, the token, and our own errors for what fails.
+"""The only module that uses httpx: calls and streams, the token, and our own errors for failures.
 
-httpx pools connections and speaks to proxies. What is added here, each with a test that shows it is needed:
-bodies are unpacked in pieces of a bounded size (64 KiB of gzip in gzip make gigabytes), no POST is sent
-twice by a redirect, the body of a redirect is not read (httpx unpacks all of it before it follows), the token
-goes to one origin, and a cancelled call leaves no socket open.
+httpx pools connections and supports proxies. Added here, each with a test that shows the need: bodies are
+unpacked in pieces of a limited size (64 KiB of gzip in gzip become gigabytes), no POST is sent twice by a
+redirect, the body of a redirect is not read (httpx unpacks all of it before it follows), the token goes to
+one origin only, and a cancelled call leaves no socket open.
 """
 
 from __future__ import annotations
@@ -44,29 +44,29 @@ from agent_tui.wire.content import dump
 
 CONNECT_SECONDS = 10.0
 EXCERPT_SECONDS = 5.0
-# Shorter than the 5 s after which common servers close an idle connection: no call meets the close.
+# Shorter than the 5 s after which common servers close an idle connection, so that no call meets the close.
 _CALLS = httpx.Limits(max_connections=None, keepalive_expiry=3.0)
-# A connection that streamed is not used again, so that nothing stays open behind a closed room.
+# A connection of a stream is not used again, so that nothing stays open after a room was closed.
 _STREAMS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 MAX_REDIRECTS = 10
 MAX_BODY_BYTES = 64 * 1024 * 1024
-PIECE_BYTES = 64 * 1024  # of what a packed body unpacks to
+PIECE_BYTES = 64 * 1024  # of the unpacked body
 EVENT_STREAM = "text/event-stream"
-SOCKETS = "agent_tui.sockets"  # the extension of a request that holds what is to be closed behind it
+SOCKETS = "agent_tui.sockets"  # the extension of a request with the sockets to close after it
 
 R = TypeVar("R")
 
 _UNDOING: set[asyncio.Task[None]] = set()
 _PLAIN, _PACKED = ("", "identity"), ("gzip", "x-gzip", "deflate")
-_ZLIB_OR_GZIP = zlib.MAX_WBITS | 32  # zlib looks at the header itself
+_ZLIB_OR_GZIP = zlib.MAX_WBITS | 32  # zlib reads the header itself
 _NO_CONTENT = (204, 205)
-_FAILURES = (httpx.HTTPError, SOCKSError, OSError)  # OSError: a broken TLS record passes httpx as it is
+_FAILURES = (httpx.HTTPError, SOCKSError, OSError)  # OSError: httpx does not wrap a broken TLS record
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A streamed answer: its ``status`` (2xx), its ``headers`` (names in lower case), and its ``body`` as it
-    comes, unpacked; that raises ``StreamLost`` when it breaks off.
+    arrives, unpacked; the body raises ``StreamLost`` if it is interrupted.
     """
 
     status: int
@@ -77,10 +77,10 @@ class Answer:
 class Net:
     """HTTP to one server. ``base_url`` may have a path; ``timeout`` is in seconds without a byte.
 
-    ``token`` goes out as ``Authorization: Bearer`` to the origin of ``base_url`` and to nobody else, or the
-    whole header ``authorization`` in its place.
-    ``ca_bundle`` replaces the trusted authorities; ``environ`` (the process's by default) names proxies
-    and authorities. Raises ``ConfigError`` for an address, token, proxy or bundle that cannot be used.
+    ``token`` is sent as ``Authorization: Bearer`` only to the origin of ``base_url``; ``authorization`` is a
+    whole header to send instead. ``ca_bundle`` replaces the trusted authorities; ``environ`` (the process's
+    by default) names proxies and authorities. Raises ``ConfigError`` for an address, token, proxy or bundle
+    that cannot be used.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Net:
         self._ca_bundle = ca_bundle
         self._tls: ssl.SSLContext | None = None
         self._clients: dict[tuple[bool, str | None, bool], httpx.AsyncClient] = {}
-        self._client(self._base)  # complains now about what the first call would meet
+        self._client(self._base)  # raises now what the first call would raise
         self._is_closed = False
 
     def __repr__(self) -> str:
@@ -121,9 +121,9 @@ class Net:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection; what is asked from now on raises ``ConnectFailed``."""
+        """Close every connection; later calls raise ``ConnectFailed``."""
         self._is_closed = True
-        for client in list(self._clients.values()):  # a request under way may add one
+        for client in list(self._clients.values()):  # a current request may add one
             await client.aclose()
 
     async def call(
@@ -135,12 +135,11 @@ class Net:
         params: Mapping[str, str] | None = None,
         patience: float = 0.0,
     ) -> Any:
-        """Return the parsed JSON of the answer, ``None`` when its body is empty; ``json`` is the body sent.
+        """Return the parsed JSON of the answer, ``None`` if its body is empty; ``json`` is the body to send.
 
-        ``path`` is percent-encoded already; ``patience`` is in seconds: how much longer than ``timeout`` the
-        server may take, because it was asked to. Raises ``TransportError`` (``ConnectFailed``,
-        ``StreamLost``, ``TimedOut``), ``Refused`` (``Unauthorized``, ``NotFound``, ``NotOffered``) or
-        ``ProtocolError``.
+        ``path`` is percent-encoded already; ``patience`` is the seconds that the server may take in addition
+        to ``timeout``, because it was asked to. Raises ``TransportError`` (``ConnectFailed``, ``StreamLost``,
+        ``TimedOut``), ``Refused`` (``Unauthorized``, ``NotFound``, ``NotOffered``) or ``ProtocolError``.
         """
         return await _cancelled_once(self._call(method, self._url(path, params), json, patience))
 
@@ -164,9 +163,9 @@ class Net:
             raise unexpected(response.status_code, kind, body, "JSON") from error
 
     async def methods(self, path: str) -> frozenset[str] | None:
-        """Return the methods that ``path`` has, as ``OPTIONS`` answers it; none when there is no such path.
+        """Return the methods of ``path``, as ``OPTIONS`` answers; none if there is no such path.
 
-        ``None`` where the server does not say. Raises ``TransportError`` or ``ProtocolError``.
+        ``None`` if the server does not say. Raises ``TransportError`` or ``ProtocolError``.
         """
         return await _cancelled_once(self._methods(self._url(path, None)))
 
@@ -174,7 +173,7 @@ class Net:
         wait = httpx.Timeout(self._timeout, connect=CONNECT_SECONDS, pool=None)
         response = await self._open("OPTIONS", url, {}, None, wait)
         try:
-            await self._excerpt(response)  # read, so that the connection can be used again
+            await self._excerpt(response)  # reads it, so that the connection can be used again
         finally:
             await _close(response)
         if response.status_code == 404:
@@ -194,10 +193,10 @@ class Net:
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> AsyncGenerator[Answer, None]:
-        """Open an event stream; its status is 2xx and its type right, or 204 or 205 with no body.
+        """Open an event stream; its status is 2xx and its type right, or 204 or 205 without a body.
 
-        ``timeout`` bounds the wait for the headers; how long the body may be silent is the caller's to
-        judge. Raises as ``call`` does.
+        ``timeout`` limits the wait for the headers; the caller limits how long the body may be silent. Raises
+        as ``call`` does.
         """
         wait = httpx.Timeout(self._timeout, connect=CONNECT_SECONDS, read=None, pool=None)
         sent = {"Accept": EVENT_STREAM, "Cache-Control": "no-cache", **(headers or {})}
@@ -218,14 +217,14 @@ class Net:
         try:
             url = httpx.URL(f"{str(self._base).rstrip('/')}/{path.lstrip('/')}")
             return url.copy_merge_params(dict(params)) if params else url
-        except httpx.InvalidURL as error:  # of an id or a cursor that the server gave us
+        except httpx.InvalidURL as error:  # caused by an id or a cursor from the server
             raise ProtocolError("the request cannot be sent to the server", inert_line(str(error))) from error
 
     def _client(self, url: httpx.URL, *, is_stream: bool = False) -> httpx.AsyncClient:
-        """Return the client for the way to ``url``: straight or through a proxy, with TLS or without.
+        """Return the client for ``url``: direct or through a proxy, with TLS or without.
 
-        The context for TLS costs tens of ms: it is built when something needs it. Raises ``ConfigError`` for
-        a proxy or CA bundle that cannot be used.
+        The context for TLS costs tens of ms: it is built when it is needed. Raises ``ConfigError`` for a
+        proxy or CA bundle that cannot be used.
         """
         proxy = resolve_proxy(str(url), self._environ)
         proxy_has_tls = (proxy or "").startswith("https:")
@@ -235,7 +234,7 @@ class Net:
             if has_tls and self._tls is None:
                 self._tls = tls_context(self._ca_bundle, self._environ)
             self._clients[way] = httpx.AsyncClient(
-                # A context that trusts nobody costs nothing and can do no harm where no TLS is spoken.
+                # A context that trusts nothing costs nothing, and is harmless without TLS.
                 verify=self._tls if has_tls and self._tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
                 proxy=httpx.Proxy(proxy, ssl_context=self._tls if proxy_has_tls else None) if proxy else None,
                 limits=_STREAMS if is_stream else _CALLS,
@@ -253,13 +252,13 @@ class Net:
         *,
         is_stream: bool = False,
     ) -> httpx.Response:
-        """Send a request and return the answer's head, following redirects for GET only."""
+        """Send a request and return the head of the answer; only a GET follows redirects."""
         content = None if json is None else dump(json).encode()
         all_headers = self._headers(headers, content)
         for _ in range(MAX_REDIRECTS + 1):
             client = self._client(url, is_stream=is_stream)
             request = client.build_request(method, url, headers=all_headers, content=content, timeout=wait)
-            if self._authorization and _origin(url) == _origin(self._base):  # to our server alone
+            if self._authorization and _origin(url) == _origin(self._base):  # only to our server
                 request.headers["Authorization"] = self._authorization
             response = await self._send(client, request, is_stream)
             if not response.has_redirect_location:
@@ -295,14 +294,14 @@ class Net:
         request.extensions |= {"trace": trace, SOCKETS: sockets if is_stream else []}
         response = None
         try:
-            # httpx bounds each step; this bounds them all, handshakes with SOCKS proxies among them.
+            # httpx limits each step; this limits all of them, including handshakes with SOCKS proxies.
             async with asyncio.timeout(seconds):
                 response = await client.send(request, stream=True, follow_redirects=False)
                 return response
         except TimeoutError as error:
             raise TimedOut(f"no answer from {_origin(request.url)}", f"{seconds:g} s passed") from error
         except httpx.RemoteProtocolError as error:
-            if "location header" in str(error):  # httpx reads where a redirect leads
+            if "location header" in str(error):  # httpx reads the target of a redirect
                 raise _leads_nowhere(str(error)) from error
             raise self._failure(error, request.url) from error
         except httpx.InvalidURL as error:
@@ -310,11 +309,11 @@ class Net:
         except _FAILURES as error:
             raise self._failure(error, request.url) from error
         finally:
-            if response is None:  # a handshake that is cancelled or fails leaves them open
+            if response is None:  # a handshake that is cancelled or fails leaves sockets open
                 await _close_sockets(sockets)
 
     def _failure(self, error: Exception, url: httpx.URL) -> AgentTuiError:
-        """Return our error for a request that got no answer."""
+        """Return our error for a request without an answer."""
         where = _origin(url)
         proxy = resolve_proxy(str(url), self._environ)
         route = f"{where} through the proxy {shown_url(proxy)}" if proxy else where
@@ -326,7 +325,7 @@ class Net:
             case httpx.TimeoutException():
                 return TimedOut(f"no answer from {route}", f"{self._timeout:g} s without a byte")
             case httpx.ProxyError() | SOCKSError():
-                said = inert_line(str(error))  # "407 Proxy Authentication Required", say
+                said = inert_line(str(error))  # such as "407 Proxy Authentication Required"
                 return ConnectFailed(f"cannot connect to {route}", said, retryable=not said.startswith("4"))
             case httpx.ConnectError():
                 return ConnectFailed(f"cannot connect to {route}", reason(error))
@@ -349,7 +348,7 @@ class Net:
             raise unexpected(status, _media_type(response), await self._excerpt(response), "answer of ours")
 
     async def _body(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
-        """Yield the body as it comes, unpacked in pieces of at most 64 KiB, however small it was packed."""
+        """Yield the body as it arrives, unpacked in pieces of at most 64 KiB, however well it was packed."""
         packing = response.headers.get("content-encoding", "").strip().lower()
         if packing not in (*_PLAIN, *_PACKED):
             raise ProtocolError("the server's answer is packed in a way we did not ask for", _shown(packing))
@@ -382,7 +381,7 @@ class Net:
         return bytes(body)
 
     async def _excerpt(self, response: httpx.Response) -> bytes:
-        """Return the beginning of a body that only explains an error; what cannot be read is left out."""
+        """Return the beginning of a body that only explains an error; unreadable parts are left out."""
         body = bytearray()
         with suppress(TransportError, ProtocolError, TimeoutError):
             async with asyncio.timeout(EXCERPT_SECONDS), aclosing(self._body(response)) as pieces:
@@ -396,7 +395,7 @@ class Net:
 async def _cancelled_once(
     work: Coroutine[Any, Any, R], undo: Callable[[R], Coroutine[Any, Any, None]] | None = None
 ) -> R:
-    """Return what ``work`` returns. However often the caller is cancelled, ``work`` is only once.
+    """Return what ``work`` returns. However often the caller is cancelled, ``work`` is cancelled only once.
 
     httpx leaves a socket open when a second cancellation comes while it closes the connection. ``undo`` gets
     a result that comes too late.
@@ -412,15 +411,15 @@ async def _cancelled_once(
 
 
 def _drop(undo: Callable[[R], Coroutine[Any, Any, None]] | None, done: asyncio.Task[R]) -> None:
-    """Undo what nobody waits for any more."""
+    """Undo a result that is no longer needed."""
     if not done.cancelled() and done.exception() is None and undo is not None:
         undoing = asyncio.create_task(undo(done.result()))
-        _UNDOING.add(undoing)  # asyncio itself does not hold on to a task
+        _UNDOING.add(undoing)  # asyncio itself keeps no reference to a task
         undoing.add_done_callback(_UNDOING.discard)
 
 
 async def _close(response: httpx.Response) -> None:
-    """Close an answer, and of a stream its socket too: httpx may have been interrupted before."""
+    """Close an answer, and the socket of a stream, too: httpx may have been interrupted before."""
     try:
         await response.aclose()
     finally:
@@ -453,7 +452,7 @@ def _base_url(text: str) -> httpx.URL:
 
 
 def checked_token(token: str) -> str:
-    """Return a token without the blanks around it; raises ``ConfigError`` for what cannot be sent."""
+    """Return a token without the blanks around it; raises ``ConfigError`` if it cannot be sent."""
     token = token.strip()
     if not all("!" <= char <= "~" for char in token):
         raise ConfigError("the token holds a character that cannot be sent", "Only visible ASCII can.")
@@ -474,7 +473,7 @@ def _media_type(response: httpx.Response) -> str:
 
 
 def _redirect_target(response: httpx.Response, method: str) -> httpx.URL:
-    """Return where a redirect leads; raises ``ProtocolError`` when it leads nowhere we go."""
+    """Return the target of a redirect; raises ``ProtocolError`` if we do not follow it."""
     request = response.next_request
     assert request is not None, "httpx made it of the Location"
     url = request.url

@@ -1,8 +1,8 @@
-"""The one reader of event streams: each frame once, over as many connections as it takes.
+"""The one reader of event streams: yields each frame once, over as many connections as needed.
 
 Bytes come from ``http``, ``LogStream`` makes frames of them, ``follow`` makes events: three generators from
-the socket to a screen's loop. A GET reconnects by itself: the same question asked twice has the same
-answer. A POST is never repeated: what it began is read on with GET, where its frames had ids.
+the socket to a screen's loop. A GET reconnects automatically, since the same request has the same answer. A
+POST is never repeated: the rest of its answer is read with GET, if its frames had ids.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ M = TypeVar("M")
 L = TypeVar("L", bound="Logged")
 Item = Frame | LinkChanged
 
-IDLE_SECONDS = 45.0  # three heartbeats of a backend of ours, which sends one every 15 s
-STEADY_SECONDS = 10.0  # a connection that held this long was no failed try
-FRAMES_PER_TURN = 64  # then the loop may run something else
+IDLE_SECONDS = 45.0  # three heartbeats of our own backend, which sends one every 15 s
+STEADY_SECONDS = 10.0  # a connection that lasted this long does not count as a failed try
+FRAMES_PER_TURN = 64  # then other tasks of the loop may run
 GIVE_UP_SECONDS = 10.0  # cli.md: without a screen at most 10 s
 
 _GONE = 410
 _NO_CONTENT = (204, 205)
-_RELOADS = 3  # in a row, without one event in between
-_REREADS = 3  # of what came to rest while it was read
-_MAX_ID_DIGITS = 18  # fits 63 bits; more is nobody's event id
+_RELOADS = 3  # in a row, without an event in between
+_REREADS = 3  # of a conversation that became idle while it was read
+_MAX_ID_DIGITS = 18  # fits 63 bits; no event id is longer
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """The POST that a stream begins with: it is sent once.
+    """The POST at the beginning of a stream: it is sent once.
 
-    Silence of ``silence_seconds`` breaks it off (``None``: only where a heartbeat was heard). ``explain``
-    returns the error to raise in place of a refusal.
+    It is interrupted after ``silence_seconds`` without a byte (``None``: only if a heartbeat was heard
+    before). ``explain`` returns the error to raise instead of a refusal.
     """
 
     path: str
@@ -61,22 +61,20 @@ class Post:
 
 
 class _FramesMissing(Exception):
-    """Frames before this one are missing: the server is asked for them."""
+    """Frames before this one are missing: they are requested from the server."""
 
 
 class LogStream:
-    """``async for`` gives the frames of a stream and ``LinkChanged`` in between.
+    """``async for`` yields the frames of a stream and ``LinkChanged`` in between.
 
-    With ``after``, ids count the frames of a log (protocols.md §1): it begins behind that id, each frame
-    comes once, and those that are missing are asked for. Without, it is any event stream, whose ids go out
-    as ``Last-Event-ID``. It begins with ``post`` where there is one, and ends after the frame that
-    ``is_last``.
-
-    Silence of ``idle_timeout`` seconds counts as broken once the server was heard to send comments (its
-    heartbeat). It reconnects after transport errors, 408, 425, 429, 5xx and a clean end, and stops after 204
-    (``LinkChanged("ended")``). Raises ``Refused`` and ``ProtocolError`` as they come, ``ConnectFailed`` when
-    no byte came for ``give_up_seconds``, and ``StreamLost`` ("broke off") where the rest of a POST cannot be
-    had.
+    With ``after``, ids count the frames of a log (protocols.md §1): it begins after that id, each frame comes
+    once, and missing ones are requested. Without, it is any event stream, whose ids are sent as
+    ``Last-Event-ID``. It begins with ``post`` if there is one, and ends after the frame for which
+    ``is_last``. Silence of ``idle_timeout`` seconds counts as a lost connection if the server sent comments
+    (its heartbeat) before. It reconnects after transport errors, 408, 425, 429, 5xx and a clean end, and
+    stops after 204 (``LinkChanged("ended")``). Raises ``Refused`` and ``ProtocolError`` at once,
+    ``ConnectFailed`` when no byte came for ``give_up_seconds``, and ``StreamLost`` if the rest of a POST
+    cannot be read.
     """
 
     def __init__(
@@ -103,18 +101,18 @@ class LogStream:
         self._is_log = after is not None or post is not None
         self.last = None if post is not None else after  # the last decimal id of a log
         self._asked_from: int | None = None
-        self._has_gaps = False  # that is how the server counts
+        self._has_gaps = False  # this is how the server counts
         self._post = post
-        self._lost: TransportError | None = None  # how the POST broke off
+        self._lost: TransportError | None = None  # how the POST was lost
         self._is_last = is_last
         self._headers = headers or {}
         self._idle_timeout = idle_timeout
         self._patience = Patience(clock, backoff or Backoff(), give_up_seconds)
         self._clock = clock
         self._max_event_bytes = max_event_bytes
-        self._heartbeat = False  # was a comment ever heard
+        self._heartbeat = False  # whether there ever was a comment
         self._live_at: float | None = None  # when this connection's answer came
-        self._frames = 0  # that it brought
+        self._frames = 0  # of this connection
 
     def __aiter__(self) -> AsyncGenerator[Item, None]:
         return self._items()
@@ -163,7 +161,7 @@ class LogStream:
             raise await self._lost_post(self._post, self._lost or StreamLost("the stream has no last event"))
 
     def _opening(self, watch: Watch) -> AbstractAsyncContextManager[Answer]:
-        """Return the request for the next connection; ``watch`` learns how long it may be silent."""
+        """Return the request for the next connection; ``watch`` gets how long it may be silent."""
         self._live_at, self._frames = None, 0
         headers = {**self._headers, **_last_event_id_header(self._event_id)}
         if self._post is not None and self._lost is None:
@@ -187,18 +185,18 @@ class LogStream:
             watch.limit = self._idle_timeout if self._heartbeat else None
 
     def _takes(self, frame: Frame) -> bool:
-        """Say whether ``frame`` is news; raises ``_FramesMissing`` where others are missing before it."""
+        """Return whether ``frame`` is new; raises ``_FramesMissing`` if frames before it are missing."""
         if not self._is_log:
             return True
-        if not frame.data:  # an empty frame behind a comment is no event (protocols.md §1, fault 7)
+        if not frame.data:  # an empty frame after a comment is not an event (protocols.md §1, fault 7)
             return False
         number, last = decimal_id(frame.id), self.last
         if number is not None and last is not None:
             if number <= last:
-                # An error that could not be stored has no id of its own, and ends the run all the same.
+                # An error that could not be stored has no id of its own, but ends the run.
                 return number == last and self._is_last is not None and self._is_last(frame)
             if number > last + 1 and not self._is_posting and not self._has_gaps:
-                # They are asked for once: what the server does not give then, it does not have.
+                # They are requested once: what the server does not send then, it does not have.
                 self._has_gaps = self._asked_from == last
                 self._asked_from = last
                 if not self._has_gaps:
@@ -207,7 +205,9 @@ class LogStream:
         return True
 
     async def _wait_after(self, error: AgentTuiError, parser: SSEParser, watch: Watch) -> LinkChanged | None:
-        """Return the wait before the next connection, ``None`` for none; raises what no other can mend."""
+        """Return the wait before the next connection, ``None`` for none; raises errors that another
+        connection cannot fix.
+        """
         self._event_id = parser.last_event_id  # an id may have come without an event
         backoff = self._patience.backoff
         if self._post is not None and self._lost is None:
@@ -228,7 +228,7 @@ class LogStream:
         return LinkChanged("waiting", str(error), delay, backoff.attempt)
 
     async def _after_post(self, post: Post, error: AgentTuiError) -> None:
-        """Have the rest of a POST read from the log; raises where that cannot be."""
+        """Read the rest of a POST from the log; raises if that is not possible."""
         if self.last is None or not isinstance(error, StreamLost | TimedOut):
             raise await self._lost_post(post, error)
         self._lost = error
@@ -236,7 +236,7 @@ class LogStream:
         self._patience.sign_of_life()
 
     async def _lost_post(self, post: Post, error: AgentTuiError) -> AgentTuiError:
-        """Return the error to raise for a POST whose rest cannot be had."""
+        """Return the error for a POST whose rest cannot be read."""
         if isinstance(error, Refused) and post.explain is not None:
             explained = await post.explain(error)
             if explained is not error:
@@ -250,24 +250,24 @@ class LogStream:
 
 
 def decimal_id(frame_id: str) -> int | None:
-    """Return a decimal event id, ``None`` for any other."""
+    """Return a decimal event id, ``None`` for any other id."""
     if frame_id.isascii() and frame_id.isdigit() and len(frame_id) <= _MAX_ID_DIGITS:
         return int(frame_id)
     return None
 
 
 def _last_event_id_header(last_event_id: str) -> dict[str, str]:
-    """Return the header, or none when the id is empty or holds what no header can carry."""
+    """Return the header, or none if the id is empty or cannot be in a header."""
     value = last_event_id.strip()
     return {"Last-Event-ID": value} if value and all(char >= " " and char != "\x7f" for char in value) else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A conversation as it is stored, and the event id to follow it from.
+    """A conversation as it is stored, and the event id from which to follow it.
 
-    ``read`` makes an event of the name and the data of each frame behind that, ``None`` of one after which
-    all must be loaded again.
+    ``read`` makes an event from the name and the data of each following frame; ``None`` means that everything
+    must be loaded again.
     """
 
     event: Event
@@ -277,10 +277,10 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What can be followed; every call raises what ``Net.call`` raises.
+    """Something that can be followed; every call raises what ``Net.call`` raises.
 
-    ``load`` returns it as it is stored now, ``stream`` the frames behind an id, ``last_event_id`` how far
-    its log goes. ``ended_detail`` says why nothing can be followed on a server without a log.
+    ``load`` returns its stored state, ``stream`` the frames after an id, ``last_event_id`` the end of its
+    log. ``ended_detail`` says why nothing can be followed on a server without a log.
     """
 
     load: Callable[[], Awaitable[Loaded]]
@@ -292,7 +292,7 @@ class Source:
 
 
 class Logged(Protocol):
-    """What a server says of a room or a conversation."""
+    """A room or a conversation with its last event id."""
 
     @property
     def status(self) -> str: ...
@@ -303,29 +303,29 @@ class Logged(Protocol):
 async def read_settled(
     messages: Callable[[], Awaitable[tuple[list[M], int | None]]], known: Callable[[], Awaitable[L]]
 ) -> tuple[list[M], L, int]:
-    """Return a consistent snapshot: messages, what they belong to, the event id they are as of."""
+    """Return a consistent snapshot: messages, their room or chat, the event id that they correspond to."""
     read: list[M] = []
     as_of: int | None = None
     for _ in range(_REREADS):
-        with suppress(NotFound, NotOffered):  # no such call or no such thing: what follows tells them apart
+        with suppress(NotFound, NotOffered):  # no such call, or no such thing: what follows shows which
             read, as_of = await messages()
         # Read after the messages: what happened in between comes again as events, and changes nothing.
         logged = await known()
         if as_of is None:
             as_of = logged.last_event_id
         if logged.status == "running" or logged.last_event_id <= as_of:
-            break  # else it came to rest in between, and those messages lack its last words
+            break  # else it became idle in between, and those messages lack its last words
     return read, logged, as_of or 0
 
 
 async def follow(reach: Callable[[], Awaitable[Source]], starting: str = "") -> AsyncGenerator[Event, None]:
-    """Yield a conversation as it is stored and then everything that happens in it.
+    """Yield a conversation as it is stored, and then everything that happens in it.
 
-    ``LinkChanged`` in between says how the connection is. Waits for a server that is not there, for ever or
-    for the source's ``give_up_seconds`` (``ConnectFailed``). Loads again when the server lost our place.
-    Ends only for a server that has no log, after ``LinkChanged("ended")``. Raises ``NotFound`` when there is
-    no such conversation, or no longer. Where ``starting`` says so in words, a server that is lost is reached
-    anew with ``reach`` instead of raising.
+    ``LinkChanged`` in between is the state of the connection. Waits for a server that is not there, forever
+    or for the source's ``give_up_seconds`` (``ConnectFailed``). Loads again when the server lost our place.
+    Ends only for a server that has no log, after ``LinkChanged("ended")``. Raises ``NotFound`` if there is no
+    such conversation, or no longer. With ``starting``, a text, a lost server is reached again with ``reach``
+    instead of raising.
     """
     yield LinkChanged("connecting")
     place = _Place(await reach())
@@ -403,17 +403,17 @@ class _Place:
         return event
 
     async def link_changed(self, link: LinkChanged) -> LinkChanged | None:
-        """Return what to say of the connection: nothing of the first, or of one that lost our place."""
+        """Return the link event to yield: none for the first connection, or for one that lost our place."""
         if link.status == "live":
             if self._was_live and await self._lost_us():
                 self._lose()
                 return None
             self._was_live = True
         is_known = link.status == "connecting" and not self._was_live and not link.attempt
-        return None if is_known else link  # the first "connecting" was said before it was loaded
+        return None if is_known else link  # the first "connecting" was yielded before it was loaded
 
     def refused(self, error: Refused) -> LinkChanged | None:
-        """Return the end where there is no log, ``None`` to load again; raises ``error`` otherwise."""
+        """Return the end if there is no log, ``None`` to load again; raises ``error`` otherwise."""
         if self.is_lost:
             raise error  # it could not be loaded
         if isinstance(error, NotFound | NotOffered) and not self._was_live:
@@ -428,7 +428,9 @@ class _Place:
         self._loading = Patience(self.source.clock, Backoff(), self.source.give_up_seconds)
 
     async def _lost_us(self) -> bool:
-        """Say whether the server, connected to again, never got as far as we saw: it has another store."""
+        """Return whether the server, after reconnecting, has fewer events than we saw: it has another
+        store.
+        """
         try:
             return await self.source.last_event_id() < (self.stream.last or 0)
         except TransportError:

@@ -1,7 +1,7 @@
-"""Servers of models on this machine: which ones answer at their usual ports, and how many models they have.
+"""Model servers on this machine: which ones answer at their usual ports, and how many models they have.
 
-One short GET each, to loopback alone: no proxy, no redirect, no key. What answers may be anything: it is read
-up to a bound in bytes and in seconds, and what is no list of models is nothing.
+One short GET each, to loopback only: no proxy, no redirect, no key. The answer may be anything: it is read up
+to a limit in bytes and in seconds, and anything but a list of models is ignored.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import httpx
 
 from agent_tui.config.presets import PRESETS, Preset
 
-ASK_SECONDS = 1.5  # for the whole of one answer
+ASK_SECONDS = 1.5  # for one whole answer
 MAX_ANSWER_BYTES = 1024 * 1024
 MAX_MODELS = 9_999
-_OWNERS = {"vllm": "vllm", "llamacpp": "llamacpp", "library": "ollama"}  # what a model's ``owned_by`` tells
+_OWNERS = {"vllm": "vllm", "llamacpp": "llamacpp", "library": "ollama"}  # from a model's ``owned_by``
 
 
 async def servers_at(presets: Iterable[Preset]) -> list[tuple[Preset, str, int]]:
-    """Return who answers of servers on this machine: which one, its address, how many models it has.
+    """Return the servers on this machine that answer: which one, its address, how many models it has.
 
-    A server at another's usual port is told by what it says of its models. Takes as long as the slowest,
-    ``ASK_SECONDS`` at most; never raises for what they answer.
+    A server at another's usual port is recognised by its models. Takes as long as the slowest,
+    ``ASK_SECONDS`` at most; never raises because of an answer.
     """
     wanted = [preset for preset in presets if preset.port]
     limits = httpx.Limits(max_keepalive_connections=0)
@@ -39,7 +39,7 @@ async def servers_at(presets: Iterable[Preset]) -> list[tuple[Preset, str, int]]
 
 
 async def _models(client: httpx.AsyncClient, base_url: str) -> dict[str, str] | None:
-    """Return who owns each model by its name; ``None`` from what gives no list of models."""
+    """Return the owner of each model by its name; ``None`` from anything but a list of models."""
     with suppress(httpx.HTTPError, TimeoutError, OSError, ValueError, RecursionError):
         async with asyncio.timeout(ASK_SECONDS):
             return _read(await _body(client, f"{base_url}/models"))

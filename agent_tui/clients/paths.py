@@ -1,4 +1,4 @@
-"""Where the calls are: the paths of cli.md and protocols.md §2, each of which a deployment may move."""
+"""The paths of the calls in cli.md and protocols.md §2, each of which a deployment may change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_tui.model.errors import ConfigError, NotFound
 from agent_tui.model.inert import inert_line
 
 _PLACE = re.compile(r"\{\w+\}")
-# What belongs into some places, for a person.
+# The names of some placeholders for a person.
 _PLACES: Mapping[str, str] = {"{run_id}": "the call's id", "{provider_id}": "the provider's name"}
 _COMMON: Mapping[str, str] = {
     "tools": "/api/tools",
@@ -59,7 +59,7 @@ CHAT_PATHS: Mapping[str, str] = {
 
 
 class Paths:
-    """Templates with a place for each id they need; ``paths`` replaces some of the ``defaults``.
+    """Templates with a placeholder for each id; ``paths`` replaces some of the ``defaults``.
 
     Raises ``ConfigError`` for an unusable path.
     """
@@ -78,9 +78,9 @@ class Paths:
         self._paths = {**defaults, **paths}
 
     def of(self, name: str, *ids: str) -> str:
-        """Return the path of one call, ``ids`` in the order of their places in the defaults.
+        """Return the path of one call, with ``ids`` in the order of the placeholders in the defaults.
 
-        Raises ``NotFound`` for an empty id, which would name another call.
+        Raises ``NotFound`` for an empty id, which would lead to another call.
         """
         path = self._paths[name]
         for place, id_ in zip(_PLACE.findall(self._defaults[name]), ids, strict=True):
@@ -90,7 +90,7 @@ class Paths:
         return path
 
     def _place(self, place: str) -> str:
-        """Return what belongs into a place, for a person."""
+        """Return the name of a placeholder for a person."""
         one = "room" if "room" in self._defaults else "conversation"
         named = one if place == "{id}" else place.strip("{}").removesuffix("_id")
         return _PLACES.get(place, f"the {named}'s id")
@@ -104,4 +104,4 @@ def _encoded(id_: str) -> str:
     encoded = quote(id_, safe="", errors="replace")
     if encoded.strip("."):
         return encoded
-    return encoded.replace(".", "%2E")  # "." and ".." would be taken for steps in the path
+    return encoded.replace(".", "%2E")  # "." and ".." would count as steps in the path

@@ -1,8 +1,8 @@
-"""Which proxy leads to a URL: one answer for httpx and websockets, which read the environment each their way.
+"""Which proxy leads to a URL: one answer for httpx and websockets, which read the environment differently.
 
-One refuses ``ALL_PROXY=socks://…``, as some desktops write it, the other ignores ``ALL_PROXY`` and refuses
-``HTTP_PROXY=host:port``. The standard library reads ``NO_PROXY``, but for networks. Loopback is never
-proxied.
+One refuses ``ALL_PROXY=socks://…``, as some desktops write it; the other ignores ``ALL_PROXY`` and refuses
+``HTTP_PROXY=host:port``. The standard library reads ``NO_PROXY``, except for networks. Loopback never uses a
+proxy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SCHEMES = ("http", "https", "socks5", "socks5h")
 def resolve_proxy(url: str, environ: Mapping[str, str]) -> str | None:
     """Return the proxy's URL for ``url`` (http, https, ws or wss), or ``None`` to go there directly.
 
-    Raises ``ConfigError`` naming the variable when its value is no proxy address.
+    Raises ``ConfigError`` naming the variable if its value is not the address of a proxy.
     """
     target = urlsplit(url)
     host = (target.hostname or "").rstrip(".")
@@ -39,7 +39,7 @@ def resolve_proxy(url: str, environ: Mapping[str, str]) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether ``host`` (a name or an address, without brackets) is this machine."""
+    """Return whether ``host`` (a name or an address, without brackets) is this machine."""
     host = host.lower()
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -50,7 +50,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _is_in(host: str, network: str) -> bool:
-    """Say whether ``host`` is an address in ``network``: what the standard library does not read."""
+    """Return whether ``host`` is an address in ``network``, which the standard library does not read."""
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
     except ValueError:
@@ -58,7 +58,7 @@ def _is_in(host: str, network: str) -> bool:
 
 
 def _lookup(environ: Mapping[str, str], name: str) -> tuple[str, str]:
-    """Return the variable that counts and its value: the lower-case one where it is set."""
+    """Return the variable that counts and its value: the lower-case one if it is set."""
     for variable in (name, name.upper()):
         if value := environ.get(variable, "").strip():
             return variable, value
@@ -67,7 +67,7 @@ def _lookup(environ: Mapping[str, str], name: str) -> tuple[str, str]:
 
 def _checked(variable: str, value: str) -> str:
     proxy = value if "://" in value else f"http://{value}"
-    if proxy.lower().startswith("socks://"):  # what some desktops write
+    if proxy.lower().startswith("socks://"):  # as some desktops write it
         proxy = "socks5" + proxy[len("socks") :]
     try:
         parts = urlsplit(proxy)
@@ -82,7 +82,7 @@ def _checked(variable: str, value: str) -> str:
 
 
 def _no_proxy(variable: str, detail: str) -> ConfigError:
-    # The value itself is not shown: it may hold a password.
+    # The value itself is not shown: it may contain a password.
     return ConfigError(
         f"{variable} is not a proxy address", detail or "It should look like http://host:port."
     )

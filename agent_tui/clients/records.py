@@ -1,4 +1,4 @@
-"""What calls answer besides rooms, conversations and messages, read tolerantly."""
+"""Answers about anything besides rooms, conversations and messages, read tolerantly."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from agent_tui.wire.fields import listed
 from agent_tui.wire.rooms import decode_room, decode_rooms
 
 R = TypeVar("R")
-MOST_AMOUNT = 1e9  # of tokens or dollars: what says more is nonsense
+MOST_AMOUNT = 1e9  # of tokens or dollars: a higher value is nonsense
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What became of a person's words: ``id`` of their message, "queued" or "said", and who waits now."""
+    """The answer to a sent message: its ``id``, "queued" or "said", and the messages that wait now."""
 
     id: str
     status: str
@@ -35,9 +35,9 @@ class PausesSoon:
 
 @dataclass(frozen=True, slots=True)
 class RoomChanges:
-    """The rooms that changed since a cursor; with ``is_all`` they are all there are.
+    """The rooms that changed since a cursor; with ``is_all`` they are all rooms.
 
-    An empty ``cursor`` means that this server does not say what changed: ask it now and then.
+    An empty ``cursor`` means that this server does not report changes: request the list now and then.
     """
 
     rooms: tuple[RoomInfo, ...]
@@ -48,7 +48,7 @@ class RoomChanges:
 
 @dataclass(frozen=True, slots=True)
 class ProviderInfo:
-    """A provider of models that the server knows; ``model`` is the one it takes where none is named."""
+    """A provider of models that the server knows; ``model`` is its default."""
 
     id: str
     name: str = ""
@@ -58,8 +58,8 @@ class ProviderInfo:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model that a provider offers: how many tokens it can be told (0: nobody knows), and what a million of
-    them costs, in US dollars (None: nobody knows).
+    """A model of a provider: the size of its context in tokens (0: unknown), and the price of a million
+    tokens in US dollars (``None``: unknown).
     """
 
     id: str
@@ -70,8 +70,8 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class ProviderTest:
-    """What a provider offers, how many seconds it took to answer (``None``: it was not asked), and whether
-    the model that was asked takes no tools.
+    """The result of a provider's test: its models, how many seconds its answer took (``None``: it was not
+    asked), and whether the tested model takes no tools.
     """
 
     models: tuple[str, ...]
@@ -81,7 +81,7 @@ class ProviderTest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One message, or a title (no ``message_id``), that a search found; in ``snippet`` each match is
+    """A message, or a title (without ``message_id``), that a search found; in ``snippet`` each match is
     between U+0002 and U+0003.
     """
 
@@ -91,13 +91,13 @@ class Hit:
     role: str = ""
     snippet: str = ""
     created_at: str = ""
-    kind: str = ""  # of the conversation: room, chat or voice; empty for a chat, too
+    kind: str = ""  # room, chat or voice; may be empty for a chat
 
 
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
     """A tool that the server's agents may use; ``parameters`` is its JSON schema, ``permission`` "read" or
-    "ask", ``source`` "built-in" or the name of an MCP server (both are empty where nobody says).
+    "ask", ``source`` "built-in" or the name of an MCP server (both are empty if unknown).
     """
 
     name: str
@@ -110,7 +110,7 @@ class ToolInfo:
 @dataclass(frozen=True, slots=True)
 class ToolServer:
     """An MCP server that the backend uses: ``status`` idle, starting, ready or failed, how many of the tools
-    it ``offered`` are used, what is wrong or left out, and what helps.
+    that it ``offered`` are used, what is wrong or left out, and what helps.
     """
 
     name: str
@@ -123,9 +123,9 @@ class ToolServer:
 
 @dataclass(frozen=True, slots=True)
 class ToolRule:
-    """Calls that a person allowed. ``scope`` "exact": the one call of ``pattern``, in ``folder`` where it
-    works in one; "wide": all that fit the pattern; "suspended": none until it is confirmed. It holds
-    everywhere or in the conversation or room ``conversation_id``.
+    """Calls that a person allowed. ``scope`` "exact": only the call of ``pattern``, in ``folder`` if it has
+    one; "wide": all calls that match the pattern; "suspended": none until it is confirmed. It applies
+    everywhere, or in the conversation or room ``conversation_id``.
     """
 
     id: str
@@ -138,12 +138,12 @@ class ToolRule:
 
 
 def read_queue(value: object) -> tuple[QueuedMessage, ...]:
-    """Return the queue of ``{"queue": […]}`` or of a bare list; skips what does not fit."""
+    """Return the queue of ``{"queue": […]}`` or of a bare list; skips invalid items."""
     return decode_room({"id": "queue", "queue": listed(value, "queue")}).queue
 
 
 def read_said(value: object, when: str) -> Said:
-    """Return what an answer to ``say`` means; an empty one is taken at the word of ``when``."""
+    """Return the answer to ``say``; an empty one counts as what ``when`` asked for."""
     status = text_of(value, "status") or ("said" if when == "now" else "queued")
     return Said(text_of(value, "id"), status, read_queue(value))
 
@@ -163,9 +163,9 @@ def read_changes(value: object, asked_for_all: bool) -> RoomChanges:
 
 
 def read_all(record: type[R], value: object, key: str) -> list[R]:
-    """Return the records of ``{key: […]}`` or of a bare list; skips what lacks the first field.
+    """Return the records of ``{key: […]}`` or of a bare list; skips those without the first field.
 
-    What does not fit the type of its field (text, number, mapping) counts as missing.
+    A value that does not fit the type of its field (text, number, mapping) counts as missing.
     """
     hints = get_type_hints(record)
     read = [
@@ -196,7 +196,7 @@ def _amount(item: object, name: str) -> float | None:
 
 
 def read_provider_test(value: object) -> ProviderTest:
-    """Return what a test of a provider found."""
+    """Return the result of a provider's test."""
     seconds = value.get("answer_seconds") if isinstance(value, Mapping) else None
     took = float(seconds) if isinstance(seconds, int | float) else None
     has_no_tools = isinstance(value, Mapping) and value.get("no_tools") is True
@@ -204,7 +204,7 @@ def read_provider_test(value: object) -> ProviderTest:
 
 
 def pauses_soon(data: str) -> PausesSoon | None:
-    """Return what a frame of ``presence`` says; ``None`` where nothing pauses any more."""
+    """Return the content of a ``presence`` frame; ``None`` if nothing pauses anymore."""
     value = json_object(data)
     seconds = value.get("seconds")
     if not isinstance(seconds, int | float):
@@ -213,7 +213,7 @@ def pauses_soon(data: str) -> PausesSoon | None:
 
 
 def read_servers(value: object) -> list[ToolServer]:
-    """Return the MCP servers of ``{"servers": […]}``, none where nothing is said of any."""
+    """Return the MCP servers of ``{"servers": […]}``, none if there are none."""
     return read_all(ToolServer, value, "servers") if isinstance(value, Mapping) else []
 
 
@@ -223,7 +223,7 @@ def _count(item: object, name: str) -> int:
 
 
 def text_of(item: object, name: str) -> str:
-    """Return a field of what may be an object; empty where it is no text and no number."""
+    """Return a field of what may be an object; empty if it is neither a text nor a number."""
     value = item.get(name) if isinstance(item, Mapping) else None
     return str(value) if isinstance(value, str | int) else ""
 

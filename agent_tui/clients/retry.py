@@ -1,4 +1,4 @@
-"""When to try again, and when no more: full-jitter backoff, the server's own wishes, a person's patience."""
+"""When to try again, and when to give up: full-jitter backoff, the server's wishes, a person's patience."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ BASE_SECONDS = 0.5
 CAP_SECONDS = 30.0
 SHORTEST_WISH_SECONDS = 0.1
 LONGEST_WISH_SECONDS = 60.0
-TRIES = 10  # in the time until giving up, at least
+TRIES = 10  # until giving up, at least
 
-_MAX_DOUBLINGS = 30  # 2**30 half-seconds are over any cap; more would only grow the number
+_MAX_DOUBLINGS = 30  # 2**30 half-seconds exceed any cap; more would only grow the number
 
 
 class Backoff:
     """The delay before each try: ``min(cap, base·2ⁿ)·U(0.5, 1)`` seconds.
 
-    ``random`` gives numbers in [0, 1). ``attempt`` counts the delays given out since the last ``reset``,
-    which belongs to real progress, not to a mere connection.
+    ``random`` returns numbers in [0, 1). ``attempt`` counts the delays since the last ``reset``, which
+    belongs to real progress, not just to a connection.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Backoff:
         self.attempt = 0
 
     def next_delay(self, retry_after: float | None = None) -> float:
-        """Return the seconds to wait; ``retry_after``, the server's wish for this once, is kept."""
+        """Return the seconds to wait; ``retry_after``, the server's wish for this time, is respected."""
         self.attempt += 1
         if retry_after is not None:
             return _clamp(retry_after)
@@ -46,7 +46,7 @@ class Backoff:
         return longest * (0.5 + 0.5 * self._random())
 
     def reset(self) -> None:
-        """Begin again with the base delay: something went well."""
+        """Start over with the base delay, after a success."""
         self.attempt = 0
 
     def server_wishes(self, retry_ms: int) -> None:
@@ -56,7 +56,7 @@ class Backoff:
 
 
 class Patience:
-    """Delays between tries, ended ``give_up_seconds`` after the last sign of life (``None``: never).
+    """Delays between tries, until ``give_up_seconds`` after the last sign of life (``None``: forever).
 
     Delays that only doubled would leave the second half of that time to one try, at its very end.
     """
@@ -68,17 +68,17 @@ class Patience:
         self._since = clock.time()
 
     def sign_of_life(self) -> None:
-        """Begin to count anew: the server was heard."""
+        """Start over: the server was heard."""
         self._since = self._clock.time()
 
     def left(self) -> float | None:
-        """Return the seconds left until it is time to give up, ``None`` when it never is."""
+        """Return the seconds left until giving up, ``None`` if that never happens."""
         if self._give_up_seconds is None:
             return None
         return self._since + self._give_up_seconds - self._clock.time()
 
     def delay_after(self, error: TransportError) -> float:
-        """Return the seconds until the next try; raises ``error`` when no try can help.
+        """Return the seconds until the next try; raises ``error`` if no try can help.
 
         Raises ``ConnectFailed`` when it is time to give up.
         """
@@ -92,15 +92,15 @@ class Patience:
         if left <= for_a_try:
             gave_up = f"no connection for {self._give_up_seconds - left:.0f} s"
             raise ConnectFailed(gave_up, str(error), retryable=False) from error
-        longest = left - for_a_try  # the last try, too, has time to be answered
+        longest = left - for_a_try  # so that the last try has time for an answer, too
         return min(delay, longest if error.retry_after is not None else min(longest, for_a_try))
 
 
 def retry_after_seconds(value: str, now: datetime) -> float | None:
-    """Return what a ``Retry-After`` header asks for, within [0.1, 60] s; ``None`` when it says nothing.
+    """Return the wait in a ``Retry-After`` header, within [0.1, 60] s; ``None`` if it has none.
 
-    ``value`` is a number of seconds or an HTTP date (RFC 9110, 10.2.3); ``now`` is the server's clock
-    (its ``Date`` header) where known, so that a wrong clock on this machine does no harm.
+    ``value`` is a number of seconds or an HTTP date (RFC 9110, 10.2.3); ``now`` is the server's clock (its
+    ``Date`` header) if known, so that a wrong clock on this machine does no harm.
     """
     value = value.strip()
     if value.isascii() and value.isdigit():

@@ -1,4 +1,4 @@
-"""The rooms client: what is done with rooms alone (protocols.md §1, cli.md)."""
+"""The client of rooms: the calls that only rooms have (protocols.md §1, cli.md)."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ ROOMS = Kind(
     terminal=TERMINAL,
     silence_seconds=IDLE_SECONDS,
     params=_NO_ACCUMULATED,
-    following={"asks": "1"},  # somebody answers what tools ask
+    following={"asks": "1"},  # a person answers what tools ask
 )
 
 
 class RoomsClient(Conversations[RoomInfo]):
-    """Everything a program may do with the rooms of one server. ``paths`` overrides ``ROOM_PATHS``."""
+    """All calls about the rooms of one server. ``paths`` overrides ``ROOM_PATHS``."""
 
     def __init__(
         self,
@@ -73,24 +73,29 @@ class RoomsClient(Conversations[RoomInfo]):
         super().__init__(ROOMS, net, paths, clock=clock, silence_seconds=idle_timeout)
 
     async def changes(self, cursor: str | None, wait_seconds: float) -> RoomChanges:
-        """Return what changed since ``cursor``, at the latest after ``wait_seconds`` (≤ 30); no cursor: all.
+        """Return what changed since ``cursor``, after ``wait_seconds`` (≤ 30) at the latest; without cursor,
+        all rooms.
 
-        Where the answer's cursor is empty, the server answered at once and always will.
+        If the cursor of the answer is empty, the server answered at once and always will.
         """
         params = {"wait": f"{wait_seconds:g}", **({"after": cursor} if cursor else {})}
         return read_changes(await self.listed_raw(params, wait_seconds), asked_for_all=not cursor)
 
     async def create(self, task: str, **fields: FieldValue) -> RoomInfo:
-        """Make a room of ``fields``, by the wire's names; the server chooses what is missing or ``None``."""
+        """Make a room from ``fields``, by the wire's names; the server chooses missing ones and those that
+        are ``None``.
+        """
         said = {name: value for name, value in fields.items() if value not in (None, "")}
         return await self._create({"task": task, **said})
 
     async def pause(self, room_id: str) -> RoomInfo:
-        """Ask for a pause and return the room, which may still run: it is paused at ``room_paused``."""
+        """Ask for a pause and return the room, which may still be running: it is paused at
+        ``room_paused``.
+        """
         return await self._act("POST", "pause", (room_id,), "pausing")
 
     async def resume(self, room_id: str) -> RoomInfo:
-        """Resume a paused room; raises ``Refused`` (409) when it is completed or was never started."""
+        """Resume a paused room; raises ``Refused`` (409) if it is completed or was never started."""
         return await self._act("POST", "resume", (room_id,), "resuming")
 
     # --- words of a person -----------------------------------------------------------------------------
@@ -98,10 +103,10 @@ class RoomsClient(Conversations[RoomInfo]):
     async def say(
         self, room_id: str, content: str, *, when: str = "next", to: str = "", client_key: str = ""
     ) -> Said:
-        """Say ``content`` before the next turn, or ``when`` "now", to all or to one agent's id.
+        """Say ``content`` before the next turn, or ``when`` "now", to all agents or to one agent's id.
 
-        With the same ``client_key`` it is one message however often a person asks for it again. Raises
-        ``Refused`` (409) when the room is completed or archived, (422) when there is no such agent.
+        With the same ``client_key`` it is one message, however often it is sent. Raises ``Refused`` (409) if
+        the room is completed or archived, (422) if there is no such agent.
         """
         body = {"content": content, "when": when}
         body |= {name: value for name, value in (("to", to), ("client_key", client_key)) if value}
@@ -116,13 +121,13 @@ class RoomsClient(Conversations[RoomInfo]):
     async def change_queued(
         self, room_id: str, message_id: str, content: str | None = None, to: str | None = None
     ) -> Queue:
-        """Change a message that waits and return the queue; raises ``Refused`` (409) once it was said."""
+        """Change a waiting message and return the queue; raises ``Refused`` (409) if it was said already."""
         fields = {name: value for name, value in (("content", content), ("to", to)) if value is not None}
         what = "changing waiting messages"
         return await self._requeued("PATCH", room_id, message_id, what, fields)
 
     async def drop_queued(self, room_id: str, message_id: str) -> Queue:
-        """Take a message back and return the queue; raises ``Refused`` (409) once it was said."""
+        """Remove a waiting message and return the queue; raises ``Refused`` (409) if it was said already."""
         return await self._requeued("DELETE", room_id, message_id, "taking messages back")
 
     async def _requeued(
@@ -134,19 +139,21 @@ class RoomsClient(Conversations[RoomInfo]):
     # --- one agent -------------------------------------------------------------------------------------
 
     async def stop_agent(self, room_id: str, agent_id: str) -> RoomInfo:
-        """End the agent's turn under way, its words kept; nothing happens when it does not speak."""
+        """Stop the agent's current turn and keep its words; does nothing if it is not speaking."""
         return await self._act("POST", "stop", (room_id, agent_id), "stopping one agent")
 
     async def skip_agent(self, room_id: str, agent_id: str) -> RoomInfo:
-        """End the agent's turn, or skip its next one; asked again, it is not skipped after all."""
+        """Stop the agent's turn, or skip its next one; a second call undoes the skip."""
         return await self._act("POST", "skip", (room_id, agent_id), "skipping one agent")
 
     async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
-        """Let the agent say its newest turn again; raises ``Refused`` (409) when others spoke since."""
+        """Retry the agent's newest turn; raises ``Refused`` (409) if others spoke since."""
         return await self._act("POST", "retry", (room_id, agent_id), "saying a turn again")
 
     async def continue_agent(self, room_id: str, agent_id: str) -> RoomInfo:
-        """Let the agent finish its newest turn, which was cut; raises ``Refused`` (409) if it is whole."""
+        """Continue the agent's newest turn, which was interrupted; raises ``Refused`` (409) if it is
+        complete.
+        """
         return await self._act("POST", "continue", (room_id, agent_id), "continuing a turn")
 
     # --- a room as it goes on --------------------------------------------------------------------------
@@ -154,11 +161,11 @@ class RoomsClient(Conversations[RoomInfo]):
     def run_frames(
         self, room_id: str, *, give_up_seconds: float | None = GIVE_UP_SECONDS
     ) -> AsyncGenerator[Item, None]:
-        """Start or resume the room and yield this run's frames, until its last event.
+        """Start or resume the room and yield this run's frames, to its last event.
 
-        One POST, never repeated. When its stream breaks off after frames with ids, the rest is read from
-        ``events``, which reconnects until ``give_up_seconds`` passed without a byte (``ConnectFailed``).
-        Raises ``StreamLost`` ("broke off") where that cannot be had.
+        Sends exactly one POST. If its stream is lost after frames with ids, the rest is read from ``events``,
+        which reconnects until ``give_up_seconds`` passed without a byte (``ConnectFailed``). Raises
+        ``StreamLost`` if that is not possible.
         """
         post = Post(self._paths.of("run", room_id), _NO_ACCUMULATED)
         return aiter(self._log(room_id, post=post, give_up_seconds=give_up_seconds))
@@ -169,17 +176,17 @@ class RoomsClient(Conversations[RoomInfo]):
         """Yield every frame of the room with an id above ``after``, each once, and then live ones.
 
         Reconnects without end, or until no byte came for ``give_up_seconds`` (``ConnectFailed``), and at once
-        where frames are missing.
+        if frames are missing.
         """
         return aiter(self._log(room_id, after, give_up_seconds=give_up_seconds))
 
     async def follow_run(
         self, room_id: str, *, give_up_seconds: float | None = None
     ) -> AsyncGenerator[Event, None]:
-        """Yield the events of one run (see ``run_frames``), for servers that show a room only then.
+        """Yield the events of one run (see ``run_frames``), from servers that show a room only while it runs.
 
-        When it is lost, the stored messages come as ``RoomLoaded`` where the server offers them, and
-        then ``StreamLost`` is raised.
+        If the run is lost, the stored messages come as ``RoomLoaded`` if the server offers them, and then
+        ``StreamLost`` is raised.
         """
         try:
             frames = self.run_frames(room_id, give_up_seconds=give_up_seconds)
@@ -193,7 +200,7 @@ class RoomsClient(Conversations[RoomInfo]):
             raise
 
     async def _stored(self, room_id: str) -> RoomLoaded | None:
-        """Return what the server has on record, ``None`` when it does not show that (now)."""
+        """Return what the server has stored, ``None`` if it does not show that (now)."""
         try:
             messages, _ = await self.messages(room_id)
             return RoomLoaded(await self.as_known(room_id), tuple(messages))

@@ -1,4 +1,4 @@
-"""The one place that speaks WebSocket: proxies, TLS, time-outs, and what refusals and closes mean."""
+"""The only module that uses WebSocket: proxies, TLS, time-outs, and the meaning of refusals and closes."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ PING_SECONDS = 20.0
 PONG_SECONDS = 10.0
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 POLICY_VIOLATION = 1008
-RESTARTS = frozenset({1001, 1012, 1013})  # the server is there again soon
+RESTARTS = frozenset({1001, 1012, 1013})  # the server will be back soon
 CONFLICT = 409
 MAX_REASON_CHARACTERS = 200
 
-# What a close that the server began says; that it lasts is no reason to think the next try does better.
+# Reasons of a close by the server for which another try is no better.
 _CLOSED_BY_SERVER = {
     1000: "the server closed the connection before the end",
     1001: "the server is shutting down",
@@ -61,7 +61,7 @@ _LASTING = frozenset({1002, 1003, 1007, 1009})
 
 
 def socket_url(base_url: str, path: str) -> str:
-    """Return the address of a socket beside an HTTP address: http → ws, https → wss."""
+    """Return the address of a socket at an HTTP address: http → ws, https → wss."""
     parts = urlsplit(base_url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
     return parts._replace(scheme=scheme, path=f"{parts.path.rstrip('/')}/{path.lstrip('/')}").geturl()
@@ -78,13 +78,12 @@ async def open_socket(
     close_seconds: float = CLOSE_SECONDS,
     max_bytes: int = MAX_FRAME_BYTES,
 ) -> AsyncGenerator[ClientConnection, None]:
-    """Open a socket to ``url`` (ws or wss) and close it; ``authorization`` is the whole header.
+    """Open a socket to ``url`` (ws or wss) and close it at the end; ``authorization`` is the whole header.
 
-    A ping goes out every ``ping_seconds`` and is answered within ``pong_seconds``; a server has
-    ``close_seconds`` to close its side; a message has at most ``max_bytes``.
-
-    Raises ``TransportError``, ``Refused`` (also ``Unauthorized``, ``AgentBusy``) or ``ProtocolError`` for a
-    handshake that fails. What is received may raise ``ConnectionClosed``: see ``lost``.
+    A ping is sent every ``ping_seconds`` and must be answered within ``pong_seconds``; a server has
+    ``close_seconds`` to close its side; a message has at most ``max_bytes``. Raises ``TransportError``,
+    ``Refused`` (also ``Unauthorized``, ``AgentBusy``) or ``ProtocolError`` for a handshake that fails.
+    Receiving may raise ``ConnectionClosed``: see ``lost``.
     """
     environ = os.environ if environ is None else environ
     proxy = resolve_proxy(url, environ)
@@ -127,7 +126,7 @@ def lost(error: ConnectionClosed) -> AgentTuiError:
 
 
 def _closed_by_us(sent: Close) -> StreamLost | None:
-    """Return why we closed a socket; ``None`` where it was not for a fault of the server."""
+    """Return why we closed a socket; ``None`` if the server did nothing wrong."""
     match sent.code:
         case CloseCode.MESSAGE_TOO_BIG:
             return StreamLost("the server sent a message that is too large", sent.reason, retryable=False)

@@ -1,4 +1,4 @@
-"""What a voice session offers to a screen or a command, whatever carries it."""
+"""The methods of a voice session for a screen or a command, on every transport."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_tui.model.voice import Transport, VoiceEvent
 class VoiceClient(Protocol):
     """One session. ``events`` connects and is the only way in: close it (``contextlib.aclosing``) to leave.
 
-    Calls raise ``AgentTuiError`` with a line for a person when they cannot be carried out.
+    Calls that cannot be carried out raise ``AgentTuiError`` with a line for a person.
     """
 
     @property
@@ -23,21 +23,21 @@ class VoiceClient(Protocol):
         ...
 
     async def say(self, text: str) -> None:
-        """Send typed text; it interrupts the agent if it speaks."""
+        """Send typed text; it interrupts the agent if it is speaking."""
         ...
 
     async def interrupt(self) -> None:
-        """Make the agent be silent."""
+        """Interrupt the agent."""
         ...
 
     async def mute(self, muted: bool) -> None: ...
 
     async def start_talking(self) -> None:
-        """Begin a push-to-talk turn; where the agent offers none, unmute."""
+        """Begin a push-to-talk turn; if the agent has none, unmute."""
         ...
 
     async def stop_talking(self, *, cancel: bool = False) -> None:
-        """End the push-to-talk turn, or take it back; where the agent offers none, mute."""
+        """End the push-to-talk turn, or cancel it; if the agent has none, mute."""
         ...
 
     async def send_file(self, path: Path) -> None: ...
@@ -47,5 +47,5 @@ class VoiceClient(Protocol):
         ...
 
     async def retry(self) -> None:
-        """Try now what is waited for: the next connection, or an agent that did not come."""
+        """Do now what is waited for: the next connection, or another call for an agent that did not come."""
         ...

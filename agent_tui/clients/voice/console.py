@@ -1,8 +1,8 @@
 """A voice session with one agent over LiveKit's console transport: no server, no room.
 
-This side listens on loopback, the agent's program connects (livekit-agents, ``cli/tcp_console.py``). Sound
-goes in frames of 30 ms; the agent sends all of a speech ahead of time, so that it is held here as soon as it
-stops speaking, dropped when it says so, and continued if it speaks again.
+This side listens on loopback, and the agent's program connects (livekit-agents, ``cli/tcp_console.py``).
+Sound is sent in frames of 30 ms. The agent sends all of a speech ahead of time, so it is held here as soon as
+the agent stops speaking, dropped when it says so, and continued if it speaks again.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from agent_tui.model.voice import (
 from agent_tui.wire import voice as wire
 from agent_tui.wire import voice_reasons as why
 
-CONNECT_SECONDS = 60.0  # importing livekit-agents alone takes seconds
+CONNECT_SECONDS = 60.0  # importing livekit-agents takes seconds
 ANSWER_EVERY_SECONDS = 0.5
 ANSWER_SECONDS = 10.0
-TURN_SECONDS = 600.0  # of an answer to typed text
+TURN_SECONDS = 600.0  # for an answer to typed text
 FRAME_BLOCKS = 3  # 30 ms
-MAX_SENT_BYTES = 256 * 1024  # that wait for the agent: sound beyond it is dropped
+MAX_SENT_BYTES = 256 * 1024  # that wait for the agent: more sound is dropped
 SHOWN_LINES = 2
 ME = "me"
 
@@ -67,8 +67,8 @@ _NOTHING: tuple[VoiceEvent, ...] = ()
 class ConsoleClient:
     """One session with an agent's program: a ``VoiceClient``.
 
-    The ``program`` is started and ended here; ``sound`` stays the caller's. ``connect_seconds`` is how long
-    the program may take to connect.
+    The ``program`` is started and ended here; the caller owns ``sound``. ``connect_seconds`` is how long the
+    program may take to connect.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ConsoleClient:
 
     @property
     def transport(self) -> Transport:
-        """Return what carries the session."""
+        """Return the name of the transport."""
         return "console"
 
     # --- the session -----------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ class ConsoleClient:
         connected: asyncio.Future[asyncio.StreamReader] = asyncio.get_running_loop().create_future()
 
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            if connected.done():  # only one is expected
+            if connected.done():  # only one connection is expected
                 writer.transport.abort()
             else:
                 self._writer = writer
@@ -169,7 +169,7 @@ class ConsoleClient:
         await self._read(reader)
         self._is_over = True
         self._requests.close()
-        await asyncio.wait({ending}, timeout=ANSWER_SECONDS)  # the connection goes first, the process follows
+        await asyncio.wait({ending}, timeout=ANSWER_SECONDS)  # the connection ends first, then the process
         self._running.tell(self._over(ending.result() if ending.done() else None))
 
     def _over(self, code: int | None) -> LinkMoved:
@@ -187,14 +187,14 @@ class ConsoleClient:
         return f"{reason.detail} Its last lines: {last}" if last else reason.detail
 
     async def _greet(self) -> None:
-        """Ping until the agent answers: what it is sent before its session begins is lost."""
+        """Ping until the agent answers: what is sent before its session begins is lost."""
         while True:
             try:
                 await self._requests.ask("ping", ANSWER_EVERY_SECONDS)
             except TimedOut:
                 continue
             except (TransportError, Refused):
-                return  # it is gone; who reads says so
+                return  # it is gone; the reading task says so
             break
         self._is_ready = True
         agent = Person("agent", self._program.name, is_agent=True)
@@ -264,14 +264,14 @@ class ConsoleClient:
         if word == "speaking":
             self._sound.resume()
         elif before == "speaking" and self._sound.queued_seconds > 0:
-            self._sound.hold()  # a person cut in: it decides later whether that was meant
+            self._sound.hold()  # a person cut in: the agent decides later whether that was meant
 
     def _finish_later(self) -> None:
         self._stop_finishing()
         self._finishing = self._running.spawn(self._finish())
 
     async def _finish(self) -> None:
-        """Say that all was played once that is so."""
+        """Report that everything was played, when that is so."""
         left = self._sound.queued_seconds
         while left > 0:
             await asyncio.sleep(max(left / 2, 0.005))
@@ -281,7 +281,7 @@ class ConsoleClient:
             await self._send(wire.playback_finished())
 
     def _clear(self) -> None:
-        """Forget what is not played; the agent itself counts this speech as ended."""
+        """Drop what was not played; the agent itself counts this speech as ended."""
         self._stop_finishing()
         self._is_silenced = False
         self._sound.drop()
@@ -301,7 +301,7 @@ class ConsoleClient:
         writer.write(wire.framed(message))
 
     async def _send_sound(self) -> None:
-        """Send the microphone, silence while it is muted: the agent's clock is the sound it gets."""
+        """Send the microphone, or silence while it is muted: the agent's clock is the sound it gets."""
         waiting = bytearray()
         async with aclosing(self._sound.captured()) as blocks:
             async for block in blocks:
@@ -323,7 +323,7 @@ class ConsoleClient:
             raise ConnectFailed("the agent is not connected", "Wait until it is connected.")
 
     async def say(self, text: str) -> None:
-        """Send a typed line; it interrupts the agent if it speaks."""
+        """Send a typed line; it interrupts the agent if it is speaking."""
         self._check_ready()
         key = f"typed-{secrets.token_hex(8)}"
         self._running.tell(WordsTyped(key, text))
@@ -340,8 +340,8 @@ class ConsoleClient:
             self._running.tell(WordsLost(key))
 
     async def interrupt(self) -> None:
-        """Be silent for the rest of this speech. The transport cannot tell the agent so: it believes that it
-        was heard.
+        """Play nothing more of this speech. The transport cannot tell the agent: it believes that it was
+        heard.
         """
         self._check_ready()
         if self._sound.queued_seconds > 0 or self._word == "speaking":
@@ -367,7 +367,7 @@ class ConsoleClient:
         self._set_muted(False)
 
     async def stop_talking(self, *, cancel: bool = False) -> None:
-        """Mute: the turn is over after a moment of silence. What was said cannot be taken back."""
+        """Mute: the turn is over after a moment of silence. What was said cannot be cancelled."""
         if self._is_talking:
             self._is_talking = False
             self._set_muted(True)
@@ -377,15 +377,15 @@ class ConsoleClient:
         raise NotOffered("a local session takes no files", "Type what the agent is to know.")
 
     async def ask_to_listen(self) -> None:
-        """Raise ``NotOffered``: nobody else is here."""
+        """Raise ``NotOffered``: there is no one else."""
         raise NotOffered("the agent listens to you already")
 
     async def retry(self) -> None:
-        """Do nothing: nothing is waited for that could be tried again."""
+        """Do nothing: there is nothing to try again."""
 
 
 async def _aborted(writer: asyncio.StreamWriter) -> None:
-    """Close a connection without waiting for what the other side does not read any more."""
+    """Close a connection without waiting for what the other side no longer reads."""
     writer.transport.abort()
     with suppress(OSError):
         await writer.wait_closed()

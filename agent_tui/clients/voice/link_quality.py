@@ -1,4 +1,4 @@
-"""How good the connection to a voice room is: what the server says of it, and how long a round trip takes."""
+"""The quality of the connection to a voice room: the server's rating, and the round-trip time."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _QUALITIES: Final[dict[int, Quality]] = {0: "poor", 1: "good", 2: "excellent", 3
 
 
 class LinkQuality:
-    """The quality of our own connection, "unknown" until the server says it."""
+    """The quality of our own connection, "unknown" until the server rates it."""
 
     def __init__(self, running: Running) -> None:
         self._running = running
         self._now: Quality = "unknown"
 
     def changed(self, link: RoomLink, who: rtc.Participant | None, quality: int) -> Iterable[VoiceEvent]:
-        """Take in what the server says of a participant's connection."""
+        """Take the server's rating of a participant's connection."""
         if who is not None and who.identity == link.room.local_participant.identity:
             self._now = _QUALITIES.get(int(quality), "unknown")
             yield LinkMeasured(self._now)

@@ -10,11 +10,11 @@ from livekit import rtc
 
 from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SAMPLES, BLOCK_SECONDS, SAMPLE_RATE, Sound
 
-EARLY_SECONDS = 10.0  # as much as is recorded before the agent hears us; older words are stale, too
+EARLY_SECONDS = 10.0  # the most that is recorded before the agent hears us; older words are stale, too
 
 
 class Microphone:
-    """Blocks of a ``Sound`` for one room after the other. While muted nothing is kept or sent."""
+    """Sends the blocks of a ``Sound`` to one room after the other. While muted nothing is kept or sent."""
 
     def __init__(self, sound: Sound) -> None:
         self._sound = sound
@@ -39,8 +39,8 @@ class Microphone:
     async def _send(self, source: rtc.AudioSource, frame: rtc.AudioFrame) -> None:
         try:
             await source.capture_frame(frame)
-        except Exception:  # whatever the native part says
-            if source is self._source:  # else its room was left meanwhile
+        except Exception:  # whatever the native part raises
+            if source is self._source:  # otherwise its room was left meanwhile
                 raise
 
     def send_to(self, source: rtc.AudioSource | None) -> None:
@@ -48,13 +48,13 @@ class Microphone:
         self._source = source
 
     def stop_recording(self) -> None:
-        """Record no more: what is said from now on is heard by itself."""
+        """Stop recording: from now on the agent hears the microphone itself."""
         self._is_recording = False
 
     def take_early(self) -> bytes:
-        """Return what was said before anybody could hear it, once, and record no more.
+        """Return what was said before the agent could hear it, once, and stop recording.
 
-        Never nothing: an agent that was promised a recording waits for it.
+        Never empty: an agent that was promised a recording waits for it.
         """
         early, self._early = self._early, None
         if not early or time.monotonic() - self._recorded_at > EARLY_SECONDS:

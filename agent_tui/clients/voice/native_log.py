@@ -1,7 +1,7 @@
-"""Where the log of ``livekit.rtc`` goes: into a file, without tokens, never onto the screen.
+"""The log of ``livekit.rtc``: written to a file, without tokens, never onto the screen.
 
 Its native part logs through the logger ``livekit``, its Python part partly through the root logger's own
-functions, which would write to stderr when nobody listens; both quote tokens.
+functions, which would write to stderr without a handler; both contain tokens.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Redacted(WordlessFormatter):
 
 
 class _LogFile(RotatingFileHandler):
-    """Made, for its owner alone, with the first record."""
+    """A log file, created with its first record and readable only by its owner."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, maxBytes=MAX_LOG_BYTES, backupCount=OLD_LOGS, delay=True)
@@ -40,11 +40,11 @@ class _LogFile(RotatingFileHandler):
         return io.TextIOWrapper(io.FileIO(descriptor, "a"), encoding="utf-8", errors="backslashreplace")
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  the library's name
-        """Leave out what cannot be written: a session is worth more than its log."""
+        """Drop a record that cannot be written: a session is worth more than its log."""
 
 
 class _NoTokens(logging.Filter):
-    """Takes tokens out of what is logged with the root logger itself."""
+    """Removes tokens from what is logged with the root logger itself."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = redact(record.getMessage())[:MAX_LINE_CHARACTERS], ()
@@ -55,7 +55,7 @@ _ROOT_FILTER = _NoTokens()
 
 
 def keep_native_log(path: Path | None) -> None:
-    """Send the log of ``livekit.rtc`` to the file at ``path``, or nowhere when it is ``None``."""
+    """Write the log of ``livekit.rtc`` to the file at ``path``, or nowhere if it is ``None``."""
     logger = logging.getLogger(LOGGER)
     handler: logging.Handler = logging.NullHandler() if path is None else _LogFile(path)
     handler.setFormatter(_Redacted("%(asctime)s %(levelname)s %(name)s: %(message)s"))

@@ -1,4 +1,4 @@
-"""Who is in a voice room, from what ``livekit.rtc`` knows."""
+"""The people and agents in a voice room, from the participants of ``livekit.rtc``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MAX_PEOPLE = 200
 
 
 def is_agent(participant: rtc.Participant, expected: str = "") -> bool:
-    """Say whether somebody is an agent one talks with; an avatar only shows another agent.
+    """Return whether a participant is an agent to talk with; an avatar only shows another agent.
 
-    ``expected``: the identity of our own agent, where we know it.
+    ``expected``: the identity of our own agent, if we know it.
     """
     if participant.attributes.get(wire.ON_BEHALF):
         return False
@@ -30,10 +30,11 @@ def joined_order(participants: Iterable[rtc.RemoteParticipant]) -> list[rtc.Remo
 
 
 def listened_to(room: rtc.Room, agent: str, last_heard: str, left: str = "") -> str:
-    """Return the identity that the agent listens to, empty where it listens to nobody.
+    """Return the identity to which the agent listens, empty if it listens to nobody.
 
-    Ours says so itself. Others say nothing: whose words came last, else the one who was there first, as
-    livekit-agents chooses. ``left``: whom such an agent listened to when they left. It waits for just them.
+    Ours says so itself. For other agents: whose words came last, else the participant who was there first, as
+    livekit-agents chooses. ``left``: to whom such an agent listened when they left. It waits for that
+    participant.
     """
     here = {**room.remote_participants, room.local_participant.identity: room.local_participant}
     one = here.get(agent)
@@ -51,7 +52,7 @@ def listened_to(room: rtc.Room, agent: str, last_heard: str, left: str = "") -> 
 def persons(
     room: rtc.Room, agent: str, heard: str, speaking: Collection[str], *, i_am_muted: bool
 ) -> tuple[Person, ...]:
-    """Return everybody in the room in the order they came."""
+    """Return everyone in the room in the order in which they came."""
     me = room.local_participant
     everybody = sorted((me, *room.remote_participants.values()), key=_joined)
     return tuple(

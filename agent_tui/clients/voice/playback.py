@@ -1,4 +1,4 @@
-"""What is heard in a voice room: the tracks of everybody else, mixed into one ``Sound``."""
+"""The sound of a voice room: the tracks of all other participants, mixed into one ``Sound``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_WAITING_BLOCKS = 10  # of a track that is mixed into another: 100 ms
 
 
 class Playback:
-    """Plays tracks. The one that is there the longest sets the pace, the others are mixed into it."""
+    """Plays tracks. The oldest one sets the pace, the others are mixed into it."""
 
     def __init__(self, sound: Sound) -> None:
         self._sound = sound
@@ -22,7 +22,7 @@ class Playback:
         self._silenced: set[str] = set()  # identities
 
     def silence(self, identity: str, *, on: bool) -> None:
-        """Play nothing of ``identity`` any more, and forget what is queued; or play it again."""
+        """Stop playing ``identity`` and drop what is queued; or play it again."""
         if on:
             self._silenced.add(identity)
             self._sound.drop()

@@ -1,4 +1,4 @@
-"""Requests to an agent's session and their answers, whatever carries them."""
+"""Requests to an agent's session and their answers, on every transport."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Send = Callable[[pb.AgentSessionMessage], Awaitable[None]]
 
 
 class SessionRequests:
-    """The requests that wait for their answer."""
+    """The requests that wait for their answers."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -26,8 +26,8 @@ class SessionRequests:
     async def ask(self, request: wire.Request, seconds: float) -> pb.SessionResponse:
         """Return the answer to a ``request`` without arguments.
 
-        Raises ``TimedOut`` after ``seconds``, ``StreamLost`` when it cannot be sent and ``Refused``
-        when the agent answers that it failed.
+        Raises ``TimedOut`` after ``seconds``, ``StreamLost`` if it cannot be sent and ``Refused`` if the
+        agent answers with an error.
         """
         return await self._asked(lambda request_id: wire.ask(request_id, request), seconds)
 
@@ -54,13 +54,13 @@ class SessionRequests:
         return response
 
     def answered(self, response: pb.SessionResponse) -> None:
-        """Hand an answer to its waiter; answers without one are late."""
+        """Pass an answer to the request that waits for it; an unknown answer came too late."""
         waiting = self._waiting.get(response.request_id)
         if waiting is not None and not waiting.done():
             waiting.set_result(response)
 
     def close(self) -> None:
-        """Let all that wait fail: no answer comes any more."""
+        """Make all waiting requests fail: no more answers will come."""
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(StreamLost("the agent is gone"))

@@ -49,10 +49,10 @@ from agent_tui.network import has_interface
 from agent_tui.wire import voice as wire
 from agent_tui.wire import voice_reasons as why
 
-BACK_SECONDS = 6.0  # an agent has so long to come back after a reconnect: livekit.rtc tries every 3 s
+BACK_SECONDS = 6.0  # how long an agent may take to come back after a reconnect: livekit.rtc tries every 3 s
 PUBLISH_TRIES = 3  # each takes up to 10 s
 REJOIN_DELAYS = (1.0, 2.0, 4.0, 8.0)
-TURN_SECONDS = 600.0  # of an answer to a line that goes to the agent's session
+TURN_SECONDS = 600.0  # for an answer to a line that goes to the agent's session
 MAX_FILE_BYTES = 25 * 1024 * 1024
 MAX_TALKERS = 8  # tracks that are played at once
 
@@ -64,8 +64,8 @@ _ENDS = ("left", "duplicate_identity", "removed", "room_deleted", "room_closed")
 class RoomClient:
     """One session in a voice room: a ``VoiceClient``.
 
-    ``tokens`` and ``sound`` stay the caller's: it opens and closes them. ``log_path`` is the file for the log
-    of ``livekit.rtc``. ``absent_seconds`` is how long an agent is waited for before its absence is explained,
+    The caller owns ``tokens`` and ``sound``: it opens and closes them. ``log_path`` is the file for the log
+    of ``livekit.rtc``. ``absent_seconds`` is how long to wait for an agent before its absence is explained,
     ``rejoin_delays`` are the pauses before each try to join again.
     """
 
@@ -105,14 +105,14 @@ class RoomClient:
         self._heard_left: tuple[str, str] = "", ""  # an agent that cannot be asked, and to whom it listened
         self._quality = LinkQuality(self._running)
         self._is_talking = False
-        self._has_turn = False  # that the agent gave
+        self._has_turn = False  # granted by the agent
         self._was_muted = False  # before the person began to talk
         self._is_reconnecting = False
         self._rejoins = 0
 
     @property
     def transport(self) -> Transport:
-        """Return what carries the session."""
+        """Return the name of the transport."""
         return "room"
 
     # --- the session -----------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class RoomClient:
     # --- joining ---------------------------------------------------------------------------------------
 
     async def _join(self) -> None:
-        """Join once, and say how that went."""
+        """Join once, and yield the result."""
         link: RoomLink | None = None
         try:
             if not has_interface():
@@ -164,7 +164,7 @@ class RoomClient:
         await self._publish(link)
 
     async def _publish(self, link: RoomLink) -> None:
-        """Publish the microphone; a server that dies meanwhile is asked again when it is back."""
+        """Publish the microphone; if the server dies meanwhile, try again when it is back."""
         failed = ""
         for _ in range(PUBLISH_TRIES):
             try:
@@ -248,7 +248,7 @@ class RoomClient:
             yield LinkMoved("ended" if is_end else "failed", reason.detail, reason.word)
 
     def _drop(self, link: RoomLink) -> None:
-        """Forget a room that is over, as far as it will not be the same when it is joined again."""
+        """Forget a room that is over, except what will be the same when it is joined again."""
         self._mic.send_to(None)
         self._link = None
         link.is_left = True
@@ -285,7 +285,7 @@ class RoomClient:
         yield from self._people_now()
 
     async def _wait_until_back(self, link: RoomLink, identity: str) -> None:
-        """Tell of an agent that does not come back behind its server."""
+        """Report an agent that does not come back after its server."""
         await asyncio.sleep(BACK_SECONDS)
         if not link.is_left and identity not in link.room.remote_participants:
             self._running.put(partial(self._agent.went, link, identity))
@@ -293,7 +293,7 @@ class RoomClient:
     # --- people ----------------------------------------------------------------------------------------
 
     def _people_now(self) -> Iterable[VoiceEvent]:
-        """Yield everybody in the room when that changed."""
+        """Yield everyone in the room if that changed."""
         link = self._link
         if link is None or not link.room.isconnected():
             return
@@ -308,7 +308,7 @@ class RoomClient:
             yield PeopleChanged(people)
 
     def _look_who_left(self, link: RoomLink) -> None:
-        """Note whom an agent listened to that cannot be asked to listen to somebody else."""
+        """Note to whom an agent listened that cannot be asked to listen to another participant."""
         agent, heard = self._agent.info, next((one for one in self._people if one.is_heard), None)
         if agent is None or agent.takes_requests or heard is None or heard.is_me or self._is_reconnecting:
             return
@@ -320,7 +320,7 @@ class RoomClient:
         yield from self._people_now()
 
     def _went(self, link: RoomLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
-        if not self._is_reconnecting:  # then it is no news
+        if not self._is_reconnecting:  # while reconnecting it is not reported
             yield from self._agent.went(link, participant.identity)
             yield from self._people_now()
 
@@ -340,7 +340,7 @@ class RoomClient:
         yield from self._people_now()
 
     def _speakers(self, link: RoomLink, speakers: list[rtc.Participant]) -> Iterable[VoiceEvent]:
-        agent = self._agent.identity  # of the agent its own word counts
+        agent = self._agent.identity  # an agent says itself to whom it listens
         self._speaking = frozenset(one.identity for one in speakers if one.identity != agent)
         return self._people_now()
 
@@ -360,7 +360,7 @@ class RoomClient:
         return self._people_now()
 
     def _mic_heard(self, link: RoomLink, _: object) -> Iterable[VoiceEvent]:
-        """Take note that somebody subscribed to the microphone."""
+        """Note that a participant subscribed to the microphone."""
         self._mic.stop_recording()
         link.is_known.set()
         return ()
@@ -376,11 +376,11 @@ class RoomClient:
         return link, self._agent.info
 
     async def say(self, text: str) -> None:
-        """Send a typed line; it interrupts the agent if it speaks.
+        """Send a typed line; it interrupts the agent if it is speaking.
 
-        livekit-agents drops what is typed by anybody but the one it listens to. So the agent is asked to
-        listen to this terminal, or where it takes no such request the line goes to its session. Raises
-        ``NotOffered`` where neither can be done.
+        livekit-agents drops what is typed by anyone except the participant it listens to. So the agent is
+        asked to listen to this terminal, or if it takes no such request, the line goes to its session. Raises
+        ``NotOffered`` if neither is possible.
         """
         link, agent = self._with_agent()
         heard = next((person for person in self._people if person.is_heard), None)
@@ -412,22 +412,22 @@ class RoomClient:
             self._running.tell(WordsLost(key), SessionFailed(str(error)))
 
     async def interrupt(self) -> None:
-        """Make the agent be silent: by its own method, by a push-to-talk turn that is taken back, else only
-        here: what it goes on to say in this turn is not played.
+        """Interrupt the agent: by its own method, by a push-to-talk turn that is cancelled, else only here:
+        what it continues to say in this turn is not played.
         """
         link, agent = self._with_agent()
         self._playback.silence(agent.identity, on=self._agent.word in ("speaking", "thinking"))
         try:
             await link.call(wire.INTERRUPT, agent.identity)
         except NotOffered:
-            # A turn would also make an agent listen to us that listens to somebody else.
+            # A turn would also make an agent listen to us that listens to another participant.
             is_heard = any(person.is_me and person.is_heard for person in self._people)
             if agent.has_push_to_talk and not self._is_talking and is_heard:
                 await link.call(wire.START_TURN, agent.identity)
                 await link.call(wire.CANCEL_TURN, agent.identity)
 
     async def mute(self, muted: bool) -> None:
-        """Stop or resume sending the microphone; holds for rooms joined later, too."""
+        """Stop or resume sending the microphone; applies to rooms joined later, too."""
         self._is_muted = self._mic.is_muted = muted
         link = self._link
         if link is not None and link.track is not None and link.room.isconnected():
@@ -439,7 +439,7 @@ class RoomClient:
         yield from self._people_now()
 
     async def start_talking(self) -> None:
-        """Begin a push-to-talk turn; where the agent offers none, unmute."""
+        """Begin a push-to-talk turn; if the agent has none, unmute."""
         link, agent = self._with_agent()
         self._has_turn = False
         if agent.has_push_to_talk:
@@ -451,7 +451,7 @@ class RoomClient:
         await self.mute(False)
 
     async def stop_talking(self, *, cancel: bool = False) -> None:
-        """End the push-to-talk turn, or take it back; where the agent offers none, mute."""
+        """End the push-to-talk turn, or cancel it; if the agent has none, mute."""
         if not self._is_talking:
             return
         self._is_talking = False
@@ -463,7 +463,7 @@ class RoomClient:
             await self.mute(self._was_muted or not self._has_turn)
 
     async def send_file(self, path: Path) -> None:
-        """Send a file to the agent; raises ``NotOffered`` where it takes none."""
+        """Send a file to the agent; raises ``NotOffered`` if it takes none."""
         link, agent = self._with_agent()
         if not agent.takes_files:
             raise NotOffered("this agent takes no files", "Type what it is to know.")
@@ -478,7 +478,7 @@ class RoomClient:
         await link.send_file(path, agent.identity)
 
     async def ask_to_listen(self) -> None:
-        """Ask the agent to listen to this terminal; raises ``NotOffered`` where it cannot be asked."""
+        """Ask the agent to listen to this terminal; raises ``NotOffered`` if it cannot be asked."""
         link, agent = self._with_agent()
         try:
             await link.call(wire.TALK_TO_ME, agent.identity)
@@ -488,17 +488,17 @@ class RoomClient:
         self._listens_to_me(link)
 
     def _listens_to_me(self, link: RoomLink) -> None:
-        """Take note that the agent agreed to listen to this terminal."""
+        """Note that the agent agreed to listen to this terminal."""
         self._words.last_heard = link.room.local_participant.identity
         self._running.put(self._people_now)
 
     async def retry(self) -> None:
-        """Try now what is waited for: the next join, or an agent that did not come."""
+        """Do now what is waited for: the next join, or another call for an agent that did not come."""
         self._running.retry()
 
 
 def _no_ticket(error: AgentTuiError) -> why.Reason:
-    """Return why no ticket was given; a refusal of our backend has a word of its own."""
+    """Return why there is no ticket; a refusal of our backend has a reason of its own."""
     word = error.code if isinstance(error, Refused) and error.code else why.NO_TOKEN.word
     retryable = isinstance(error, TransportError) and error.retryable
     return why.Reason(word, f"{error.title}.", error.detail, retryable)

@@ -1,8 +1,8 @@
-"""The agent of a voice room as a client knows it: that it is there, what it does, what its session tells.
+"""The agent of a voice room as a client knows it: its presence, its state, and the messages of its session.
 
-Who an agent is, says its kind. Its state is an attribute of it until its session is found, which pushes far
-more: as byte streams, one message each (``lk.agent.session``). An agent without one is followed by the
-attribute.
+The participant's kind says who is an agent. Its state is an attribute until its session is found, which sends
+far more: byte streams with one message each (``lk.agent.session``). An agent without a session is followed by
+the attribute.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from agent_tui.model.voice import (
 from agent_tui.wire import voice as wire
 from agent_tui.wire import voice_reasons as why
 
-PING_SECONDS = 5.0  # so long an agent may take to answer before it counts as one without a session
+PING_SECONDS = 5.0  # how long an agent may take to answer before it counts as one without a session
 PING_EVERY_SECONDS = 0.5
 ANSWER_SECONDS = 10.0
 ABSENT_SECONDS = 20.0  # as LiveKit's own clients wait
@@ -46,9 +46,9 @@ log = logging.getLogger(__name__)
 
 
 class RoomAgent:
-    """One agent after the other. ``people`` is called when it begins or stops to speak.
+    """One agent after the other. ``people`` is called when it begins or stops speaking.
 
-    ``info`` is what is known of the one that is there, ``word`` what it does.
+    ``info`` is what is known about the current agent, ``word`` is its state.
     """
 
     def __init__(
@@ -70,20 +70,20 @@ class RoomAgent:
         self._readers: asyncio.Queue[tuple[RoomLink, rtc.ByteStreamReader]] = asyncio.Queue()
         self._probing: asyncio.Task[None] | None = None
         self._waiting: asyncio.Task[None] | None = None
-        self._link: RoomLink | None = None  # where the agent came
-        self.expected = ""  # the identity of our own agent, where it is known
+        self._link: RoomLink | None = None  # the room that the agent joined
+        self.expected = ""  # the identity of our own agent, if known
         self.info: AgentJoined | None = None
         self.word: AgentWord | None = None
 
     @property
     def identity(self) -> str:
-        """Return who it is, empty when nobody is there."""
+        """Return its identity, empty if there is no agent."""
         return self.info.identity if self.info is not None else ""
 
     # --- coming and going ------------------------------------------------------------------------------
 
     def came(self, link: RoomLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
-        """Take a participant who joined for the agent, if it is one and there is no other."""
+        """Take a participant who joined as the agent, if it is one and there is no other."""
         if not is_agent(participant, self.expected) or self.identity not in ("", participant.identity):
             return
         known = self.info
@@ -113,7 +113,7 @@ class RoomAgent:
                 self.find_session(link)
 
     def went(self, link: RoomLink, identity: str) -> Iterable[VoiceEvent]:
-        """Note that a participant has left; another agent that is there takes its place."""
+        """Note that a participant has left; another agent in the room takes its place."""
         if not identity or identity != self.identity:
             return
         self.forget()
@@ -123,12 +123,12 @@ class RoomAgent:
             yield from self.came(link, other)
 
     def forget(self) -> None:
-        """Know of no agent any more."""
+        """Forget the agent."""
         stop(self._probing, self._waiting)
         self.info = self.word = None
 
     def _attribute(self, link: RoomLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
-        """Yield the agent's state as its attribute has it."""
+        """Yield the agent's state from its attribute."""
         word = wire.agent_word(participant.attributes.get(wire.AGENT_STATE, ""))
         if word is None or (self.info is not None and self.info.has_session):
             return
@@ -147,7 +147,7 @@ class RoomAgent:
             yield from self._people()
 
     def send_early(self, link: RoomLink) -> None:
-        """Send the agent what was said while it could not hear, once it has begun: it waits for that."""
+        """Send the agent what was said while it could not hear, after it has begun: it waits for that."""
         has_begun = self.info is not None and (self.word is not None or self.info.has_session)
         if link.track is not None and has_begun and self.identity not in link.early_sent:
             link.early_sent.add(self.identity)
@@ -190,8 +190,8 @@ class RoomAgent:
     # --- its session -----------------------------------------------------------------------------------
 
     def find_session(self, link: RoomLink) -> None:
-        """Ask the agent for its history and state, which only agents with a session answer; what was asked
-        before is not waited for any more: its answer may be lost.
+        """Ask the agent for its history and state, which only agents with a session answer. Earlier requests
+        are given up: their answers may be lost.
         """
         stop(self._probing)
         self._probing = self._running.spawn(self._probe(link))
@@ -223,7 +223,7 @@ class RoomAgent:
     def stream_came(
         self, link: RoomLink, reader: rtc.ByteStreamReader, identity: str
     ) -> Iterable[VoiceEvent]:
-        """Have a message of the session read; those of anybody but the agent are not."""
+        """Queue a message of the session for reading; messages of others are ignored."""
         if identity and identity == self.identity:
             self._readers.put_nowait((link, reader))
         else:
@@ -231,7 +231,7 @@ class RoomAgent:
         return ()
 
     async def read(self) -> None:
-        """Read the messages of the session one after the other: their order counts."""
+        """Read the messages of the session one after the other: their order matters."""
         while True:
             link, reader = await self._readers.get()
             data = await read_message(reader)
@@ -261,7 +261,7 @@ class RoomAgent:
 
     def _shown(self, event: VoiceEvent) -> Iterator[VoiceEvent]:
         match event:
-            case WordsHeard() | WordsSpoken():  # text streams tell the same, and of whom
+            case WordsHeard() | WordsSpoken():  # text streams say the same, and from whom
                 return
             case AgentStateChanged(word):
                 if word != self.word:

@@ -1,6 +1,6 @@
 """One join of a LiveKit room: a ``livekit.rtc.Room`` is never used twice.
 
-Every callback only puts what happened, as a call to make, into the queue of the session.
+Every callback only puts a call for what happened into the queue of the session.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from agent_tui.wire import voice as wire
 from agent_tui.wire.voice_reasons import JOIN_TIMED_OUT, Reason, of_connect_error
 
 JOIN_SECONDS = 10.0
-SIGNAL_SECONDS = 5.0  # of each of livekit.rtc's own tries within it
+SIGNAL_SECONDS = 5.0  # for each of livekit.rtc's own tries within it
 LEAVE_SECONDS = 2.0
 QUEUE_MS = 100
-KNOWN_SECONDS = 1.0  # after so long everybody knows of us, also without a microphone
+KNOWN_SECONDS = 1.0  # after which everyone knows about us, even without a microphone
 READ_SECONDS = 10.0  # one message of the agent's session
 UNSUPPORTED_METHOD = 1400  # RpcError.code
 
 log = logging.getLogger(__name__)
 
-Take = Callable[..., Iterable[VoiceEvent]]  # called with the link and what the callback was given
+Take = Callable[..., Iterable[VoiceEvent]]  # called with the link and the arguments of the callback
 
-_LEAVING: set[asyncio.Task[None]] = set()  # joins that were given up and are undone once they are through
+_LEAVING: set[asyncio.Task[None]] = set()  # joins that were given up and are undone when they are through
 
 
 class JoinFailed(AgentTuiError):
@@ -53,7 +53,7 @@ class JoinFailed(AgentTuiError):
 class RoomLink:
     """A room while it is being joined, used and left.
 
-    ``on`` maps events of ``rtc.Room`` to what is to be called with their arguments, out of the queue.
+    ``on`` maps events of ``rtc.Room`` to the functions that the queue calls with their arguments.
     """
 
     def __init__(self, put: Put, on: dict[str, Take]) -> None:
@@ -61,7 +61,7 @@ class RoomLink:
         self.requests = SessionRequests(self._send_request)
         self.track: rtc.LocalAudioTrack | None = None
         self.source: rtc.AudioSource | None = None
-        self.agent = ""  # identity of the agent that requests go to
+        self.agent = ""  # the identity to which requests are sent
         self.early_sent: set[str] = set()  # agents that got what was said while joining
         self.is_known = asyncio.Event()  # a participant subscribed to our microphone
         self.is_left = False
@@ -72,7 +72,7 @@ class RoomLink:
         return lambda *arguments: put(partial(self._here, take, *arguments))
 
     def _here(self, take: Take, *arguments: object) -> Iterable[VoiceEvent]:
-        """Return what ``take`` makes of it, nothing once the room was left: that is another join's past."""
+        """Return what ``take`` returns; nothing if the room was left: that belongs to another join."""
         return () if self.is_left else take(self, *arguments)
 
     def read_text(self, topic: str, put: Put, take: Take) -> None:
@@ -92,7 +92,7 @@ class RoomLink:
         try:
             await asyncio.wait({joining}, timeout=seconds)
         finally:
-            if not joining.done():  # it cannot be called off: what comes of it is left at once
+            if not joining.done():  # it cannot be cancelled: the joined room is left at once
                 undoing = asyncio.create_task(self._undo(joining))
                 _LEAVING.add(undoing)
                 undoing.add_done_callback(_LEAVING.discard)
@@ -119,12 +119,12 @@ class RoomLink:
         options = rtc.TrackPublishOptions(source=rtc.TrackSource.SOURCE_MICROPHONE, preconnect_buffer=True)
         try:
             await participant.publish_track(track, options)
-        except Exception as error:  # whatever the native part says
+        except Exception as error:  # whatever the native part raises
             raise StreamLost("the microphone could not be published", shown(error)) from error
         self.track, self.source = track, source
 
     async def leave(self) -> None:
-        """Leave the room; returns within seconds whatever hangs."""
+        """Leave the room; returns within seconds even if something hangs."""
         self.is_left = True
         self.requests.close()
         leaving = asyncio.create_task(self.room.disconnect())
@@ -154,8 +154,8 @@ class RoomLink:
         )
 
     async def until_known(self) -> None:
-        """Wait until the others know that we are here: livekit-agents drops what a stranger types, and its
-        words may overtake the news of its coming.
+        """Wait until the others know that we are here: livekit-agents drops what a stranger types, and text
+        may overtake the news of a join.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(KNOWN_SECONDS):
@@ -163,7 +163,7 @@ class RoomLink:
         self.is_known.set()
 
     async def send_text(self, text: str) -> None:
-        """Send a typed line to everybody; raises ``StreamLost``."""
+        """Send a typed line to everyone; raises ``StreamLost``."""
         await self._sent(self.room.local_participant.send_text(text, topic=wire.CHAT_TOPIC))
 
     async def send_file(self, path: Path, identity: str) -> None:
@@ -175,7 +175,7 @@ class RoomLink:
         )
 
     async def call(self, method: str, identity: str, seconds: float = 5.0) -> None:
-        """Call a method that ``identity`` offers; raises ``NotOffered`` or ``StreamLost``."""
+        """Call a method of ``identity``; raises ``NotOffered`` or ``StreamLost``."""
         try:
             await self.room.local_participant.perform_rpc(
                 destination_identity=identity, method=method, payload="", response_timeout=seconds
@@ -207,7 +207,7 @@ class RoomLink:
     # --- what is measured ------------------------------------------------------------------------------
 
     async def round_trip(self) -> float | None:
-        """Return the round trip to the server in seconds, ``None`` where it is not known yet."""
+        """Return the round trip to the server in seconds, ``None`` if unknown."""
         if self.is_left or not self.room.isconnected():
             return None
         with suppress(RuntimeError):
@@ -221,7 +221,7 @@ class RoomLink:
 
 
 async def read_message(reader: rtc.ByteStreamReader) -> bytes | None:
-    """Return one message of an agent's session, ``None`` when it is too large, too slow or broke off."""
+    """Return one message of an agent's session, ``None`` if it is too large, too slow or incomplete."""
     data = bytearray()
     try:
         async with asyncio.timeout(READ_SECONDS):
@@ -237,7 +237,7 @@ async def read_message(reader: rtc.ByteStreamReader) -> bytes | None:
 
 
 def shown(error: Exception) -> str:
-    """Return what an error of ``livekit.rtc`` says, without tokens."""
+    """Return the text of a ``livekit.rtc`` error, without tokens."""
     return inert_line(wire.redact(str(error))) or type(error).__name__
 
 

@@ -1,7 +1,7 @@
 """What runs in a voice session: its tasks, and the one queue in front of ``events``.
 
-Whatever happens is put there as a call to make. ``events`` makes the calls one after the other and yields
-what they return, so that everything happens in the order it came, in one task.
+Everything that happens is put there as a call to make. ``events`` makes the calls one after the other and
+yields what they return, so that everything happens in its order, in one task.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class Running:
                     return
 
     def put(self, act: Act) -> None:
-        """Have a call made after all that was put before."""
+        """Queue a call."""
         self._queue.put_nowait(act)
 
     def tell(self, *events: VoiceEvent) -> None:
-        """Yield events after all that was put before."""
+        """Queue events."""
         self.put(lambda: events)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start a task that ends with the session; when it fails, that is told."""
+        """Start a task that ends with the session; if it fails, that is reported."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -79,19 +79,19 @@ class Running:
         await self._retried.wait()
 
     def retry(self) -> None:
-        """End the pause that there is."""
+        """End the current pause."""
         self._retried.set()
 
 
 def stop(*tasks: asyncio.Task[None] | None) -> None:
-    """Cancel tasks, where there are any."""
+    """Cancel tasks, if there are any."""
     for task in tasks:
         if task is not None:
             task.cancel()
 
 
 async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Wait until ``work`` is done, also when the caller is cancelled meanwhile; then raise that."""
+    """Wait until ``work`` is done, even if the caller is cancelled meanwhile; then raise that."""
     working = asyncio.create_task(work)
     try:
         await asyncio.shield(working)

@@ -1,4 +1,4 @@
-"""An agent's program that speaks LiveKit's console transport: started, listened to, ended by its pid."""
+"""An agent's program that speaks LiveKit's console transport: started here, read, ended by its pid."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LAST_LINES = 20
 MAX_LINE_CHARACTERS = 500
 READ_BYTES = 64 * 1024
 END_SECONDS = 5.0  # livekit-agents takes 2.5 s to close a session
-# The libraries want these set, also where no server is met.
+# The libraries require these, even if no server is used.
 DUMMIES: Mapping[str, str] = {
     "LIVEKIT_URL": "ws://127.0.0.1:1",
     "LIVEKIT_API_KEY": "unused",
     "LIVEKIT_API_SECRET": "unused-unused-unused-unused-unused",
 }
-_CHATTER = re.compile(r"[\d:.,\-T ]*(DEBUG|INFO)\b")  # what livekit-agents logs as it goes, words among it
+_CHATTER = re.compile(r"[\d:.,\-T ]*(DEBUG|INFO)\b")  # what livekit-agents logs, including words
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 # Ends with the terminal, the first argument, whatever ends that (Linux), and becomes the agent.
 _WITH_PARENT = (
@@ -37,11 +37,11 @@ _WITH_PARENT = (
 
 
 class AgentProgram(Protocol):
-    """What a console session needs of the program that it listens for."""
+    """What a console session needs from the program that it listens for."""
 
     @property
     def name(self) -> str:
-        """Return what a person calls it."""
+        """Return its name for a person."""
         ...
 
     async def start(self, address: str) -> None:
@@ -58,15 +58,15 @@ class AgentProgram(Protocol):
 
     @property
     def last_lines(self) -> Sequence[str]:
-        """Return the last lines it wrote, fit to be shown."""
+        """Return the last lines it wrote, safe to be shown."""
         ...
 
 
 class PythonAgent:
     """``python`` run with ``arguments``, to which the address is added as ``--connect-addr``.
 
-    ``fed`` is written to its input, a line. Of what it writes only the last lines are kept, in memory, and
-    nothing that livekit-agents logs below warnings: that has the words of the conversation.
+    ``fed`` is written to its input, as one line. Only the last lines of its output are kept, in memory, and
+    nothing that livekit-agents logs below warnings: that contains words of the conversation.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class PythonAgent:
 
     @property
     def name(self) -> str:
-        """Return what a person calls it."""
+        """Return its name for a person."""
         return self._name
 
     @property
@@ -138,7 +138,7 @@ class PythonAgent:
             self._lines.append(shown)
 
     async def wait(self) -> int:
-        """Return its exit code once it has ended and all it wrote was read."""
+        """Return its exit code when it has ended and all its output was read."""
         assert self._child is not None
         assert self._reading is not None
         code = await self._child.wait()
@@ -146,7 +146,7 @@ class PythonAgent:
         return code
 
     async def end(self) -> None:
-        """Tell it to end; kill it, with its children, when it does not."""
+        """Tell it to end; kill it, with its children, if it does not."""
         child = self._child
         if child is None:
             return

@@ -12,8 +12,8 @@ from livekit import api
 from agent_tui.clients.voice.tokens import Guest, Ticket, server_url
 from agent_tui.model.errors import ConfigError, ConnectFailed
 
-OWNER = "agent-tui.owner"  # attribute of those who may let the agent act
-SIGNED_FOR = timedelta(minutes=10)  # the server renews the tokens of those who are in the room
+OWNER = "agent-tui.owner"  # attribute of participants who may make the agent act
+SIGNED_FOR = timedelta(minutes=10)  # the server renews the tokens of participants in the room
 DISPATCH_SECONDS = 10.0
 
 
@@ -36,7 +36,7 @@ class SignedTokens:
         return f"SignedTokens({self._url!r})"
 
     async def ticket(self) -> Ticket:
-        """Return a ticket whose token holds for ten minutes."""
+        """Return a ticket whose token is valid for ten minutes."""
         guest = self._guest
         grants = api.VideoGrants(
             room_join=True,
@@ -59,7 +59,7 @@ class SignedTokens:
         return Ticket(self._url, token.to_jwt(), guest.room, guest.identity, is_owner=True)
 
     async def call_agent(self) -> None:
-        """Dispatch the agent to the room as it is: a token does that only when it makes the room."""
+        """Dispatch the agent to the existing room: a token does that only when it makes the room."""
         guest = self._guest
         if not guest.agent:
             return

@@ -1,6 +1,6 @@
-"""Where the address and token of a voice room come from (protocols.md §5).
+"""Sources of the address and token of a voice room (protocols.md §5).
 
-Four sources: given by a person; signed here with the server's key and secret (``signing``); an endpoint in
+There are four: given by a person; signed here with the server's key and secret (``signing``); an endpoint in
 LiveKit's standard form; our backend. Tokens and secrets are in no ``repr``, error or log.
 """
 
@@ -19,7 +19,7 @@ from agent_tui.redaction import shown_url
 from agent_tui.wire.voice import token_claims
 
 BACKEND_PATH = "api/voice/token"
-STARTING_SECONDS = 60.0  # how much longer the backend may take: it starts the server and the agent
+STARTING_SECONDS = 60.0  # additional time for the backend: it starts the server and the agent
 MAX_NAME_CHARACTERS = 200
 MAX_TOKEN_CHARACTERS = 64_000
 _WS_SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
@@ -41,21 +41,21 @@ class Ticket:
 
 
 class TokenSource(Protocol):
-    """Gives a ticket for each join: tokens live for minutes, sessions for hours."""
+    """Gives a ticket for each join: tokens last minutes, sessions hours."""
 
     async def ticket(self) -> Ticket:
         """Return a ticket; raises ``AgentTuiError``."""
         ...
 
     async def call_agent(self) -> None:
-        """Ask once more for the agent, where that can be done; raises ``AgentTuiError``."""
+        """Call the agent once more, if that is possible; raises ``AgentTuiError``."""
         ...
 
     async def aclose(self) -> None: ...
 
 
 def new_identity(name: str) -> str:
-    """Return an identity for a participant called ``name`` that nobody else has: two terminals may join."""
+    """Return a unique identity for a participant called ``name``: two terminals may join."""
     plain = "".join(char if char.isalnum() else "-" for char in name.lower())[:MAX_NAME_CHARACTERS].strip("-")
     return f"{plain or 'terminal'}-{secrets.token_hex(4)}"
 
@@ -76,7 +76,7 @@ def server_url(text: str) -> str:
 
 
 class StaticToken:
-    """A token that a person was given. It is used for every join until it expires."""
+    """A token that was given to a person. It is used for every join until it expires."""
 
     def __init__(self, url: str, token: str) -> None:
         self._ticket = _ticket(server_url(url), token)
@@ -89,7 +89,7 @@ class StaticToken:
         return self._ticket
 
     async def call_agent(self) -> None:
-        """Do nothing: a token cannot call anybody into a room that exists."""
+        """Do nothing: a token cannot call an agent into a room that exists."""
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -97,8 +97,8 @@ class StaticToken:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Who joins which room, and which agent is to come: ``agent`` is the name it is dispatched by, empty
-    where agents come by themselves; ``metadata`` is handed to it.
+    """The participant, the room, and the agent to dispatch: ``agent`` is the name for that, empty if agents
+    come by themselves; ``metadata`` is passed to it.
     """
 
     room: str
@@ -148,7 +148,7 @@ class EndpointTokens:
         return _read(answer)
 
     async def call_agent(self) -> None:
-        """Do nothing: the endpoint only gives out tokens."""
+        """Do nothing: the endpoint only issues tokens."""
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -156,17 +156,17 @@ class EndpointTokens:
 
 
 class BackendTokens:
-    """Asks our backend, which starts LiveKit's server and the agent where they do not run yet; with
-    ``livekit`` only our agent, in a room of that server.
+    """Asks our backend, which starts LiveKit's server and the agent if they are not running; with ``livekit``
+    only our agent, in a room of that server.
 
-    ``net`` stays the caller's. Raises ``Refused`` where no server can be had, with the ``code``
+    The caller owns ``net``. Raises ``Refused`` if no server is available, with the ``code``
     ``voice.no_server``, ``voice.no_agent`` or ``voice.server_failed``.
     """
 
     def __init__(
         self, net: Net, room: str, name: str = "", *, is_guest: bool = False, livekit: LiveKit | None = None
     ) -> None:
-        """``livekit`` has a key and a secret; they are told the backend, which has to be on this machine."""
+        """``livekit`` has a key and a secret; the backend gets them, so it has to be on this machine."""
         self._net = net
         self._body: dict[str, Any] = {"room_name": room}
         if name:
@@ -181,8 +181,8 @@ class BackendTokens:
         return f"BackendTokens({self._net.base_url!r})"
 
     async def ticket(self) -> Ticket:
-        """Ask for a ticket, under the same identity each time: the agent keeps listening to whoever comes
-        back. Raises ``AgentTuiError``.
+        """Ask for a ticket, with the same identity each time: the agent keeps listening to a participant who
+        comes back. Raises ``AgentTuiError``.
         """
         answer = await self._net.call("POST", BACKEND_PATH, json=self._body, patience=STARTING_SECONDS)
         ticket = _read(answer)
@@ -190,15 +190,15 @@ class BackendTokens:
         return ticket
 
     async def call_agent(self) -> None:
-        """Ask again: the backend starts the agent when it does not run."""
+        """Ask again: the backend starts the agent if it is not running."""
         await self.ticket()
 
     async def aclose(self) -> None:
-        """Nothing of ours is open."""
+        """Do nothing: nothing of ours is open."""
 
 
 def _split(url: str) -> tuple[str, str]:
-    """Return (origin, path with query) of a token endpoint; what is wrong with it says ``Net``."""
+    """Return (origin, path with query) of a token endpoint; ``Net`` reports what is wrong with it."""
     try:
         parts = urlsplit(url.strip())
     except ValueError as error:
@@ -208,7 +208,7 @@ def _split(url: str) -> tuple[str, str]:
 
 
 def _read(answer: Any) -> Ticket:
-    """Return the ticket of an endpoint's answer; LiveKit's own examples write both kinds of names."""
+    """Return the ticket of an endpoint's answer; LiveKit's own examples use both kinds of names."""
     if not isinstance(answer, Mapping):
         raise ProtocolError("the token endpoint's answer is no token")
     url = _text(answer, "server_url", "serverUrl")
@@ -240,7 +240,7 @@ def _ticket(
     agent_identity: str = "",
     is_owner: bool = False,
 ) -> Ticket:
-    """Return a ticket; what was not said of room and identity is read in the token."""
+    """Return a ticket; a missing room or identity is read from the token."""
     token = token.strip()
     if not token or len(token) > MAX_TOKEN_CHARACTERS or not all("!" <= char <= "~" for char in token):
         raise ConfigError("the LiveKit token is empty or cannot be sent", "Copy all of it, without blanks.")

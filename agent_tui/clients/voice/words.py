@@ -1,4 +1,4 @@
-"""Words of a voice room that come as text streams: what is heard, spoken and typed."""
+"""Words of a voice room from text streams: what is heard, spoken and typed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ class WordStreams:
     def __init__(self, running: Running, people: Callable[[], Iterable[VoiceEvent]]) -> None:
         self._running = running
         self._people = people
-        self._segments: dict[str, None] = {}  # of the agent, that were told
+        self._segments: dict[str, None] = {}  # the agent's, that were reported
         self._reading: set[asyncio.Task[None]] = set()
-        self.last_heard = ""  # whose words the agent understood last
+        self.last_heard = ""  # the participant whose words the agent understood last
 
     def came(self, link: RoomLink, reader: rtc.TextStreamReader, identity: str) -> Iterable[VoiceEvent]:
-        """Read a stream of ``lk.transcription``: the agent's words, or what it understands of somebody."""
+        """Read a stream of ``lk.transcription``: the agent's words, or what it understands of a
+        participant.
+        """
         attributes = reader.info.attributes or {}
         segment = attributes.get("lk.segment_id") or reader.info.stream_id
         track = attributes.get("lk.transcribed_track_id", "")
@@ -51,7 +53,7 @@ class WordStreams:
         task.add_done_callback(self._reading.discard)
 
     async def _spoken(self, reader: rtc.TextStreamReader, segment: str, *, is_voiced: bool) -> None:
-        """Tell what the agent says, piece by piece; a segment that comes again comes whole."""
+        """Report what the agent says, piece by piece; a repeated segment comes as a whole."""
         is_whole = segment in self._segments
         self._segments[segment] = None
         if len(self._segments) > MAX_SEGMENTS:
@@ -71,7 +73,7 @@ class WordStreams:
         self._running.tell(last)
 
     async def _heard(self, reader: rtc.TextStreamReader, segment: str, identity: str) -> None:
-        """Tell what a person is heard to say: each stream has the whole segment so far."""
+        """Report what a person is heard to say: each stream has the whole segment so far."""
         text = await _read(reader)
         if text is None:
             self._running.tell(WordsLost(segment))
@@ -96,7 +98,7 @@ class WordStreams:
 
 
 async def _read(reader: rtc.TextStreamReader) -> str | None:
-    """Return a whole stream, ``None`` when it broke off."""
+    """Return a whole stream, ``None`` if it is incomplete."""
     text = ""
     try:
         async for piece in reader:
