@@ -1,1 +1,1 @@
-"""The embedded server, a process of its own. The screen never imports it: it starts it."""
+"""The embedded server, a process of its own. The screen starts it and never imports it."""

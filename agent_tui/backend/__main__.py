@@ -9,7 +9,7 @@ import os
 import sys
 from typing import NoReturn
 
-gc.disable()  # what is imported stays: to look for cycles in it again and again is a sixth of the start
+gc.disable()  # what is imported stays: looking for cycles in it would take a sixth of the start
 
 from agent_tui.backend.options import parse  # noqa: E402
 from agent_tui.backend.process import run  # noqa: E402
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 def main(arguments: list[str]) -> int:
     """Run the backend; return its exit code. Whatever goes wrong is one line on stderr."""
-    logging.getLogger().addHandler(logging.NullHandler())  # or tracebacks go to stderr while no file is open
+    logging.getLogger().addHandler(logging.NullHandler())  # else tracebacks go to stderr without a log file
     try:
         run(parse(arguments))
     except AgentBusy as error:
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
         return _say(error, FULL)
     except AgentTuiError as error:
         return _say(error, WRONG_USAGE)
-    except KeyboardInterrupt:  # before the process listened to signals
+    except KeyboardInterrupt:  # before the process handles signals
         return INTERRUPTED
     except Exception as error:  # the command line's last line of defence
         log.exception("the backend failed")
@@ -50,19 +50,19 @@ def main(arguments: list[str]) -> int:
 
 
 def _say(error: Exception, code: int) -> int:
-    # What another error says may be words of a conversation; the log has where it was raised.
+    # The text of other errors may contain words of a conversation; the log has where they were raised.
     line = str(error) if isinstance(error, AgentTuiError) else f"internal error: {type(error).__name__}"
     sys.stderr.write(f"agent-tui: {inert_line(line, MAX_LINE_CHARACTERS)}\n")
     return code
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process at once: all of ours is closed, and to bury what the SDKs of models have loaded would
-    take a second, in which nobody else may use the database.
+    """End the process at once: everything of ours is closed, and unloading the models' SDKs would take a
+    second in which no other process could use the database.
     """
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):  # whoever read it may have gone
+        with contextlib.suppress(OSError):  # its reader may have gone
             stream.flush()
     os._exit(code)
 

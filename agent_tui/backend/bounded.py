@@ -1,6 +1,6 @@
-"""Answers that cannot fill the memory: counted as they come, refused where they are packed.
+"""Answers of limited size: counted as they arrive, refused if they are packed.
 
-Imported with ``httpx2``, which costs a third of a second, only where it is needed.
+Needs ``httpx2``, whose import costs a third of a second, so it is imported only where it is needed.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import httpx2
 
 
 class BoundedBody(httpx2.AsyncByteStream):
-    """The bytes of ``response`` as they travel, at most ``most``; 0: as many as there are. Packed ones are
-    refused: a few could be unpacked to more than there is memory for. ``see`` is shown each piece, ``refuse``
-    makes the error of a title and a detail.
+    """The bytes of ``response`` as they arrive, at most ``most``; 0: any number. Packed bodies are refused,
+    since a few bytes could be unpacked to more than the memory. ``see`` gets each piece, ``refuse`` makes the
+    error from a title and a detail.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The config file as it is now: read again whenever it has changed."""
+"""The current config file: read again whenever it has changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_tui.model.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
-# What tells one version of a file from the next: modification time in ns and size; None: no file.
+# What identifies a version of a file: modification time in ns and size; ``None``: no file.
 Stamp = tuple[int, int] | None
 
 
@@ -25,8 +25,8 @@ class ConfigFile:
         self._stamp: Stamp = None
 
     def read(self) -> Config:
-        """Return what the file says, the same object until it changes. Never raises: of a broken file it
-        returns the last good version, and nothing where there was none.
+        """Return the file's contents, the same object until they change. Never raises: for a broken file it
+        returns the last good version, and nothing if there was none.
         """
         path = self._path or config_path()
         stamp = _stamp(path)

@@ -1,4 +1,6 @@
-"""The small files around a database: the lock of its one process, and files that only their owner reads."""
+"""The small files beside a database: the lock of its one process, and files that only their owner can
+read.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,16 @@ from agent_tui.model.errors import AgentBusy, not_written
 
 STOPPING = "stopping"
 UPGRADING = "upgrading"  # programs that wait for the backend read this word: tui/runtime.py
-STOPPING_SECONDS = 5.0  # how long a newcomer waits for a process that said it is stopping
-NAME_SECONDS = 1.0  # and for one that has just taken the lock to say who it is
+STOPPING_SECONDS = 5.0  # how long a newcomer waits for a process that is stopping
+NAME_SECONDS = 1.0  # and for one that has just taken the lock to write its name
 POLL_SECONDS = 0.05
 
 
 class DatabaseLock:
-    """``flock`` on a file beside the database: one process per database, freed by the kernel at its end.
+    """``flock`` on a file beside the database: one process per database, released by the kernel at its end.
 
-    The file says who holds it: pid, mode, "upgrading" while that process brings an older database up to
-    date, and "stopping" once it has begun to stop.
+    The file says who holds it: pid, mode, "upgrading" while that process upgrades an older database, and
+    "stopping" when it has begun to stop.
     """
 
     def __init__(self, path: Path, mode: str) -> None:
@@ -31,7 +33,7 @@ class DatabaseLock:
         self._file = -1
 
     def take(self) -> None:
-        """Take the lock; raises ``AgentBusy`` when another process holds it and is not about to go."""
+        """Take the lock; raises ``AgentBusy`` if another process holds it and is not stopping."""
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -51,12 +53,12 @@ class DatabaseLock:
         self._write("")
 
     def say_stopping(self) -> None:
-        """Tell newcomers to wait for a moment."""
+        """Make newcomers wait for a moment."""
         self._write(STOPPING)
 
     @contextlib.contextmanager
     def upgrading(self) -> Iterator[None]:
-        """Tell newcomers to wait as long as the context is open."""
+        """Make newcomers wait as long as the context is open."""
         self._write(UPGRADING)
         try:
             yield
@@ -64,7 +66,7 @@ class DatabaseLock:
             self._write("")
 
     def release(self) -> None:
-        """Give the lock up; the file stays, because removing it would let two processes hold two files."""
+        """Release the lock; the file stays, because removing it would let two processes hold two files."""
         os.close(self._file)
 
     def _try(self) -> bool:
@@ -81,7 +83,7 @@ class DatabaseLock:
 
 @contextlib.contextmanager
 def database_lock(path: Path, mode: str) -> Iterator[DatabaseLock]:
-    """Hold the lock for the length of a ``with``."""
+    """Hold the lock during a ``with``."""
     lock = DatabaseLock(path, mode)
     lock.take()
     try:
@@ -91,7 +93,7 @@ def database_lock(path: Path, mode: str) -> Iterator[DatabaseLock]:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all; raises ``ConfigError``."""
+    """Write a file that only its owner can read, completely or not at all; raises ``ConfigError``."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         draft.unlink(missing_ok=True)

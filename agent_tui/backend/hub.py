@@ -1,10 +1,9 @@
-"""Who reads which room: hands every committed frame to all of a room's readers, in memory.
+"""The readers of each room: passes every committed frame to all of them, in memory.
 
-A reader's queue is bounded. One that lags loses its queue, not a frame: it reads the log again from
-where it was. So a client that never reads costs no memory, and the log is the only truth.
-
-A crowd of readers gets what comes within a moment as one batch, encoded once for all of them: a send
-costs far more than a frame. Only words are held back so; whatever begins or ends something goes at once.
+A reader's queue is limited. A slow reader loses its queue, not a frame: it reads the log again from where it
+was. So a client that never reads costs no memory, and the log is the only truth. A crowd of readers gets what
+comes within a moment as one batch, encoded once for all of them: a send costs far more than a frame. Only
+words are delayed like that; whatever begins or ends something is sent at once.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ __all__ = ["Batch", "Dialect", "Frame", "Hub", "in_dialect", "translated"]
 PAGE_FRAMES = 500
 MAX_QUEUED_FRAMES = 2_000
 MAX_QUEUED_CHARACTERS = 4_000_000
-CROWD_READERS = 8  # fewer get every frame at once
+CROWD_READERS = 8  # with fewer, each gets every frame at once
 SECONDS_PER_READER = 0.001  # between two batches for a crowd, up to …
 MAX_HOLD_SECONDS = 0.1
-# Events that only add to what is being said.
+# Events that only add to current words.
 WORDS = frozenset(map(event_name, (TextAdded, StepAdded)))
-MAX_HELD_FRAMES = 64  # so many are worth a send of their own
+MAX_HELD_FRAMES = 64  # this many are worth a send of their own
 
 
-# How an event is said: its name and data as JSON, None where it is not said.
+# How an event is sent: its name and data as JSON, ``None`` if it is not sent.
 Dialect = Callable[[Event], tuple[str, str] | None]
 
 
@@ -67,7 +66,7 @@ class Batch(list[Frame]):
 async def in_dialect(
     batches: AsyncGenerator[list[Frame], None], dialect: Dialect
 ) -> AsyncGenerator[list[Frame], None]:
-    """Yield the frames of ``batches`` in this dialect; what it does not say is left out."""
+    """Yield the frames of ``batches`` in this dialect, without those that it does not have."""
     async with aclosing(batches):
         async for batch in batches:
             said = batch.said(dialect) if isinstance(batch, Batch) else translated(batch, dialect)
@@ -76,7 +75,7 @@ async def in_dialect(
 
 
 def translated(batch: Iterable[Frame], dialect: Dialect) -> list[Frame]:
-    """Return frames of the log in this dialect, without what it does not say."""
+    """Return frames of the log in this dialect, without those that it does not have."""
     return [
         Frame(frame.room_id, frame.seq, *said, frame.message_id)
         for frame in batch
@@ -85,7 +84,7 @@ def translated(batch: Iterable[Frame], dialect: Dialect) -> list[Frame]:
 
 
 class _Reader:
-    """One open ``read``: what was published since it last looked. The frames are shared, not copied."""
+    """One open ``read``: what was published since its last look. The frames are shared, not copied."""
 
     def __init__(self, *, counts: bool) -> None:
         self.counts = counts
@@ -103,7 +102,7 @@ class _Reader:
         return self.ended and not self._news.is_set()
 
     def put(self, frames: Batch, characters: int) -> None:
-        """Queue ``frames``; when that is too much, forget the queue instead, until ``next``."""
+        """Queue ``frames``; if there are too many, drop the queue instead, until ``next``."""
         self._news.set()
         full = (
             self._frames + len(frames) > MAX_QUEUED_FRAMES
@@ -118,7 +117,7 @@ class _Reader:
             self._characters += characters
 
     async def next(self, last: int) -> list[Frame] | None:
-        """Wait for news; return the frames after ``last``, or None when the log must be read for them."""
+        """Wait for news; return the frames after ``last``, or ``None`` if the log must be read for them."""
         await self._news.wait()
         self._news.clear()
         if len(self._batches) == 1 and self._batches[0][0].seq == last + 1 and not self._lagging:
@@ -132,7 +131,7 @@ class _Reader:
         return None if missed else frames
 
     def end(self, error: StoreError | None = None) -> None:
-        """Let the reader end after what is queued, with ``error`` if it is to raise that."""
+        """End the reader after what is queued, with ``error`` if it is to raise that."""
         self.ended = True
         self.error = error
         self._news.set()
@@ -143,16 +142,16 @@ class _Reader:
 
 
 class _Room:
-    """The readers of one room, and what is held back from them for a moment."""
+    """The readers of one room, and what is delayed for a moment."""
 
     def __init__(self) -> None:
         self.readers: set[_Reader] = set()
         self._held = Batch()
-        self._ripe_at = 0.0  # when the next batch may go out
+        self._ripe_at = 0.0  # when the next batch may be sent
         self._timer: asyncio.TimerHandle | None = None
 
     def publish(self, frames: list[Frame]) -> None:
-        """Hand on ``frames``, at once or with what comes until the next batch is due."""
+        """Pass on ``frames``, at once or with what comes until the next batch is due."""
         self._held += frames
         crowd = len(self.readers)
         if (
@@ -173,7 +172,7 @@ class _Room:
             self._timer = loop.call_at(self._ripe_at, self._ripe)
 
     def flush(self) -> None:
-        """Hand on what is held."""
+        """Pass on what is delayed."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -199,7 +198,7 @@ class Hub:
         store.subscribe(self.publish)
 
     def publish(self, frames: list[Frame]) -> None:
-        """Hand on ``frames``: committed, of one room, in order."""
+        """Pass on ``frames``: committed, of one room, in order."""
         room = self._rooms.get(frames[0].room_id)
         if room is not None:
             room.publish(frames)
@@ -209,10 +208,9 @@ class Hub:
     ) -> AsyncGenerator[list[Frame], None]:
         """Yield the room's frames with a seq above ``after``: the stored ones, then live ones, without end.
 
-        ``counts``: somebody reads, not a program that we started ourselves.
-        Each batch is in order and no frame is missing or doubled. Ends when the room is deleted, does not
-        exist, or the hub closes. Raises ``StoreError`` when the log cannot be read or what the room says
-        cannot be stored any more.
+        ``counts``: a person reads, not a program that we started ourselves. Each batch is in order and no
+        frame is missing or doubled. Ends when the room is deleted, does not exist, or the hub closes. Raises
+        ``StoreError`` when the log cannot be read or new events cannot be stored anymore.
         """
         reader = _Reader(counts=counts)
         self._rooms.setdefault(room_id, _Room()).readers.add(reader)
@@ -232,7 +230,7 @@ class Hub:
                 if frames:
                     yield frames
                     last = frames[-1].seq
-                    # A replay may never wait for anything: without a turn of the loop nobody else lives.
+                    # A replay may never wait for anything: without this, no other task would run.
                     await asyncio.sleep(0)
             if reader.error is not None:
                 raise reader.error
@@ -244,13 +242,13 @@ class Hub:
         return await self._store.read(reads.text_before, room_id, message_id, seq)
 
     async def answer_start(self, room_id: str, seq: int) -> int:
-        """Return the seq with which that answer of a chat began in which the event ``seq`` lies or after
-        which it comes (for whole snapshots); 0 before the first.
+        """Return the seq of the beginning of the chat's answer that contains the event ``seq``, or that it
+        follows (for whole snapshots); 0 before the first.
         """
         return await self._store.read(reads.answer_start, room_id, seq)
 
     def readers(self) -> int:
-        """Return how many ``read`` are open in all."""
+        """Return how many ``read`` are open in total."""
         return sum(len(room.readers) for room in self._rooms.values())
 
     def watchers(self) -> int:
@@ -266,7 +264,7 @@ class Hub:
                 reader.end(error)
 
     async def closed(self) -> None:
-        """Wait until nothing more will be said: the backend stops."""
+        """Wait until nothing more will be sent: the backend stops."""
         await self._closed.wait()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Where the backend writes what goes wrong: a rotating file; `serve` also says it on stderr in one line."""
+"""The backend's log: a rotating file; `serve` also writes warnings to stderr, in one line each."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MAX_LINE_CHARACTERS = 500
 
 
 class _OneLine(logging.Formatter):
-    """The message alone, harmless to a terminal; tracebacks stay in the file."""
+    """The message alone, safe for a terminal; tracebacks are only in the file."""
 
     def format(self, record: logging.LogRecord) -> str:
         return f"agent-tui: {inert_line(record.getMessage(), MAX_LINE_CHARACTERS)}"
 
 
 def _for_people(record: logging.LogRecord) -> bool:
-    # Foreign libraries warn about every broken request; those lines are for the file.
+    # Libraries warn about every broken request; those lines are for the file.
     return record.name.startswith(OURS) or record.levelno >= logging.ERROR
 
 

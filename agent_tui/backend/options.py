@@ -1,4 +1,4 @@
-"""The options of the backend's two ways to run (cli.md, `serve`; `embedded` is for our own programs)."""
+"""The options of the backend's two modes (cli.md, `serve`; `embedded` is for our own programs)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agent_tui.model.errors import ConfigError
 EMBEDDED_DATABASE = "agent-tui.db"
 SERVE_DATABASE = "serve.db"  # not the embedded one: both may run at the same time
 RUNTIME_FILE = "backend.json"
-DEMO_TOKENS_PER_SECOND = 15.0  # a demo room of three rounds talks for more than a minute
+DEMO_TOKENS_PER_SECOND = 15.0  # a demo room of three rounds lasts more than a minute
 DEMO_SEED = 1
 LOOPBACK = "127.0.0.1"
 MAX_PORT = 65535
@@ -23,12 +23,13 @@ MAX_PORT = 65535
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a backend process was told to do.
+    """The options of a backend process.
 
-    ``token``: the one given, empty: make a random one, None: ask for none. ``resume``: rooms that ran go
-    on. ``idle_seconds``: end after so long without anybody, None: never; ``unwatched_seconds`` likewise
-    for pausing rooms that nobody watches. ``demo_rate``: tokens/s of each demo agent, 0: no pacing.
-    ``workspaces``: tools of chats may work at or below these folders, None: wherever a chat says.
+    ``token``: the given one, empty: make a random one, ``None``: require none. ``resume``: rooms that were
+    running continue. ``idle_seconds``: end after this long without clients, ``None``: never;
+    ``unwatched_seconds`` likewise for pausing rooms that nobody watches. ``demo_rate``: tokens/s of each demo
+    agent, 0: no pacing. ``workspaces``: tools of chats may work at or below these folders, ``None``: wherever
+    a chat says.
     """
 
     mode: Literal["embedded", "serve"]
@@ -46,42 +47,42 @@ class Settings:
 
     @property
     def data(self) -> Path:
-        """Return the data folder, where the parts of voice are."""
+        """Return the data folder, which has the parts of voice."""
         return self.database.parent if self.mode == "embedded" else data_path()
 
     @property
     def runtime_file(self) -> Path:
-        """Where the embedded backend says how to reach it."""
+        """The file in which the embedded backend says how to reach it."""
         return self.database.with_name(RUNTIME_FILE)
 
     @property
     def token_file(self) -> Path:
-        """Where `serve` writes a token that it made itself."""
+        """The file into which `serve` writes a token that it made itself."""
         return self.database.with_name(f"{self.database.name}.token")
 
     @property
     def lock_file(self) -> Path:
-        """What the one process that uses this database holds."""
+        """The file that the one process using this database holds."""
         return self.database.with_name(f"{self.database.name}.lock")
 
     @property
     def log_file(self) -> Path:
-        """Where this process writes what goes wrong."""
+        """The log of this process."""
         name = "backend.log" if self.mode == "embedded" else f"{self.database.name}.log"
         return self.database.with_name(name)
 
 
 class _OneLineParser(argparse.ArgumentParser):
-    """Says what is wrong with the options in one line, as every command does (cli.md)."""
+    """Reports errors in the options in one line, as every command does (cli.md)."""
 
     def error(self, message: str) -> NoReturn:
         raise ConfigError(message, f"see {self.prog} --help")
 
 
 def parse(arguments: list[str]) -> Settings:
-    """Return the settings that ``arguments`` and the environment ask for.
+    """Return the settings from ``arguments`` and the environment.
 
-    Raises ``ConfigError`` for what cannot be; exits with 0 after ``--help``.
+    Raises ``ConfigError`` for invalid ones; exits with 0 after ``--help``.
     """
     given = _parser().parse_args(arguments)
     config = Path(given.config).expanduser().absolute() if given.config else config_path()
@@ -202,7 +203,7 @@ def _workspaces(folder: str | None) -> tuple[Path, ...]:
 
 
 def _token(given: argparse.Namespace, host: str) -> str | None:
-    """Return the token to ask for: given, empty for a random one, None for none at all."""
+    """Return the token to require: the given one, empty for a random one, ``None`` for none at all."""
     loopback = is_loopback(host)
     if given.no_token:
         if not loopback:

@@ -1,4 +1,4 @@
-"""One backend process from start to end: lock, socket, store, engine, server, and all of it backwards."""
+"""One backend process from start to end: lock, socket, store, engine, server, and back in reverse order."""
 
 from __future__ import annotations
 
@@ -47,28 +47,28 @@ from agent_tui.backend.voice.routes import Voice
 from agent_tui.config.file import load
 from agent_tui.tracebacks import note_unheard
 
-# Seconds after it was told to end at which each of these is over, done or not: within three all is. What is
-# later is left: programs of tools end with this process (``tools.child``), half a commit is none.
-CUT_SECONDS = 1.7  # rooms and answers are cut, on record
-LEFT_SECONDS = 2.6  # clients have heard of that and left, servers of tools have ended
+# Seconds after the request to end at which each of these is over, done or not: within three all is. What is
+# left later is abandoned: programs of tools end with this process (``tools.child``), half a commit is none.
+CUT_SECONDS = 1.7  # rooms and answers are stopped, and that is stored
+LEFT_SECONDS = 2.6  # clients were told and have left, MCP servers have ended
 CLOSED_SECONDS = 2.9  # the store is closed
-IDLE_CHECKS = 4  # looks per idle time
+IDLE_CHECKS = 4  # checks per idle time
 
 log = logging.getLogger(__name__)
 
-# What did not end in time: kept, or Python complains that it is gone.
+# What did not end in time: kept, because Python would complain otherwise.
 _left: set[asyncio.Task[Any]] = set()
 
 
 def run(settings: Settings) -> None:
     """Run the backend until it is told to stop or, if embedded, until no client needs it.
 
-    Raises ``AgentBusy`` when another process has the database, ``ConfigError`` and ``StoreError`` when
-    something of what was asked for cannot be used, the config file among it.
+    Raises ``AgentBusy`` if another process uses the database, ``ConfigError`` and ``StoreError`` if an
+    option, the config file included, cannot be used.
     """
     load(settings.config)
     os.umask(0o077)  # the database, its journal and the log hold conversations
-    ORPHANS.adopt()  # what a command of a tool leaves behind comes here, and is ended
+    ORPHANS.adopt()  # processes that a tool's command leaves behind come here, and are ended
     with database_lock(settings.lock_file, settings.mode) as lock:
         start_logging(settings.log_file, stderr=settings.mode == "serve")
         with bound_socket(settings.host, settings.port) as listener:
@@ -77,7 +77,7 @@ def run(settings: Settings) -> None:
 
 def run_and_leave(process: Coroutine[Any, Any, None]) -> None:
     """Do what ``asyncio.run`` does, but wait neither for tasks that do not end when they are cancelled nor
-    for threads: they end with this process, which does so at once (``__main__``).
+    for threads: they end with this process, which ends at once (``__main__``).
     """
     loop = asyncio.new_event_loop()
     loop.set_exception_handler(note_unheard)
@@ -92,7 +92,7 @@ def run_and_leave(process: Coroutine[Any, Any, None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Inside:
-    """What the server is the face of."""
+    """What is behind the server."""
 
     engine: Engine
     hub: Hub
@@ -103,11 +103,11 @@ class _Inside:
     tool_runs: ToolRuns
 
     def running(self) -> int:
-        """Return how many rooms, answers and voice rooms are under way."""
+        """Return how many rooms, answers and voice rooms are running."""
         return self.engine.running() + self.voice.rooms
 
     async def stop(self) -> None:
-        """Cut all rooms, answers and tools."""
+        """Stop all rooms, answers and tools."""
         self.tool_runs.stop_all()
         await self.engine.stop_all("handover")
 
@@ -120,8 +120,8 @@ class _Process:
     instance: str = field(default_factory=lambda: secrets.token_hex(16))
     traffic: Traffic = field(default_factory=Traffic)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    told_at: float = 0.0  # the loop's time, once it ends
-    told: tuple[Path, str] | None = None  # the file that says how to reach this process, and what is in it
+    told_at: float = 0.0  # the loop's time of the request to end
+    told: tuple[Path, str] | None = None  # the file that says how to reach this process, and its contents
 
     async def run(self) -> None:
         self._listen_to_signals()
@@ -198,7 +198,7 @@ class _Process:
             loop.add_signal_handler(signal.SIGHUP, self.stopping.set)
 
     def _ready(self, token: str | None) -> None:
-        """Say how to reach this process, now that it can be."""
+        """Tell how to reach this process, now that it can be reached."""
         settings = self.settings
         url = url_of(settings.host, self.listener)
         log.info("%s %s listens on %s", settings.mode, __version__, url)
@@ -227,8 +227,8 @@ class _Process:
         self.told = file, text
 
     def _forget(self) -> None:
-        """Remove what told others how to reach this process; not what another has written since, where the
-        folder was deleted and made anew.
+        """Remove the file that says how to reach this process, unless another process has written it since
+        (the folder may have been deleted and made again).
         """
         if self.told is None:
             return
@@ -238,13 +238,13 @@ class _Process:
                 file.unlink()
 
     async def _stop(self, inside: _Inside, server: HttpServer, serving: asyncio.Task[None]) -> None:
-        """Cut rooms and answers, then end the streams, so that their readers still hear of the cut."""
+        """Stop rooms and answers, then end the streams, so that their readers still get that."""
         self.told_at = asyncio.get_running_loop().time()
         self.traffic.closed = True
         self.lock.say_stopping()
         self._forget()
         cutting = asyncio.create_task(inside.stop())
-        # Servers of tools may need all the time there is. They begin to go once every call has been cut.
+        # MCP servers may need all the time there is. They begin to end after every call was stopped.
         leaving = asyncio.create_task(inside.toolbox.aclose())
         voiceless = asyncio.create_task(inside.voice.aclose())
         await self._by(CUT_SECONDS, cutting)
@@ -254,7 +254,7 @@ class _Process:
         await self._by(LEFT_SECONDS, serving, leaving, voiceless, inside.models.aclose())
 
     async def _by(self, seconds: float, *work: asyncio.Task[None] | Coroutine[Any, Any, None]) -> None:
-        """Wait for ``work``, but no longer than until ``seconds`` after this process was told to end."""
+        """Wait for ``work``, but only until ``seconds`` after the request to end."""
         tasks = [one if isinstance(one, asyncio.Task) else asyncio.create_task(one) for one in work]
         left = self.told_at + seconds - asyncio.get_running_loop().time()
         done, late = await asyncio.wait(tasks, timeout=max(0.0, left))
@@ -265,8 +265,8 @@ class _Process:
             task.result()
 
     async def _stop_when_idle(self, inside: _Inside) -> None:
-        """Stop once for ``idle_seconds`` there was no request, no open stream, no room, answer or
-        voice room under way.
+        """Stop after ``idle_seconds`` without a request, an open stream, or a running room, answer or voice
+        room.
         """
         seconds = self.settings.idle_seconds
         if seconds is None:

@@ -1,4 +1,4 @@
-"""What agents are told of themselves and their room, who they are where nobody named them, their colours."""
+"""The prompts about a room, the default agents, and the agents' colours."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from agent_tui.config.agent_templates import language_of
 from agent_tui.model.events import AgentInfo
 
 COLOR = re.compile(r"#[0-9a-fA-F]{6}")
-# The part of a prompt that says a role, and the roles that sum up.
+# The part of a prompt that names a role, and the roles that write a synthesis.
 _FIRST_SENTENCE = re.compile(r"[^.。\n]{0,80}")
 _SUMS_UP = re.compile(
     r"\b(?:writer|editor|moderator|facilitator)\b|撰稿|写作|编辑|主持|\b(?:автор|писател|редактор|модератор|ведущ)",
     re.IGNORECASE,
 )
 
-# Neighbours differ much in hue, also for the colour-blind; no red, which means failure on every screen.
+# Neighbours differ much in hue, also for colour-blind people; no red, which means failure on every screen.
 PALETTE = (
     "#4c9be8",  # blue
     "#e8a33d",  # amber
@@ -54,9 +54,9 @@ def default_agents(task: str) -> tuple[tuple[str, str], ...]:
 
 
 def synthesizer(room: ConversationRow) -> str:
-    """Return the id of the agent that sums up in the last round, "" if there is none.
+    """Return the id of the agent that writes the synthesis in the last round, "" if there is none.
 
-    That is the first one whose name, or else the first sentence of whose prompt, speaks of a writer or a
+    It is the first one whose name, or else the first sentence of whose prompt, mentions a writer or a
     moderator; else the last one, so that the turn order stays as it is.
     """
     if not room.synthesis or not room.agents or (len(room.agents) == 1 and room.max_rounds == 1):
@@ -75,9 +75,10 @@ def is_synthesis(room: ConversationRow, round_: int, agent_id: str) -> bool:
 
 
 def room_told(room: ConversationRow, agent: AgentInfo, round_: int) -> str:
-    """Return what ``agent`` is told of its room, in the language of the task.
+    """Return the prompt about the room for ``agent``, in the language of the task.
 
-    Its name, the others, how to tell who speaks; last the round, for it changes: providers cache what stays.
+    Its name, the others, how speakers are marked; the round comes last, since it changes: providers cache
+    what stays the same.
     """
     words = _words(language_of(room.task))
     others = words["comma"].join(_in_a_line(other.name) for other in room.agents if other.id != agent.id)
@@ -90,7 +91,7 @@ def room_told(room: ConversationRow, agent: AgentInfo, round_: int) -> str:
 
 
 def without_own_mark(text: str, name: str) -> str:
-    """Return what an agent said without the ``[name]:`` that some models put in front all the same."""
+    """Return what an agent said without the ``[name]:`` that some models add."""
     begun = text.lstrip()
     mark = f"[{name}]"
     if not begun.startswith(mark) or begun[len(mark) :].lstrip()[:1] not in (":", "："):
@@ -103,7 +104,7 @@ def _in_a_line(name: str) -> str:
 
 
 def colors(wanted: Sequence[str]) -> list[str]:
-    """Return a colour for each agent: the wanted one if it is ``#rrggbb``, else one that is still free."""
+    """Return a colour for each agent: the wanted one if it is ``#rrggbb``, else one that is not used yet."""
     given = {color.lower() for color in wanted if COLOR.fullmatch(color)}
     free = cycle([color for color in PALETTE if color not in given] or PALETTE)
     return [color.lower() if COLOR.fullmatch(color) else next(free) for color in wanted]

@@ -1,4 +1,4 @@
-"""What a room may use: compared with what it used, before each turn and while one is spoken."""
+"""The budget of a room: compared with its usage before each turn and during it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from agent_tui.model.errors import Refused
 
 
 def used_up(room: ConversationRow, more_tokens: int = 0, more_cost: float = 0.0) -> bool:
-    """Return whether the room, with what is used right now, has reached a ceiling of its budget."""
+    """Return whether the room, including current usage, has reached a limit of its budget."""
     return bool(reached(room, room.used_tokens + more_tokens, (room.used_cost or 0.0) + more_cost))
 
 
 def check(room: ConversationRow, what: str = "room") -> None:
-    """Raise ``Refused`` (409) for one that used up its budget; its detail names what to raise."""
+    """Raise ``Refused`` (409) for a room that used up its budget; its detail says what to raise."""
     ceiling = reached(room, room.used_tokens, room.used_cost)
     if not ceiling:
         return

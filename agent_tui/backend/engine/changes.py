@@ -1,7 +1,7 @@
-"""Which rooms changed since when: what a list of rooms waits for, instead of asking again and again.
+"""Which rooms changed since when: a list of rooms waits for this instead of asking again and again.
 
-All of it is in memory. A cursor names the process that gave it out, so that after a restart everything
-counts as changed.
+All of it is in memory. A cursor contains the id of its process, so after a restart everything counts as
+changed.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ from agent_tui.model.events import (
 )
 from agent_tui.wire.log import event_name
 
-STREAM_SECONDS = 1.0  # a room that streams counts as changed at most so often
-MAX_REMOVED = 1_000  # rooms that are gone are remembered up to this number; older cursors get everything
-# What a list shows at once; all else a room says is streaming.
+STREAM_SECONDS = 1.0  # a streaming room counts as changed at most this often
+MAX_REMOVED = 1_000  # deleted rooms that are remembered; older cursors get everything
+# What a list shows at once; all other events are streaming.
 _AT_ONCE = frozenset(map(event_name, (RunStarted, RunPaused, RunCompleted, RunFailed)))
-# A chat, which no list of rooms shows, says one of these before anything else.
+# The first events of a chat, which no list of rooms shows.
 _OF_CHATS = frozenset(map(event_name, (ConversationChanged, MessageSpoken)))
 _CURSOR = re.compile(r"([0-9a-f]{16})-([0-9]{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Ids of the rooms that changed and of those that are gone; ``is_all``: whatever was known is old."""
+    """Ids of the rooms that changed and of those that were deleted; ``is_all``: everything known before is
+    old.
+    """
 
     changed: tuple[str, ...]
     removed: tuple[str, ...]
@@ -50,20 +52,20 @@ class Changes:
         self._count = 0
         self._changed: dict[str, int] = {}  # in the order of the change, newest last
         self._removed: dict[str, int] = {}
-        self._forgotten = 0  # the newest change that is in neither any more
-        self._resting: dict[str, asyncio.TimerHandle] = {}  # rooms whose streaming was told just now
+        self._forgotten = 0  # the newest change that is no longer in either
+        self._resting: dict[str, asyncio.TimerHandle] = {}  # rooms whose streaming was reported a moment ago
         self._chats: set[str] = set()
-        self._untold: set[str] = set()  # of those the ones that went on since
+        self._untold: set[str] = set()  # those of them that streamed since
         self._news = asyncio.Event()
         self._closed = False
 
     @property
     def cursor(self) -> str:
-        """A snapshot of all that happened so far."""
+        """A snapshot of everything that happened so far."""
         return f"{self._epoch}-{self._count}"
 
     def publish(self, frames: list[Frame]) -> None:
-        """Take note of frames of one room: at once where they begin or end a run, else now and then."""
+        """Note frames of one room: at once if they begin or end a run, else now and then."""
         room_id = frames[0].room_id
         if any(frame.name in _OF_CHATS for frame in frames):
             self._chats.add(room_id)
@@ -78,7 +80,7 @@ class Changes:
             self.note(room_id)
 
     def note(self, room_id: str) -> None:
-        """The room was made or changed."""
+        """Note that the room was made or changed."""
         self._untold.discard(room_id)
         self._count += 1
         self._changed.pop(room_id, None)
@@ -86,7 +88,7 @@ class Changes:
         self._tell()
 
     def remove(self, room_id: str) -> None:
-        """The room is gone."""
+        """Note that the room was deleted."""
         self._count += 1
         self._changed.pop(room_id, None)
         self._untold.discard(room_id)
@@ -97,7 +99,9 @@ class Changes:
         self._tell()
 
     async def wait(self, cursor: str, seconds: float) -> News:
-        """Return what happened since ``cursor``, waiting for it at most so long; everything for no cursor."""
+        """Return what happened since ``cursor``, waiting for it at most this long; without cursor,
+        everything.
+        """
         seen = self._seen(cursor)
         if seen is None:
             return News((), (), self.cursor, is_all=True)
@@ -135,13 +139,13 @@ class Changes:
             self.note(room_id)
 
     def _tell(self) -> None:
-        # Those who wait hold this one; whoever comes now waits for the next change.
+        # Current waiters hold this event; later ones wait for the next change.
         self._news.set()
         self._news = asyncio.Event()
 
 
 def _since(places: dict[str, int], seen: int) -> tuple[str, ...]:
-    """Return the ids after change number ``seen``, oldest first; costs no more than there are."""
+    """Return the ids after change number ``seen``, oldest first; costs no more than their number."""
     found = []
     for room_id in reversed(places):
         if places[room_id] <= seen:

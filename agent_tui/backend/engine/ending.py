@@ -1,4 +1,4 @@
-"""How an attempt at a turn or an answer ended: what it did, what it used, why it is not whole."""
+"""How an attempt at a turn or an answer ended: its steps, its usage, why it is not complete."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_RUN = failed("not run: the program ended before that").content
 
 @dataclass(slots=True)
 class Used:
-    """What calls of the model used that are over; ``guessed`` are tokens that a model did not tell."""
+    """The usage of finished calls of the model; ``guessed`` are tokens that a model did not report."""
 
     prompt: int = 0
     completion: int = 0
@@ -30,17 +30,17 @@ class Used:
     cost: float | None = None
     first_token_seconds: float | None = None
     told: bool = False
-    context: int = 0  # tokens of the newest call and its answer, where the model said them
+    context: int = 0  # tokens of the newest call and its answer, if the model reported them
     context_limit: int = 0
 
     @property
     def tokens(self) -> int:
-        """All of them, in part estimated."""
+        """All of them, partly estimated."""
         return self.prompt + self.completion + self.guessed
 
     @property
     def usage(self) -> Usage | None:
-        """What models said, added up; None where none said anything."""
+        """The models' reports, added up; ``None`` if there was none."""
         if not self.told:
             return None
         return Usage(
@@ -53,7 +53,7 @@ class Used:
         )
 
     def add(self, call: Call, request: ModelRequest, said: int, cost: Cost) -> None:
-        """Add a call that answered ``request`` with so many characters."""
+        """Add a call that answered ``request`` with this many characters."""
         if self.first_token_seconds is None:
             self.first_token_seconds = call.first_piece_seconds
         if call.usage is not None:
@@ -74,8 +74,8 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What came of it: whole, or it failed (``error``) or was ``cut``. ``rest`` is to be written with the
-    end: the last of its steps.
+    """The result: complete, failed (``error``) or ``cut``. ``rest`` is written with the end: the last of its
+    steps.
     """
 
     steps: tuple[Step, ...] = ()

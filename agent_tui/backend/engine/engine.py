@@ -1,4 +1,6 @@
-"""The engine: makes, lists, changes, runs and deletes conversations. What it acknowledges is on record."""
+"""The engine: makes, lists, changes, runs and deletes conversations. It stores everything before it
+acknowledges it.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,8 @@ MAX_HITS = 500
 
 @dataclass(frozen=True, slots=True)
 class RoomNews:
-    """Rooms as they are now and ids of those that are gone, up to ``cursor``; ``is_all``: there are no
-    other rooms.
+    """Current rooms and ids of those that were deleted, up to ``cursor``; ``is_all``: there are no other
+    rooms.
     """
 
     rooms: list[RoomInfo]
@@ -54,7 +56,9 @@ class RoomNews:
 
 @dataclass(frozen=True, slots=True)
 class MessagesPage:
-    """Messages in order; ``next`` is the page's last id if others follow, ``as_of`` the seq it is true of."""
+    """Messages in order; ``next`` is the page's last id if others follow, ``as_of`` the seq that it
+    corresponds to.
+    """
 
     messages: list[Message]
     next: str | None
@@ -62,12 +66,12 @@ class MessagesPage:
 
 
 class Engine:
-    """All conversations of one store, in one event loop; ``rooms`` and ``chats`` do what one kind alone has,
-    ``files`` what concerns the files that tools changed.
+    """All conversations of one store, in one event loop; ``rooms`` and ``chats`` have what only one kind has,
+    ``files`` what is about files that tools changed.
 
-    Whatever changes a conversation is done to its end even when its caller goes away, and one at a time for
-    each of them. Raises ``NotFound`` for one that does not exist or is of another kind, ``StoreError`` when
-    the database fails.
+    A change to a conversation is always completed, even if its caller is gone, and there is only one at a
+    time for each conversation. Raises ``NotFound`` for one that does not exist or is of another kind,
+    ``StoreError`` when the database fails.
     """
 
     def __init__(
@@ -96,11 +100,11 @@ class Engine:
     # --- the whole engine ------------------------------------------------------------------------------
 
     async def start(self, *, resume: bool) -> None:
-        """Close what a dead process left open; ``resume``: resume the rooms that ran then.
+        """Close what a dead process left open; ``resume``: resume the rooms that were running then.
 
-        Without it they stay paused, also at later starts, until they are run.
+        Without it they stay paused, also after later starts, until they are run.
         """
-        await self.asks.load()  # first: resumed rooms may ask what the rules say
+        await self.asks.load()  # first: resumed rooms may use the rules
         await self.runs.start_over()
         for row in await self._store.read(reads.conversations, ROOM):
             if row.damaged or row.desired != "running":
@@ -111,29 +115,31 @@ class Engine:
                 await self._store.append(row.id, (), [ConversationSet({"desired": "paused"})])
 
     async def stop_all(self, reason: str = "handover") -> None:
-        """Cut all runs and wait until that is on record. Rooms stay wanted: a later start may resume them."""
+        """Stop all runs and wait until that is stored. A later start may resume the rooms."""
         self._changes.close()
         await self.runs.stop_all(reason)
         await self.asks.close()
 
     def running(self, kinds: Collection[str] = KINDS) -> int:
-        """Return how many runs of conversations of these kinds are under way."""
+        """Return how many runs of conversations of these kinds there are."""
         return self.runs.number(kinds)
 
     def wait_for(self, id_: str) -> AbstractContextManager[None]:
-        """Who asked for a run reads its stream to the end, as long as this is open: no key is needed."""
+        """Count a client that reads the stream of its own run to the end, while this is open: no key is
+        needed.
+        """
         return self.runs.wait_for(id_)
 
     def attend(self, id_: str) -> AbstractContextManager[None]:
-        """Somebody reads it who can answer what tools ask, as long as the context is open."""
+        """Count a reader who can answer what tools ask, while the context is open."""
         return self.asks.attend(id_)
 
     # --- conversations ---------------------------------------------------------------------------------
 
     @whole
     async def create(self, kind: Kind[Info], new: Values) -> Info:
-        """Make one with these settings, and what else ``kind.new`` takes; raises ``Refused`` (422) for what
-        is out of bounds. The same ``client_key`` again is the same conversation.
+        """Make a conversation with these settings, and what else ``kind.new`` takes; raises ``Refused`` (422)
+        for invalid values. The same ``client_key`` again is the same conversation.
         """
         row = kind.new(new, self._resources.models, self._resources.now())
         async with self.runs.lock(row.id):
@@ -145,8 +151,8 @@ class Engine:
             return await self.show(kind, row.id)
 
     async def listed(self, kind: Kind[Info], *, archived: bool = False) -> list[Info]:
-        """Return all of the kind, rooms in the order they were made, chats by their newest activity; with
-        ``archived`` those too that were put away.
+        """Return all of the kind, rooms in the order of their making, chats by their newest activity; with
+        ``archived`` also archived ones.
         """
         shown = await self._shown(kind, None)
         if kind.newest_first:
@@ -154,18 +160,18 @@ class Engine:
         return [info for row, info in shown if archived or not row.archived]
 
     async def show(self, kind: Kind[Info], id_: str) -> Info:
-        """Return one."""
+        """Return a conversation."""
         ran = self.runs.ids
         row, stands = await self._store.read(reads.conversation_and_stands, id_, kind.names)
         return self._info(kind, row, stands, ran)
 
     @whole
     async def change(self, kind: Kind[Info], id_: str, change: Values) -> Info:
-        """Change settings, also while it runs: agents count from the next turn or question on, the mode of a
-        room from the next round.
+        """Change settings, also while it is running: changes of agents count from the next turn or question
+        on, the mode of a room from the next round.
 
-        Raises ``Refused``: 422 for what is out of bounds, 409 for what cannot be changed while somebody
-        speaks; ``NotFound`` for an unknown ``head``, the message whose branch is to be shown.
+        Raises ``Refused``: 422 for invalid values, 409 for what cannot be changed while an agent is speaking;
+        ``NotFound`` for an unknown ``head``, the message whose branch is to be shown.
         """
         async with self.runs.lock(id_):
             run = self.runs.of(id_)
@@ -186,7 +192,7 @@ class Engine:
 
     @whole
     async def delete(self, kind: Kind[Info], id_: str) -> Info:
-        """Stop the run, end the readers, delete the conversation; return it as it was last."""
+        """Stop the run, end the readers, delete the conversation; return its last state."""
         async with self.runs.lock(id_):
             row = await self.runs.delete(id_, kind.names)
             self.asks.forget(id_)
@@ -196,7 +202,7 @@ class Engine:
 
     @whole
     async def pause(self, kind: Kind[Info], id_: str, reason: str = "") -> Info:
-        """Ask one that runs to pause, an answer to stop; returns once that is on record, the rest follows by
+        """Ask a running room to pause, an answer to stop; returns when that is stored, the rest follows by
         itself.
         """
         await self.runs.interrupt(id_, reason or kind.interrupt, kind.names)
@@ -208,27 +214,27 @@ class Engine:
         """Return at most ``limit`` messages (and never more than 1,000) that follow the one called ``after``;
         of a chat those of the shown branch.
 
-        What is under way is among them, as far as it has come. Raises ``NotFound`` for an unknown ``after``.
+        Current ones are included, as far as they have come. Raises ``NotFound`` for an unknown ``after``.
         """
         limit = max(1, min(limit or MAX_PAGE_MESSAGES, MAX_PAGE_MESSAGES))
         page = await self._store.read(reads.page, id_, kind.names, after, limit)
         return MessagesPage(page.messages, page.messages[-1].id if page.more else None, page.as_of)
 
     async def search(self, words: str, limit: int = 50, kinds: Collection[str] = KINDS) -> list[Hit]:
-        """Return the newest messages of all conversations of these kinds that hold all of ``words``."""
+        """Return the newest messages of all conversations of these kinds that contain all of ``words``."""
         return await self._store.read(reads.search, words, max(1, min(limit, MAX_HITS)), kinds)
 
     # --- what changes in the list of rooms -------------------------------------------------------------
 
     @property
     def cursor(self) -> str:
-        """What to ask ``changes`` with for what comes after now."""
+        """The cursor for ``changes`` that means "from now on"."""
         return self._changes.cursor
 
     async def changes(self, cursor: str, seconds: float) -> RoomNews:
-        """Return the rooms that changed since ``cursor``, waiting for it at most so long.
+        """Return the rooms that changed since ``cursor``, waiting for it at most this long.
 
-        Everything at once, archived rooms too, for a cursor that this process did not give out.
+        For a cursor of another process, returns everything at once, archived rooms included.
         """
         news = await self._changes.wait(cursor, seconds)
         rooms = await self._shown(ROOMS, None if news.is_all else news.changed)
@@ -238,28 +244,28 @@ class Engine:
 
     @whole
     async def answer(self, kind: Kind[Info], id_: str, message_id: str, step_id: str, word: Word) -> None:
-        """Give a person's word on a call that asks.
+        """Take a person's decision about a call that asks.
 
-        Raises ``Refused``: 422 for bad words, 409 when it does not ask any more; ``NotFound``.
+        Raises ``Refused``: 422 for an invalid one, 409 if it no longer asks; ``NotFound``.
         """
         await self.asks.answer((id_, message_id, step_id), word, kind.names)
 
     def rules(self) -> list[ToolRule]:
-        """Return which calls are allowed, but for the config file's."""
+        """Return which calls are allowed, without the config file's rules."""
         return self.asks.rules()
 
     @whole
     async def confirm_rule(self, rule_id: str) -> None:
-        """Let a suspended rule hold again; raises ``NotFound``."""
+        """Restore a suspended rule; raises ``NotFound``."""
         await self.asks.confirm_rule(rule_id)
 
     @whole
     async def drop_rule(self, rule_id: str) -> None:
-        """Take such a rule back; raises ``NotFound``."""
+        """Remove such a rule; raises ``NotFound``."""
         await self.asks.drop_rule(rule_id)
 
     async def _leaf(self, id_: str, head: str) -> str:
-        """Return the last message of the branch that a message is in."""
+        """Return the last message of a message's branch."""
         links = await self._store.read(reads.links, id_)
         if head not in links:
             raise NotFound(f"There is no message {head[:100]}", status=404)
@@ -281,6 +287,6 @@ class Engine:
     def _info(
         self, kind: Kind[Info], row: ConversationRow, stands: Mapping[str, str], ran: Collection[str]
     ) -> Info:
-        """``ran``: what ran before ``row`` was read; its run may have ended well since."""
+        """``ran``: what was running before ``row`` was read; its run may have ended since."""
         running = row.status == "running" and (row.id in ran or self.runs.of(row.id) is not None)
         return kind.info(row, stands, running=running, asks=running and self.asks.waits_in(row.id))

@@ -1,4 +1,4 @@
-"""What callers say of the settings of rooms, chats and agents, checked against what ``records`` declares."""
+"""Checks what callers send as settings of rooms, chats and agents against what ``records`` declares."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from agent_tui.model.errors import ModelError, Refused
 from agent_tui.model.settings import Setting, Values, settings_of
 
 MAX_TOOL_NAME_CHARACTERS = 100
-# Settings that the store calls by another name.
+# Settings with another name in the store.
 _COLUMNS: Final = {"title": "name", "thinking_enabled": "thinking", "enabled_tools": "tools"}
 
 
 def refuse(title: str, detail: str = "") -> NoReturn:
-    """Raise the ``Refused`` for what is out of bounds (422)."""
+    """Raise the ``Refused`` for an invalid value (422)."""
     raise Refused(title, detail, status=422)
 
 
 def checked(record: type, values: Values) -> dict[str, Any]:
-    """Return what ``values`` say of the settings of ``record``; raises ``Refused`` (422)."""
+    """Return the settings of ``record`` in ``values``; raises ``Refused`` (422)."""
     known = settings_of(record)
     return {name: checked_value(known[name], value) for name, value in values.items() if name in known}
 
 
 def of_new(record: type, values: Values) -> dict[str, Any]:
-    """Return all settings that a new ``record`` has: what is not said or empty gets its default. Raises
-    ``Refused`` (422).
+    """Return all settings of a new ``record``: missing or empty ones get their defaults. Raises ``Refused``
+    (422).
     """
     wanted = {name: setting for name, setting in settings_of(record).items() if setting.in_new}
     said = {
@@ -42,24 +42,24 @@ def of_new(record: type, values: Values) -> dict[str, Any]:
 
 
 def waits(record: type, change: Values) -> bool:
-    """Return whether ``change`` sets what cannot be changed while an agent runs."""
+    """Return whether ``change`` sets something that cannot be changed while an agent is running."""
     known = settings_of(record).values()
     return any(change.get(setting.name) for setting in known if not setting.while_running)
 
 
 def columns(values: Values) -> dict[str, Any]:
-    """Return settings by the names that the store has for them."""
+    """Return settings by their names in the store."""
     return {_COLUMNS.get(name, name): value for name, value in values.items()}
 
 
 def stored_settings(record: type, row: object, agent: object = None) -> dict[str, Any]:
-    """Return the settings of ``record`` as ``row`` has them; those that it has not, as its one ``agent``."""
+    """Return the settings of ``record`` from ``row``; those that it does not have, from its one ``agent``."""
     names = {name: _COLUMNS.get(name, name) for name in settings_of(record)}
     return {name: getattr(row if hasattr(row, of) else agent, of) for name, of in names.items()}
 
 
 def checked_value(setting: Setting, value: Any) -> Any:
-    """Return a value fit to be stored; raises ``Refused`` (422) for one that is out of bounds."""
+    """Return a value, safe to store; raises ``Refused`` (422) for an invalid one."""
     match value:
         case None | bool():
             return value
@@ -101,7 +101,7 @@ def _checked_names(setting: Setting, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _checked_folder(setting: Setting, name: str) -> str:
-    """Return the folder that tools work in, empty for none."""
+    """Return the folder for tools, empty for none."""
     if not name:
         return ""
     folder = Path(name)
@@ -117,8 +117,8 @@ def _noun(setting: Setting) -> str:
 def with_model(
     values: Mapping[str, Any], models: ModelSource, *, provider: str = "", model: str = ""
 ) -> tuple[str, str]:
-    """Return (provider_id, model) that ``values`` ask for, where it was ``provider`` and ``model`` before:
-    the default ones where nothing is said.
+    """Return (provider_id, model) that ``values`` ask for, if it was ``provider`` and ``model`` before: the
+    default ones if nothing is set.
 
     Raises ``Refused`` (422) for a provider that is not configured, unless it was so before, and while the
     config file is broken.
@@ -130,6 +130,6 @@ def with_model(
             models.check(wanted)
     except ModelError as error:
         raise Refused("The provider is not configured", str(error), status=422) from error
-    # Another provider has other models: the old one's name would mean nothing there.
+    # Another provider has other models: the old name would mean nothing there.
     named = values.get("model", model if wanted == provider else "")
     return wanted, named or models.default_model(wanted)

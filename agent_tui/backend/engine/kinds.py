@@ -30,8 +30,8 @@ Info_co = TypeVar("Info_co", covariant=True)
 
 
 class ShowsInfo(Protocol[Info_co]):
-    """Return a conversation as callers see it. ``stands``: ``reads.stands``; ``asks``: a tool waits for a
-    person.
+    """Return a conversation as callers see it. ``stands``: ``reads.stands``; ``asks``: a tool is waiting for
+    a person.
     """
 
     def __call__(
@@ -41,7 +41,7 @@ class ShowsInfo(Protocol[Info_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind(Generic[Info_co]):
-    """What differs between rooms and chats (voice sessions are chats here). Functions of rows are pure."""
+    """The differences between rooms and chats (voice sessions are chats here). Functions of rows are pure."""
 
     names: Collection[str]  # of rows of this kind
     noun: str  # in refusals
@@ -50,14 +50,14 @@ class Kind(Generic[Info_co]):
     new: Callable[[Values, ModelSource, str], ConversationRow]  # the row of a new one
     changed: Callable[[ConversationRow, Values, ModelSource, str], Written]  # what a change writes
     info: ShowsInfo[Info_co]
-    busy: Callable[[], Refused]  # what cannot be changed while an agent runs
-    run_again: str  # what to do once the backend is back
-    interrupt: str  # the reason where a person lets it pause
-    interrupted: Mapping[str, Value]  # what is on record, besides the reason, before it does
+    busy: Callable[[], Refused]  # the refusal of a change that cannot be made while an agent is running
+    run_again: str  # what to do when the backend is back
+    interrupt: str  # the reason when a person pauses it
+    interrupted: Mapping[str, Value]  # what is stored, besides the reason, before that
     plan: Callable[[ConversationRow, Sequence[TurnRow], str, Collection[str]], Step]
-    encode: Callable[[ConversationRow, TurnRow, bool], Encode | None]  # how steps go into the log
+    encode: Callable[[ConversationRow, TurnRow, bool], Encode | None]  # how steps are written to the log
     ended: Callable[[ConversationRow, TurnRow, Ending, Sequence[ev.Step]], Written]
-    tells_info: bool  # the end of a turn says what the conversation is then
+    tells_info: bool  # the end of a turn includes the conversation's state
 
 
 def answering() -> Refused:

@@ -1,7 +1,7 @@
-"""What comes next in a room or a chat: pure functions of what is stored. The runner carries it out.
+"""The next step of a room or a chat: pure functions of what is stored. The runner carries it out.
 
 Nothing is replayed after a crash or a pause: the next step follows from the rows alone, so a room resumes
-with the turn that was cut off, whatever the cause.
+with the interrupted turn, whatever the cause.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from agent_tui.backend.store.reads.turns import FINAL_REASONS
 from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.model.events import QueuedMessage
 
-CUT_IN = "interject"  # the reason of a turn that a person's words cut (protocols.md §1, point 8)
+CUT_IN = "interject"  # the reason of a turn that a person's words interrupted (protocols.md §1, point 8)
 NO_AGENTS = "No agents in room"  # protocols.md §1, the text of ``error``
-MOST_FAILURES = 3  # in a row of one provider, in a sequential room: then it pauses
+MOST_FAILURES = 3  # of one provider in a row, in a sequential room: then it pauses
 
 
 @dataclass(frozen=True, slots=True)
 class StartRun:
-    """``room_started``; the first time the task is said as well."""
+    """``room_started``; the first time the task is said, too."""
 
     resumed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CloseTurns:
-    """Turns that a process left open when it died: mark them cut."""
+    """Turns that a process left open when it died: mark them as cut."""
 
     turns: tuple[TurnRow, ...]
     reason: str
@@ -37,16 +37,15 @@ class CloseTurns:
 
 @dataclass(frozen=True, slots=True)
 class OpenRound:
-    """``round_start``, in a parallel room ``parallel_start`` as well."""
+    """``round_start``, in a parallel room also ``parallel_start``."""
 
     round: int
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One agent is due: ``attempt`` counts from 1; ``supersedes`` is the message that is said again,
-    ``continues`` the one that is to be continued. With both it is continued if it said anything, else said
-    again.
+    """One agent is due: ``attempt`` counts from 1; ``supersedes`` is the message to be said again,
+    ``continues`` the one to be continued. With both it is continued if it said anything, else said again.
     """
 
     round: int
@@ -58,7 +57,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """What people said, in their order."""
+    """What people said, in its order."""
 
     words: tuple[QueuedMessage, ...]
 
@@ -79,7 +78,7 @@ class Speak:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Agents are running: wait until one ends or a person acts."""
+    """Agents are speaking: wait until one ends or a person acts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +95,8 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """``room_paused``; the turns with the messages ``again``, which failed, are continued or said again when
-    the room goes on.
+    """``room_paused``; the failed turns with the messages ``again`` are continued or said again when the room
+    is resumed.
     """
 
     reason: str
@@ -113,7 +112,7 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Nobody answers any more: the chat waits for its next question."""
+    """No answer is due: the chat waits for its next question."""
 
 
 Step = (
@@ -133,8 +132,8 @@ Step = (
 
 
 def plan_answer(chat: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Collection[str]) -> Step:
-    """Return the next step of a chat, as ``plan`` does of a room. Its answers begin with their questions: one
-    that a process left open when it died is closed, and not given again.
+    """Return the next step of a chat, as ``plan`` does for a room. Its answers begin with their questions:
+    one that a process left open when it died is closed, and not given again.
     """
     if speaking:
         return Wait()
@@ -143,11 +142,11 @@ def plan_answer(chat: ConversationRow, turns: Sequence[TurnRow], cut: str, speak
 
 
 def plan(room: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Collection[str] = ()) -> Step:
-    """Return the next step of a room that is running or wanted to run.
+    """Return the next step of a room that is running or is to run.
 
     ``turns`` are all attempts of its newest three rounds, ``speaking`` the ids of the agents whose turns are
-    under way in this process. ``cut`` is the reason why the room is to stop speaking, empty while it may
-    go on. What costs no words is done all the same: a round whose turns are finished is closed, and after
+    running in this process. ``cut`` is the reason why the room is to stop speaking, empty while it may
+    continue. What costs no words is done in any case: a round whose turns are finished is closed, and after
     the last one the room is completed.
     """
     if room.status != "running":
@@ -177,7 +176,7 @@ def plan(room: ConversationRow, turns: Sequence[TurnRow], cut: str, speaking: Co
 
 
 def is_final(turn: TurnRow) -> bool:
-    """Return whether the attempt counts: it is not repeated unless someone asks for that."""
+    """Return whether the attempt counts: it is not repeated unless a person asks for that."""
     if turn.status == "interrupted":
         return turn.reason in FINAL_REASONS
     return turn.status != "streaming"
@@ -194,8 +193,8 @@ def _newest(turns: Sequence[TurnRow]) -> Newest:
 def _due(
     room: ConversationRow, newest: Newest, speaking: Collection[str], parts: Mapping[str, TurnRow]
 ) -> tuple[Turn, ...]:
-    """Return the turns that someone asked to retry, then the unfinished ones. ``parts``
-    are all attempts, by their messages.
+    """Return the turns that a person asked to retry, then the unfinished ones. ``parts`` are all attempts, by
+    their messages.
     """
     asked, due = [], []
     opened = {room.round_open} if room.round_open > room.round_done else set()
@@ -229,8 +228,8 @@ def _ready(room: ConversationRow, due: tuple[Turn, ...], speaking: Collection[st
 def _goes_on(room: ConversationRow, cut: TurnRow, parts: Mapping[str, TurnRow]) -> bool:
     """Return whether the next attempt continues the one that was ``cut``.
 
-    It is repeated where the room wants that, and where a person's words cut in: they are to change what
-    is said. A finished turn whose rest was asked for is continued in any case.
+    It is repeated if the room wants that, and if a person's words interrupted it: they are to change what is
+    said. A finished turn whose rest was asked for is continued in any case.
     """
     if room.on_resume == "continue" and cut.reason != CUT_IN:
         return True
@@ -243,8 +242,8 @@ def _goes_on(room: ConversationRow, cut: TurnRow, parts: Mapping[str, TurnRow]) 
 def _failed(room: ConversationRow, newest: Newest) -> tuple[str, ...]:
     """Return the failed turns of the open round, by their messages, if they are to pause the room.
 
-    One is enough where the room says so (``on_error``). Else all turns of the round have to fail, or in a
-    sequential room the newest ``MOST_FAILURES`` of one provider: going on would burn the other rounds.
+    One is enough if the room says so (``on_error``). Otherwise all turns of the round have to fail, or in a
+    sequential room the newest ``MOST_FAILURES`` of one provider: continuing would waste the other rounds.
     """
     if room.round_open == room.round_done:
         return ()
@@ -284,7 +283,7 @@ def _between(room: ConversationRow, cut: str) -> Step:
     if room.round_open > room.round_done:
         return CloseRound(room.round_open)
     if room.round_done >= room.max_rounds:
-        # What came while the last turn was spoken is said all the same.
+        # What came during the last turn is still said.
         return Say(room.queue) if room.queue else Complete()
     if cut or room.desired == "paused":
         return Pause(cut or room.interrupted)

@@ -1,7 +1,7 @@
-"""What each step puts on record: the events as they go out, and the rows that change with them.
+"""What each step stores: the events as they are sent, and the rows that change with them.
 
-The order of the events is that of protocols.md §1. Chunks carry agent ids and ``progress`` and
-message frames of parallel rooms only, as in the original.
+The order of the events is that of protocols.md §1. Chunks have agent ids and ``progress``, and there are
+message frames, only in parallel rooms, as in the original.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from agent_tui.model.chains import joined_steps, said_in
 from agent_tui.model.events import QueuedMessage
 from agent_tui.wire.rooms_encode import token_count
 
-# protocols.md §1: the task is said by the user.
+# protocols.md §1: the user says the task.
 USER_NAME = "用户"
 USER_COLOR = "#10b981"
 LAST_WORDS_CHARACTERS = 120
-# Reasons for which a room pauses without having been asked to.
+# Reasons for which a room pauses by itself.
 OWN_PAUSES = ("error", "budget")
 
 
 def person_said(row: ConversationRow, said: UserSaid, written: Written) -> None:
-    """Add a person's words: they are a message, and a search finds them."""
+    """Add a person's words as a message that a search finds."""
     found = [Searchable(said.id, "user", said.text, said.created_at)] if said.text else []
     written.changes += [replace(said, event=len(written.events)), *found]
     stored = ev.MessageStored(user_message(row.id, said, kind=row.kind))
@@ -50,7 +50,7 @@ def person_said(row: ConversationRow, said: UserSaid, written: Written) -> None:
 
 
 def run_started(room: ConversationRow, *, resumed: bool, task_id: str, now: str) -> Written:
-    """The run begins; the first time the task is said, under ``task_id``."""
+    """Record that the run begins; the first time the task is said, under ``task_id``."""
     started = Written([NewEvent.of(ev.RunStarted(room.id, room.task, resumed))], [RunOpened()])
     if not resumed:
         person_said(room, UserSaid(task_id, 0, room.task, USER_NAME, USER_COLOR, now), started)
@@ -58,7 +58,7 @@ def run_started(room: ConversationRow, *, resumed: bool, task_id: str, now: str)
 
 
 def round_opened(room: ConversationRow, round_: int) -> Written:
-    """A round begins; it is spoken as the room says now, whatever it says later."""
+    """Record that a round begins, in the room's current mode, which it keeps."""
     events = [NewEvent.of(ev.RoundStarted(round_, room.max_rounds))]
     if room.execution_mode == "parallel":
         events.append(NewEvent.of(ev.ParallelStarted(round_, room.max_rounds, room.agents)))
@@ -66,7 +66,7 @@ def round_opened(room: ConversationRow, round_: int) -> Written:
 
 
 def round_closed(room: ConversationRow, round_: int) -> Written:
-    """All turns of the round are finished."""
+    """Record that all turns of the round are finished."""
     events = [NewEvent.of(ev.RoundEnded(round_))]
     if room.parallel:
         events.insert(0, NewEvent.of(ev.ParallelEnded(round_, len(room.agents))))
@@ -74,15 +74,15 @@ def round_closed(room: ConversationRow, round_: int) -> Written:
 
 
 def run_completed(room: ConversationRow) -> Written:
-    """The last round is over."""
+    """Record that the last round is over."""
     ended = ConversationSet({"status": "completed", "desired": "idle", "interrupted": ""})
     return Written([NewEvent.of(ev.RunCompleted(room.id, room.max_rounds))], [ended])
 
 
 def run_paused(room: ConversationRow, reason: str, again: Sequence[str] = ()) -> Written:
-    """The room stopped; whether it is to resume later (``desired``) is not decided here.
+    """Record that the room stopped; whether it is to resume later (``desired``) is not decided here.
 
-    Unless it stopped by itself: then it waits until a person looks. ``again``: see ``plan.Pause``.
+    Except if it stopped by itself: then it waits until a person looks. ``again``: see ``plan.Pause``.
     """
     values: dict[str, str | int | float | bool | None] = {"status": "paused", "interrupted": reason}
     if reason in OWN_PAUSES:
@@ -93,13 +93,13 @@ def run_paused(room: ConversationRow, reason: str, again: Sequence[str] = ()) ->
 
 
 def run_failed(content: str) -> Written:
-    """The run as a whole cannot continue."""
+    """Record that the run as a whole cannot continue."""
     failed = ConversationSet({"status": "error", "desired": "idle", "interrupted": ""})
     return Written([NewEvent.of(ev.RunFailed(content))], [failed])
 
 
 def people_said(room: ConversationRow, words: Sequence[QueuedMessage], now: str) -> Written:
-    """What waited is said, in its order."""
+    """Record waiting messages as said, in their order."""
     written = Written([], [InboxSet(tuple(one.id for one in words), {"state": "taken"})])
     for one in words:
         name = one.sender_name or USER_NAME
@@ -109,18 +109,18 @@ def people_said(room: ConversationRow, words: Sequence[QueuedMessage], now: str)
 
 
 def turns_pending(turns: Sequence[TurnRow]) -> Written:
-    """These agents are about to speak at once."""
+    """Record that these agents are about to speak at once."""
     return Written([_status(turn, "pending") for turn in turns], [])
 
 
 def turn_skipped(turn: TurnRow) -> Written:
-    """The agent's turn is passed over; the next one is its own again."""
+    """Record that the agent's turn is skipped; the next one is its own again."""
     skipped = replace(turn, status="skipped", reason="skip", supersedes="")
     return Written([_status(turn, "skipped")], [TurnOpened(skipped), AgentSkips(turn.agent_id, False)])
 
 
 def turn_started(room: ConversationRow, turn: TurnRow) -> Written:
-    """The agent's model is being asked; what this turn supersedes is superseded from now on."""
+    """Record that the agent's model is asked; what this turn supersedes is superseded from now on."""
     started = ev.TurnStarted(
         turn.message_id,
         room.id,
@@ -140,15 +140,15 @@ def turn_started(room: ConversationRow, turn: TurnRow) -> Written:
 
 
 def turn_refused(turn: TurnRow, error: str) -> Written:
-    """There is no model to ask."""
+    """Record that there is no model to ask."""
     return Written([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
 
 
 def turn_ended(
     room: ConversationRow, turn: TurnRow, ending: Ending, before: Sequence[ev.Step] = ()
 ) -> Written:
-    """The turn is over, whole or not; one that is not and has no words or calls stores no message. ``before``
-    are the steps of the turn that it continues.
+    """Record that the turn is over, complete or not; if it is not, and has no words or calls, it stores no
+    message. ``before`` are the steps of the turn that it continues.
     """
     closed = ending.of(turn)
     is_whole = closed.status == "completed"
@@ -181,7 +181,9 @@ def _end(room: ConversationRow, turn: TurnRow) -> NewEvent:
 
 
 def whole_words(turn: TurnRow, steps: Sequence[ev.Step], before: Sequence[ev.Step]) -> str:
-    """Return what the turn says together with the one that it continues, whose steps are ``before``."""
+    """Return the turn's words together with those of the turn that it continues, whose steps are
+    ``before``.
+    """
     if not before:
         return turn.text
     return said_in(joined_steps(before, steps or (ev.Step("step-0", content=turn.text),)))
@@ -189,7 +191,6 @@ def whole_words(turn: TurnRow, steps: Sequence[ev.Step], before: Sequence[ev.Ste
 
 def turn_closed(turn: TurnRow, used: int, words: str) -> list[Change]:
     """Return what closing an attempt changes: its row, what is shown, and how many tokens were used.
-
     ``words`` are those of the whole message that it ends.
     """
     changes: list[Change] = [TurnClosed(turn)]
@@ -206,7 +207,7 @@ def turn_closed(turn: TurnRow, used: int, words: str) -> list[Change]:
 
 def last_words(text: str) -> str:
     """Return the end of ``text`` in one short line that begins with a sentence, or at least a word."""
-    # Long before the end nothing of it can be among the last words.
+    # Text far from the end cannot be among the last words.
     line = " ".join(text[-8 * LAST_WORDS_CHARACTERS :].split())
     if len(line) <= LAST_WORDS_CHARACTERS:
         return line

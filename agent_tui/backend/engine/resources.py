@@ -1,4 +1,4 @@
-"""What conversations are run with: where they are stored, who speaks in them, which tools there are."""
+"""What conversations need to run: their store, their models, their tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agent_tui.backend.store.store import Store
 
 
 class ModelSource(Protocol):
-    """Where models come from (models/providers.py)."""
+    """The source of models (models/providers.py)."""
 
     def default_provider(self) -> str:
         """Return the provider of agents that name none; raises ``ModelError`` while that is unknown."""
@@ -24,17 +24,17 @@ class ModelSource(Protocol):
     def default_model(self, provider_id: str) -> str: ...
 
     def check(self, provider_id: str) -> None:
-        """Raise ``ModelError`` for a provider that is known not to be there."""
+        """Raise ``ModelError`` for a provider that is known not to exist."""
         ...
 
     def open(self, provider_id: str, model: str) -> tuple[Model, int]:
-        """Return (model, max_tokens of an answer, 0: what the provider allows); raises ``ModelError`` when
-        there is none.
+        """Return (model, max_tokens of an answer, 0: the provider's limit); raises ``ModelError`` if there is
+        none.
         """
         ...
 
     def terms(self, provider_id: str, model: str = "") -> Terms:
-        """Return how much the provider's model can be told and what it costs. Never raises."""
+        """Return the context size and the prices of the provider's model. Never raises."""
         ...
 
 
@@ -49,9 +49,9 @@ class Resources:
     asks: Asks
 
     def now(self) -> str:
-        """Return the time as it is noted beside things (ISO 8601)."""
+        """Return the current time for stored things (ISO 8601)."""
         return self.timing.now().isoformat()
 
     async def write(self, conversation_id: str, written: Written) -> int:
-        """Commit what is ``written`` as one; return the seq of its first event. Raises ``StoreError``."""
+        """Commit ``written`` as a whole; return the seq of its first event. Raises ``StoreError``."""
         return await self.store.append(conversation_id, written.events, written.changes)

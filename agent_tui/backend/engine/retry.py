@@ -11,10 +11,10 @@ from agent_tui.model.events import AgentInfo
 
 
 def turn_to_retry(room: ConversationRow, turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow:
-    """Return the newest turn of ``agent``; raises ``Refused`` (409) when it cannot be said again.
+    """Return the newest turn of ``agent``; raises ``Refused`` (409) if it cannot be said again.
 
-    ``turns`` are those of the newest rounds. Others may have been cut after it, to speak later on,
-    or passed over: that is not speaking.
+    ``turns`` are those of the newest rounds. Others may have been interrupted after it, to speak later, or
+    skipped: that does not count as speaking.
     """
     if room.archived:
         raise Refused("The room is archived", "Take it out of the archive first.", status=409)
@@ -35,7 +35,7 @@ def turn_to_retry(room: ConversationRow, turns: Sequence[TurnRow], agent: AgentI
 
 
 def turn_to_continue(room: ConversationRow, turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow:
-    """Return the newest turn of ``agent``; raises ``Refused`` (409) when it is not over, or whole.
+    """Return the newest turn of ``agent``; raises ``Refused`` (409) if it is not over, or complete.
 
     ``turns`` are those of the newest two rounds. Whether it said anything is not known here.
     """

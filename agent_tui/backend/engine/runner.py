@@ -41,7 +41,7 @@ from agent_tui.backend.store.rows import ConversationRow, ConversationSet, TurnR
 class Runner:
     """One run of a room, or one answer of a chat, in one task. It is never cancelled: ``cut`` asks it to end.
 
-    ``row`` is the conversation as of the newest step or change. ``run_seq`` is the seq of a room's
+    ``row`` is the conversation after the newest step or change. ``run_seq`` is the seq of a room's
     ``room_started``; ``reason`` says why the run is to end, empty while it may continue.
     """
 
@@ -54,13 +54,13 @@ class Runner:
         self._resources = resources
         self._store = resources.store
         self._turnstile = asyncio.Lock()  # held while a step is carried out
-        self._telling = asyncio.Lock()  # held while an end is written that says what the conversation is
-        self._attempts: dict[str, Attempt] = {}  # by the ids of the agents that speak
+        self._telling = asyncio.Lock()  # held while an end with the conversation's state is written
+        self._attempts: dict[str, Attempt] = {}  # by the ids of the speaking agents
         self._speaking: dict[str, asyncio.Task[None]] = {}
         self._news = asyncio.Event()  # a turn ended, or a person acted
         self._stepped = asyncio.Event()
-        self._said: list[Said] = []  # the words of rounds that are over for good
-        self._round = 0  # the first that is not among them
+        self._said: list[Said] = []  # the words of finished rounds
+        self._round = 0  # the first round that is not among them
 
     @property
     def providers(self) -> frozenset[str]:
@@ -74,13 +74,13 @@ class Runner:
             yield
 
     def changed(self, row: ConversationRow) -> None:
-        """The conversation is ``row`` now: agents that are gone stop, the budget counts at once."""
+        """Take the changed ``row``: removed agents stop, the budget counts at once."""
         self.row = row
         self.cut_turns("stop", self._attempts.keys() - {agent.id for agent in row.agents})
         self.look()
 
     def says(self, message_id: str) -> bool:
-        """Return whether this message is under way."""
+        """Return whether this message is being said."""
         return any(attempt.turn.message_id == message_id for attempt in self._attempts.values())
 
     def cut(self, reason: str) -> None:
@@ -91,27 +91,27 @@ class Runner:
         self._news.set()
 
     def speaks(self, agent_id: str) -> bool:
-        """Return whether the agent's turn is under way."""
+        """Return whether the agent is speaking."""
         return agent_id in self._speaking and not self._speaking[agent_id].done()
 
     def cut_agent(self, agent_id: str, reason: str) -> None:
-        """Cut the turn of this agent, if it speaks; the run continues."""
+        """Interrupt this agent's turn, if it is speaking; the run continues."""
         if agent_id in self._attempts:
             self._attempts[agent_id].cut(reason)
         self._news.set()
 
     def cut_turns(self, reason: str, agent_ids: Iterable[str] | None = None) -> None:
-        """Cut the turns of these agents (None: of all) if they speak; the run continues."""
+        """Interrupt the turns of these agents (``None``: of all) that are speaking; the run continues."""
         for agent_id in list(self._attempts) if agent_ids is None else agent_ids:
             self.cut_agent(agent_id, reason)
 
     async def quiet(self, agent_id: str) -> None:
-        """Wait until the turn of an agent that was cut is on record, if it is under way."""
+        """Wait until an agent's interrupted turn is stored, if it was speaking."""
         if agent_id in self._speaking:
             await asyncio.wait({self._speaking[agent_id]})
 
     def look(self) -> None:
-        """Look again at what is on record."""
+        """Check again what is stored."""
         self._news.set()
 
     async def heard(self) -> None:
@@ -124,7 +124,7 @@ class Runner:
         step.cancel()
 
     async def begin(self) -> int:
-        """Put ``room_started`` on record for a room that does not run; return its seq."""
+        """Store ``room_started`` for a room that is not running; return its seq."""
         await self._step()
         return self.run_seq
 
@@ -133,13 +133,13 @@ class Runner:
         return Attempt(self._resources, self.row, turn, brief, self.kind.encode, self._check_budget)
 
     async def answer(self, attempt: Attempt, opening: Written) -> int:
-        """Put a question of a chat and the beginning of its answer on record; return the first seq."""
+        """Store a question of a chat and the beginning of its answer; return the first seq."""
         first = await self._resources.write(self.row.id, opening)
         self._begin(attempt)
         return first
 
     def start(self) -> asyncio.Task[None]:
-        """Go on in a task of its own."""
+        """Continue in a task of its own."""
         self.task = asyncio.create_task(self.go_on(), name=f"run-{self.row.id}")
         return self.task
 
@@ -149,7 +149,7 @@ class Runner:
             await asyncio.wait({self.task})
 
     async def go_on(self) -> None:
-        """Carry out step after step until one of them ends the run. Raises ``StoreError``, and only that."""
+        """Do step after step until one of them ends the run. Raises only ``StoreError``."""
         try:
             while True:
                 self._news.clear()
@@ -159,7 +159,7 @@ class Runner:
                 if isinstance(step, Wait):
                     await self._news.wait()
         finally:
-            if self._speaking:  # nothing is left running unseen
+            if self._speaking:  # nothing keeps running unseen
                 self.cut("crash")
                 await asyncio.wait(self._speaking.values())
 
@@ -173,13 +173,13 @@ class Runner:
             return step
 
     def _check_budget(self) -> None:
-        """Cut the run when what is under way uses up what is left."""
+        """Stop the run when current usage reaches the budget."""
         using = [attempt.using for attempt in self._attempts.values()]
         if used_up(self.row, sum(tokens for tokens, _ in using), sum(cost for _, cost in using)):
             self.cut("budget")
 
     async def _gather(self) -> None:
-        """Let go of the turns that are over; those that were cut soon are."""
+        """Release finished turns; interrupted ones will be soon."""
         cut = [task for agent_id, task in self._speaking.items() if self._attempts[agent_id].cut_for]
         if cut:
             await asyncio.wait(cut)
@@ -221,7 +221,7 @@ class Runner:
                 pass
 
     async def _close(self, room: ConversationRow, turn: TurnRow, reason: str) -> None:
-        """Cut a turn that a process left open when it died; what it called is not run again."""
+        """Close a turn that a process left open when it died; its calls are not run again."""
         known = (await self._store.read(stored_steps.steps, room.id, [turn])).get(turn.message_id, ())
         ending = left_open(turn, known, reason, self._resources.now(), self.kind.encode(room, turn, False))
         ending.rest.add(self.kind.ended(room, turn, ending, ()))
@@ -248,7 +248,7 @@ class Runner:
                 raise outcome
 
     async def _open(self, attempt: Attempt) -> bool:
-        """Put the beginning of a room's turn on record; return whether it can be spoken."""
+        """Store the beginning of a room's turn; return whether it can be spoken."""
         if attempt.cut_for:
             return False
         if attempt.refused is not None:
@@ -264,7 +264,7 @@ class Runner:
         self._speaking[agent_id].add_done_callback(lambda _: self._news.set())
 
     async def _one(self, attempt: Attempt) -> None:
-        """Carry an attempt out, and put its end on record."""
+        """Run an attempt, and store its end."""
         try:
             ending = await attempt.speak()
             if self.kind.tells_info:
@@ -272,7 +272,7 @@ class Runner:
                     await self._end(attempt, ending, await self._store.read(reads.conversation, self.row.id))
             else:
                 await self._end(attempt, ending, attempt.row)
-            attempt.using = (0, 0.0)  # from here on the stored row says it
+            attempt.using = (0, 0.0)  # from here on the stored row has it
         except BaseException:
             self.cut("crash")
             raise
@@ -282,16 +282,18 @@ class Runner:
         await self._write(ending.rest)
 
     async def _words(self, newest: int) -> list[Said]:
-        """Return all that was said; what is older than the round before the ``newest`` is read once."""
+        """Return everything that was said; what is older than the round before the ``newest`` is read
+        once.
+        """
         news = await self._store.read(reads.said, self.row.id, self._round)
         said = self._said + news
-        # No turn of a round that is older is ever said again.
+        # A turn of an older round is never said again.
         self._said += [words for words in news if words.round < newest - 1]
         self._round = max(self._round, newest - 1)
         return said
 
     async def _chain(self, turn: Turn) -> Chain:
-        """Return the attempts that the ``turn`` continues; of thoughts alone no message was stored."""
+        """Return the attempts that the ``turn`` continues; no message was stored for thoughts alone."""
         if not turn.continues:
             return []
         parts = await self._store.read(reads.chain, self.row.id, turn.continues)

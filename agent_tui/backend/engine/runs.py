@@ -1,5 +1,5 @@
-"""What runs in conversations: changes, one at a time for each and always to their end, and runs, which
-succeed or fail. An answer of a chat is a run, too.
+"""Activity in conversations: changes, one at a time for each conversation and always completed, and runs,
+which succeed or fail. An answer of a chat is a run, too.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from agent_tui.backend.store.rows import (
 )
 from agent_tui.model.errors import NotFound, Refused, StoreError
 
-MESSAGES_PER_DELETE = 100  # from the full text search, which takes its time; others' words wait meanwhile
-EVENTS_PER_DELETE = 5_000  # other conversations' words wait while events are deleted: never many at once
+MESSAGES_PER_DELETE = 100  # from the full text search, which takes time; other conversations wait meanwhile
+EVENTS_PER_DELETE = 5_000  # other conversations wait while events are deleted, so never many at once
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class HasRuns(Protocol):
 def whole(
     act: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Return a method that is carried out to its end, also when its caller is cancelled meanwhile."""
+    """Return a method that is always completed, even if its caller is cancelled meanwhile."""
 
     @wraps(act)
     async def carried_out(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -69,7 +69,7 @@ class Runs:
         self, resources: Resources, hub: Hub, unwatched_seconds: float | None, presence: Presence
     ) -> None:
         """``unwatched_seconds``: how long a run continues while no program is open and nobody reads a stream;
-        None: to its end, watched or not. ``presence`` knows the programs.
+        ``None``: to its end, watched or not. ``presence`` knows the programs.
         """
         self._resources = resources
         self._store = resources.store
@@ -95,7 +95,7 @@ class Runs:
 
     @property
     def ids(self) -> frozenset[str]:
-        """The conversations that run."""
+        """The ids of conversations with a run."""
         return frozenset(self._runs)
 
     def of(self, id_: str) -> Runner | None:
@@ -103,16 +103,16 @@ class Runs:
         return self._runs.get(id_)
 
     def saying(self, message_id: str, kinds: Collection[str]) -> str:
-        """Return the conversation of these kinds in which this message is under way, or ""."""
+        """Return the conversation of these kinds in which this message is being said, or ""."""
         mine = (id_ for id_, run in self._runs.items() if run.row.kind in kinds and run.says(message_id))
         return next(mine, "")
 
     def number(self, kinds: Collection[str] = KINDS) -> int:
-        """Return how many runs of conversations of these kinds are under way."""
+        """Return how many runs of conversations of these kinds there are."""
         return sum(run.row.kind in kinds for run in self._runs.values())
 
     async def stop_all(self, reason: str = "handover") -> None:
-        """Cut all runs, at once, and wait until that is on record."""
+        """Stop all runs, at once, and wait until that is stored."""
         self._stopping = True
         for run in self._runs.values():
             run.cut(reason)
@@ -120,7 +120,7 @@ class Runs:
             mender.cancel()
         await self._unwatched.close()
         await self._idle.close()
-        # First what is being done for callers: it may still begin a run, or end one.
+        # First current changes of callers: they may still begin a run, or end one.
         if under_way := {*self._tasks, *self._menders}:
             await asyncio.wait(under_way)
         late = list(self._runs.values())
@@ -131,7 +131,9 @@ class Runs:
 
     @contextmanager
     def wait_for(self, id_: str) -> Iterator[None]:
-        """Who asked for a run reads its stream to the end, as long as this is open: no key is needed."""
+        """Count a client that reads the stream of its own run to the end, while this is open: no key is
+        needed.
+        """
         self._waited_for[id_] += 1
         self.look(id_)
         try:
@@ -145,7 +147,7 @@ class Runs:
     # --- one at a time for each conversation -----------------------------------------------------------
 
     def task(self, change: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Begin ``change``; before the engine stops, it is waited for."""
+        """Begin ``change``; the engine waits for it before it stops."""
         task = asyncio.create_task(change)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -156,14 +158,15 @@ class Runs:
         return self._locks.setdefault(id_, asyncio.Lock())
 
     async def settled(self, id_: str, kinds: Collection[str] = KINDS) -> ConversationRow:
-        """Return the conversation once no run of it is ending or broken off; the caller holds its lock.
+        """Return the conversation when no run of it is ending or interrupted; the caller holds its lock.
+
         Raises ``NotFound`` for one of another kind.
         """
         run = self._runs.get(id_)
         if run is not None and run.reason:
             await run.ended()
         row = await self._store.read(reads.conversation, id_, kinds, or_damaged=True)
-        if run is not None and row.status != "running":  # its last words are on record: it ends by itself
+        if run is not None and row.status != "running":  # its last words are stored: it ends by itself
             await run.ended()
         if row.status == "running" and id_ not in self._runs:
             await self._recover(row)
@@ -173,7 +176,7 @@ class Runs:
         return row
 
     def check_start(self, row: ConversationRow) -> None:
-        """Raise ``Refused`` if no one may speak: 409 in an archived conversation and in one that used up
+        """Raise ``Refused`` if nothing may be said: 409 in an archived conversation and in one that used up
         its budget, 503 while the backend stops.
         """
         kind = kind_of(row)
@@ -185,7 +188,7 @@ class Runs:
             raise Refused("The backend is stopping", kind.run_again, status=503)
 
     async def start(self, row: ConversationRow, begin: Callable[[Runner], Awaitable[int]]) -> int:
-        """Run the conversation, from what ``begin`` puts on record; return what that returns."""
+        """Run the conversation, from what ``begin`` stores; return what that returns."""
         run = self._runs[row.id] = Runner(self._resources, row)
         try:
             seq = await begin(run)
@@ -199,8 +202,8 @@ class Runs:
     async def interrupt(
         self, id_: str, reason: str, kinds: Collection[str] = KINDS, message_id: str = ""
     ) -> None:
-        """Ask a run of a conversation of these kinds to end; returns once that is on record, the rest follows
-        by itself. Only while this message is under way, if one is named.
+        """Ask a run of a conversation of these kinds to end; returns when that is stored, the rest follows by
+        itself. Only while this message is being said, if one is named.
         """
         async with self.lock(id_):
             run = self._runs.get(id_)
@@ -214,8 +217,8 @@ class Runs:
             run.cut(reason)
 
     async def delete(self, id_: str, kinds: Collection[str]) -> ConversationRow:
-        """Stop the run, end the readers, delete the conversation; return it as it was last. Whoever calls
-        this has its lock.
+        """Stop the run, end the readers, delete the conversation; return its last state. The caller has its
+        lock.
         """
         run = self._runs.get(id_)
         if run is not None and run.row.kind in kinds:
@@ -228,8 +231,8 @@ class Runs:
         return row
 
     async def start_over(self) -> None:
-        """Delete what was being deleted; close what a dead process left open, the newest first. Speaks no
-        word.
+        """Delete what was being deleted; close what a dead process left open, the newest first. Says
+        nothing.
         """
         for row in await self._store.read(reads.conversations, deleted=True):
             await self._drop(row)
@@ -239,14 +242,14 @@ class Runs:
                 await self.alone(row.id, self._recover(row))
 
     async def alone(self, id_: str, work: Coroutine[Any, Any, Any]) -> None:
-        """Do this for one conversation; what cannot be read of it is no matter of the others."""
+        """Do this for one conversation; an unreadable one does not affect the others."""
         try:
             await work
         except StoreError as error:
             log.error("%s is left as it is: %s", id_, error)
 
     async def _recover(self, row: ConversationRow) -> None:
-        """Close what a run left open that ended without saying so. Speaks no word."""
+        """Close what a run left open that ended without a word. Says nothing."""
         run = Runner(self._resources, row)
         run.cut(row.interrupted or "crash")
         await run.go_on()
@@ -262,7 +265,7 @@ class Runs:
     # --- what happens by itself ------------------------------------------------------------------------
 
     def _ended(self, id_: str, run: Runner, task: asyncio.Task[None]) -> None:
-        if self._runs.get(id_) is run:  # else another caller has started it again
+        if self._runs.get(id_) is run:  # otherwise another caller has started it again
             del self._runs[id_]
         self.look(id_)
         error = None if task.cancelled() else task.exception()
@@ -279,7 +282,7 @@ class Runs:
             mender.add_done_callback(self._menders.discard)
 
     async def _mend(self, id_: str) -> None:
-        """Close what broke off, as soon as the store can be written again."""
+        """Close what was interrupted, as soon as the store can be written again."""
         for delay in chain(self._timing.mend, repeat(self._timing.mend[-1])):
             await self._timing.sleep(delay)
             try:
@@ -293,7 +296,7 @@ class Runs:
                 return
 
     def look(self, id_: str) -> None:
-        """Check whether someone is watching what runs."""
+        """Check whether someone is watching the runs."""
         run = self._runs.get(id_)
         needs = run is not None and not run.row.keep_running
         is_left = not (self._presence.programs or self._hub.watchers())
@@ -329,6 +332,6 @@ class Runs:
 
 
 def say_failed(task: asyncio.Task[Any]) -> None:
-    """Log why something failed that was to happen because nobody is there."""
+    """Log why something failed that should happen because nobody is there."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log.error("nobody is there, and that could not be told or end a run: %s", error)

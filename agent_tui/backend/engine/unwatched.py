@@ -1,4 +1,4 @@
-"""Pauses what no one watches: runs may cost money, so someone must be present or have asked for that."""
+"""Pauses what nobody watches: runs may cost money, so a person must be present or have asked for that."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-# So many seconds later the function is called, with the id of what is alone.
+# After this many seconds the function is called, with the id of what is unwatched.
 Stage = tuple[float, Callable[[str], None]]
 
 
 class Unwatched:
-    """One timer for each room or chat that is alone. It goes through ``stages``: so many seconds later each
-    of them is called with the id.
+    """One timer for each unwatched room or chat. It goes through ``stages``: after the seconds of each, the
+    function is called with the id.
     """
 
     def __init__(
@@ -21,13 +21,13 @@ class Unwatched:
         stages: Sequence[Stage],
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
-        """Without ``stages`` rooms may be alone for ever."""
+        """Without ``stages`` rooms may be unwatched forever."""
         self._stages = stages
         self._sleep = sleep
         self._timers: dict[str, asyncio.Task[None]] = {}
 
     def look(self, room_id: str, *, alone: bool) -> None:
-        """Start the timer when nobody watches the room, stop it when somebody does."""
+        """Start the timer if nobody watches the room, stop it if someone does."""
         if not alone:
             timer = self._timers.pop(room_id, None)
             if timer is not None:
@@ -36,13 +36,13 @@ class Unwatched:
             self._timers[room_id] = asyncio.create_task(self._wait(room_id))
 
     def begin_again(self) -> None:
-        """Let all waiting begin anew."""
+        """Start all timers over."""
         for room_id in list(self._timers):
             self.look(room_id, alone=False)
             self.look(room_id, alone=True)
 
     async def close(self) -> None:
-        """Stop all waiting, now and later."""
+        """Stop all timers, now and later."""
         self._stages = ()
         timers = list(self._timers.values())
         self._timers.clear()
@@ -62,8 +62,8 @@ class Unwatched:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What the programs of people are told: that what is called ``name`` pauses in so many ``seconds`` unless
-    somebody presses a key; without a ``name`` that somebody did.
+    """What people's programs are told: that ``name`` pauses in this many ``seconds`` unless a key is pressed;
+    without a ``name``, that one was.
     """
 
     id: str = ""
@@ -73,7 +73,7 @@ class Notice:
 
 @dataclass(slots=True)
 class Presence:
-    """Which programs of people are open, whatever they show. ``on_change`` are called when one comes or goes,
+    """Which programs of people are open, on any screen. ``on_change`` are called when one comes or goes,
     ``on_key`` when a key was pressed in one.
     """
 
@@ -90,7 +90,7 @@ class Presence:
         return len(self._programs)
 
     async def attend(self) -> AsyncGenerator[Notice, None]:
-        """Be there as long as this is read; yields what the person is to be told."""
+        """Count a program while this is read; yields what the person is to be told."""
         told: deque[Notice] = deque(maxlen=100)
         self._programs.append(told)
         self._tell(self.on_change)
@@ -104,14 +104,16 @@ class Presence:
             self._tell(self.on_change)
 
     def press(self) -> None:
-        """A person pressed a key, spoke in a voice session, or came: what was about to pause continues."""
+        """Note that a person pressed a key, spoke in a voice session, or came: what was about to pause
+        continues.
+        """
         self._tell(self.on_key)
         if self._has_warned:
             self._has_warned = False
             self._send(Notice())
 
     def warn(self, notice: Notice) -> None:
-        """Tell everybody that something pauses soon."""
+        """Tell all programs that something pauses soon."""
         self._has_warned = True
         self._send(notice)
 
@@ -126,7 +128,7 @@ class Presence:
         self._wake()
 
     def _wake(self) -> None:
-        # Those who wait hold this one; whoever comes now waits for the next news.
+        # Current waiters hold this event; later ones wait for the next news.
         self._news.set()
         self._news = asyncio.Event()
 

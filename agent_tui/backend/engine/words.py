@@ -1,4 +1,4 @@
-"""Words of models and callers, made fit to be stored."""
+"""Makes words of models and callers safe to store."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def storable(text: str) -> str:
-    """Return ``text`` without what no database and no UTF-8 holds: NULs and halves of surrogate pairs."""
+    """Return ``text`` without what neither databases nor UTF-8 can hold: NULs and halves of surrogate
+    pairs.
+    """
     return _UNSTORABLE.sub("\ufffd", text) if _UNSTORABLE.search(text) else text
 
 
 def checked_key(client_key: str) -> str:
-    """Return the key; raises ``Refused`` (422) for one that is too long or cannot be stored as it is: what
-    replaced half a character could be taken for another key, and that message would be lost.
+    """Return the key; raises ``Refused`` (422) for one that is too long or cannot be stored unchanged: a
+    replaced character could make it equal to another key, and that message would be lost.
     """
     if len(client_key) > MAX_KEY_CHARACTERS:
         raise Refused(

@@ -1,4 +1,4 @@
-"""One write of the engine, as it is put together."""
+"""One write of the engine while it is put together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_PIECE_CHARACTERS = 16_384
 
 @dataclass(slots=True)
 class Written:
-    """What is to be committed as one: events, and the changes of rows that come with them."""
+    """What is committed as a whole: events, and the changes of rows that come with them."""
 
     events: list[NewEvent] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
@@ -22,16 +22,16 @@ class Written:
         return bool(self.events or self.changes)
 
     def note(self, event: TurnNoted) -> None:
-        """Keep what stays true of the turn, once ``event`` has said it."""
+        """Store a note with the turn, when ``event`` has been sent."""
         if event.lasting:
             self.changes.append(TurnNotePut(event.turn_id, event.lasting))
 
     def add(self, more: Written) -> None:
-        """Commit ``more`` with it, after it."""
+        """Add ``more`` to it, after the rest."""
         self.events += more.events
         self.changes += more.changes
 
 
 def pieces(text: str) -> list[str]:
-    """Return ``text`` in pieces of which each fits into one event; none of an empty one."""
+    """Return ``text`` in pieces that each fit into one event; none for an empty text."""
     return [text[at : at + MAX_PIECE_CHARACTERS] for at in range(0, len(text), MAX_PIECE_CHARACTERS)]

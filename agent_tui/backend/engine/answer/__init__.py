@@ -1,1 +1,1 @@
-"""An answer as it is made: its model is called, its steps are written, its tools are allowed and run."""
+"""An answer while it is made: its model is called, its steps are written, its tools are allowed and run."""

@@ -1,8 +1,8 @@
-"""Who says whether a tool may run: rules, and people who are there to be asked.
+"""Decides whether a tool may run: by rules, and by people who can be asked.
 
-A rule that a person keeps holds for the very call that they saw, in the folder that it would work in. Wider
-ones are written into the config file. Those that earlier versions stored are wider: they are suspended until
-a person confirms them.
+A rule that a person keeps is only for the call that they saw, in the folder in which it would work. Wider
+rules are in the config file. Rules stored by earlier versions are wider: they are suspended until a person
+confirms them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What a person says to a call that asks: one of ``DECISIONS``, or of ``FORM_DECISIONS`` where it asks
+    """A person's decision about a call that asks: one of ``DECISIONS``, or of ``FORM_DECISIONS`` if it asks
     for values. ``pattern`` confirms what is kept: if it is given, it has to be that of the ask; ``reason`` is
     why it may not run; ``values`` are what was filled in, by the names of fields.
     """
@@ -58,7 +58,7 @@ class Word:
 
 @dataclass(slots=True)
 class _Open:
-    """A call that asks. ``is_taken``: a decision on it is being stored, so there is no room for another."""
+    """A call that asks. ``is_taken``: a decision about it is being stored, so another one is refused."""
 
     call: Step
     arguments: Mapping[str, Any]
@@ -78,7 +78,7 @@ class _OpenForm:
 
 class Asks:
     """All calls that ask, and all rules. ``patterns`` returns those of the config file. While a program of
-    ``presence`` is open, somebody is there who can answer, whatever they look at.
+    ``presence`` is open, a person can answer, on whatever screen.
     """
 
     def __init__(
@@ -100,16 +100,16 @@ class Asks:
         self._alone = Unwatched([(timing.unattended, self._deny_all)], timing.sleep)
 
     async def load(self) -> None:
-        """Read the rules; nobody else changes them."""
+        """Read the rules; nothing else changes them."""
         self._rules = await self._store.read(reads.rules)
 
     async def close(self) -> None:
-        """Stop all waiting for people to come back."""
+        """Stop waiting for people to come back."""
         await self._alone.close()
 
     @contextmanager
     def attend(self, room_id: str) -> Iterator[None]:
-        """Somebody who can answer asks reads the conversation, as long as this is open."""
+        """Count a reader who can answer asks of the conversation, while this is open."""
         self._readers[room_id] += 1
         self._look(room_id)
         try:
@@ -121,7 +121,7 @@ class Asks:
             self._look(room_id)
 
     def gate(self, room_id: str, message_id: str, *, is_alone: bool = False) -> RoomGate:
-        """Return what an answer asks; with ``is_alone`` only rules let its calls run."""
+        """Return the gate of an answer; with ``is_alone`` only rules let its calls run."""
         return RoomGate(self, room_id, message_id, is_alone)
 
     def allows(self, room_id: str, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
@@ -140,7 +140,7 @@ class Asks:
         )
 
     def could_allow(self, room_id: str, tool: str, *, is_alone: bool = False) -> bool:
-        """Return whether someone can be asked, or a rule covers the tool."""
+        """Return whether a person can be asked, or a rule covers the tool."""
         if self._is_somebody_there(room_id) and not is_alone:
             return True
         is_named = any(speaks_of(pattern, tool) for pattern in self._patterns())
@@ -158,7 +158,7 @@ class Asks:
     def ask(
         self, key: Key, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk
     ) -> Waiting:
-        """Wait for a person's decision on the call; without anybody there it is no."""
+        """Wait for a person's decision about the call; if nobody is there, it is denied."""
         if not self._is_somebody_there(key[0]):
             return _settled(Denied(NOBODY))
         word: Waiting = asyncio.get_running_loop().create_future()
@@ -166,7 +166,7 @@ class Asks:
         return word
 
     def fill_in(self, key: Key, form: ToolForm) -> asyncio.Future[FormAnswer]:
-        """Wait for what a person makes of a form; without anybody there it is declined."""
+        """Wait for a person to fill in a form; if nobody is there, it is declined."""
         if not self._is_somebody_there(key[0]):
             return _settled(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
         word: asyncio.Future[FormAnswer] = asyncio.get_running_loop().create_future()
@@ -179,8 +179,9 @@ class Asks:
         self._look(key[0])
 
     async def answer(self, key: Key, word: Word, kinds: Collection[str]) -> None:
-        """Give a person's word on a call in a conversation of one of these kinds. Raises ``Refused``: 422 for
-        bad words or values that do not fit the form, 409 when the call was answered before; ``NotFound``.
+        """Take a person's decision about a call in a conversation of one of these kinds. Raises ``Refused``:
+        422 for an invalid decision or values that do not fit the form, 409 if the call was answered before;
+        ``NotFound``.
         """
         await self._store.read(reads.conversation, key[0], kinds)
         if key not in self._open and key[2] not in await self._store.read(calls, *key[:2]):
@@ -188,7 +189,7 @@ class Asks:
         await self.take(key, word)
 
     async def take(self, key: Key, word: Word) -> None:
-        """Take a person's word on a call of any conversation. Raises ``Refused`` as ``answer``."""
+        """Take a person's decision about a call of any conversation. Raises ``Refused`` as ``answer``."""
         if word.decision not in (*DECISIONS, *FORM_DECISIONS):
             known = ", ".join((*DECISIONS, *FORM_DECISIONS))
             raise Refused("The decision is unknown", f"It is one of: {known}.", status=422)
@@ -228,31 +229,33 @@ class Asks:
                 await self._keep(one, room_id if word.decision == "conversation" else "")
             finally:
                 one.is_taken = False
-        if not one.word.done():  # it was not stopped meanwhile
+        if not one.word.done():  # the call was not stopped meanwhile
             why = storable(word.reason[:MAX_REASON_CHARACTERS]).strip()
             denied = Denied(f"denied by the user: {why}" if why else "denied by the user")
             one.word.set_result(denied if word.decision == "deny" else Allowed())
         self._let_go()
 
     def rules(self) -> list[ToolRule]:
-        """Return all rules but for the config file's, also those of one conversation and suspended ones."""
+        """Return all rules except the config file's, including those of one conversation and suspended
+        ones.
+        """
         return list(self._rules)
 
     async def confirm_rule(self, rule_id: str) -> None:
-        """Let a suspended rule hold again, as wide as it is; raises ``NotFound``."""
+        """Restore a suspended rule, as wide as it is; raises ``NotFound``."""
         async with self._changing:
             await self._change("", RuleConfirmed(self._known(rule_id).id))
         self._let_go()
 
     async def drop_rule(self, rule_id: str) -> None:
-        """Take a rule back; from here on it lets nothing run. Raises ``NotFound``."""
+        """Remove a rule; from now on it lets nothing run. Raises ``NotFound``."""
         async with self._changing:
             dropped = self._known(rule_id)
             self._rules = [rule for rule in self._rules if rule is not dropped]
             await self._change("", RuleDropped(rule_id))
 
     def forget(self, room_id: str) -> None:
-        """The conversation is gone."""
+        """Forget a deleted conversation."""
         self._rules = [rule for rule in self._rules if rule.conversation_id != room_id]
 
     def _holding(self, room_id: str) -> list[ToolRule]:
@@ -275,8 +278,8 @@ class Asks:
             await self._change(room_id, RulePut(rule))
 
     async def _change(self, room_id: str, change: RuleChange) -> None:
-        """Store a change of the rules, then hold what is stored and nothing else: the store may have had
-        that rule already, under another id.
+        """Store a change of the rules, then keep exactly what is stored: the store may have had that rule
+        already, under another id.
         """
         try:
             await self._store.append(room_id, (), [change])
@@ -284,7 +287,7 @@ class Asks:
             self._rules = await self._store.read(reads.rules)
 
     def _let_go(self) -> None:
-        """Other calls that wait may be allowed by now."""
+        """Let waiting calls run that are allowed now."""
         for (room_id, _, _), one in list(self._open.items()):
             if isinstance(one, _OpenForm) or one.word.done():
                 continue
@@ -323,14 +326,14 @@ class RoomGate:
     asks: Asks
     room_id: str
     message_id: str
-    is_alone: bool = False  # nobody is asked, even if somebody is there
+    is_alone: bool = False  # nobody is asked, even if a person is there
 
     def allows(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
         """Return whether a rule lets the call run without asking."""
         return self.asks.allows(self.room_id, tool, arguments, place)
 
     def could_allow(self, tool: str) -> bool:
-        """Return whether any call of the tool might be let run."""
+        """Return whether any call of the tool might be allowed."""
         return self.asks.could_allow(self.room_id, tool, is_alone=self.is_alone)
 
     def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
@@ -338,13 +341,13 @@ class RoomGate:
         return self.asks.suspended(self.room_id, tool, arguments, place)
 
     def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
-        """Return a future of the decision."""
+        """Return a future for the decision."""
         if self.is_alone:
             return _settled(Denied(NOBODY))
         return self.asks.ask((self.room_id, self.message_id, call.id), call, arguments, place, ask)
 
     def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:
-        """Return what a person will make of a form."""
+        """Return a future for the filled-in form."""
         if self.is_alone:
             return _settled(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
         return self.asks.fill_in((self.room_id, self.message_id, call.id), form)

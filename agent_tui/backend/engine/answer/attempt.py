@@ -1,5 +1,5 @@
-"""One attempt at a turn or an answer: its model is asked, the tools that it calls are run, and again, until
-it calls none. What it says is put on record as it comes, its beginning and its end by the caller.
+"""One attempt at a turn or an answer: the model is asked and the tools that it calls are run, again and again
+until it calls none. Its words are stored as they come, its beginning and its end by the caller.
 """
 
 from __future__ import annotations
@@ -60,19 +60,19 @@ from agent_tui.model.events import Step
 MAX_ROUNDS = 20  # protocols.md §2
 TOO_MANY_ROUNDS = "Exceeded maximum tool call iterations"  # protocols.md §2
 HEARD = (TextPiece, ThinkingPiece, CallPiece, StepPiece)
-# (status, result) of a call that an agent ran itself and did not tell the result of.
+# (status, result) of a call that an agent ran itself without reporting the result.
 NO_WORD = ("unknown", failed("the agent did not say what came of it").content)
 BROKEN_OFF = ("cut", failed("unknown: the answer ended while the agent ran this").content)
-LENGTH = "length"  # the reason of a turn or answer that ran out of tokens (protocols.md §1, point 8)
+LENGTH = "length"  # the reason of a turn or answer that reached the token limit (protocols.md §1, point 8)
 
 
 class Attempt:
-    """``speak`` runs to the end of the attempt, always: what is being written is never torn. ``cut`` makes
-    the end come.
+    """``speak`` always runs to the end of the attempt: what is being written is never torn. ``cut`` makes it
+    end.
 
-    ``on_use`` is called whenever ``using`` has changed, and may cut it: (tokens, US dollars) used so far by
-    what is under way, estimated until the model says it. ``refused`` is why there is no model to ask,
-    ``turn`` says how many messages the model cannot be told.
+    ``on_use`` is called whenever ``using`` has changed, and may cut it: (tokens, US dollars) used by current
+    calls so far, estimated until the model reports them. ``refused`` is why there is no model to ask,
+    ``turn`` says how many messages do not fit the model's context.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Attempt:
         encode: Callable[[ConversationRow, TurnRow, bool], Encode | None],
         on_use: Callable[[], None],
     ) -> None:
-        """``encode`` returns how steps go into the log (of words only, if the flag says so)."""
+        """``encode`` returns how steps are written to the log (only words, if the flag says so)."""
         self.row = row
         self.turn = turn
         self.brief = brief
@@ -125,7 +125,7 @@ class Attempt:
             self.turn = replace(turn, trimmed=self._fitting(steps_told(brief.before))[1])
 
     def cut(self, reason: str) -> None:
-        """End it with what was said so far, also inside a tool; one whose model has finished is whole."""
+        """End it with what was said so far, also inside a tool; if its model has finished, it is complete."""
         self.cut_for = self.cut_for or reason
         self._cut.set()
         if self._call is not None:
@@ -134,7 +134,7 @@ class Attempt:
             self._calls.cut()
 
     async def speak(self) -> Ending:
-        """Carry it out; return what came of it. Raises ``StoreError``, and only that."""
+        """Run the attempt; return how it ended. Raises only ``StoreError``."""
         ending = await self._speak()
         self.turn = replace(self.turn, notes=with_notes(self.turn.notes, self._steps.notes))
         return ending
@@ -159,14 +159,14 @@ class Attempt:
         return Ending(
             steps=self._steps.in_order,
             error=self._error,
-            cut="" if self._is_whole else self.cut_for,  # it may be whole before it can be cut
+            cut="" if self._is_whole else self.cut_for,  # it may be complete before it can be cut
             used=self._used,
             seconds=round(clock() - begun, 3),
             rest=self._rest,
         )
 
     async def _answer(self, model: Model, pricing: asyncio.Task[Cost]) -> None:
-        """Ask the model, run what it calls, and ask it again."""
+        """Ask the model, run what it calls, and ask again."""
         for round_ in range(1, MAX_ROUNDS + 1):
             written = Written()
             calls = await self._ask(model, round_, pricing, written)
@@ -176,7 +176,7 @@ class Attempt:
         self._error = "" if self.cut_for else TOO_MANY_ROUNDS
 
     async def _measure(self) -> None:
-        """Note how much its model can be told in all; what is no model of ours keeps its own history."""
+        """Note the size of its model's context; agents of others keep their own history."""
         used, request = self._used, self.brief.request
         if self._is_demo or self._terms.acts:
             used.context = 0
@@ -187,7 +187,7 @@ class Attempt:
     # --- what it is given ------------------------------------------------------------------------------
 
     async def _prepare(self) -> None:
-        """Find out what the working folder says, which tools may be called, and what was called before."""
+        """Read the working folder's guide, the tools that may be called, and what was called before."""
         brief, row, specs = self.brief, self.row, tuple[ToolSpec, ...]()
         if brief.compacts:
             return
@@ -207,11 +207,11 @@ class Attempt:
             self._calls = Calls(workshop, self._steps, self._write, self._resources.timing)
 
     def _is_noted(self, name: str) -> bool:
-        """Return whether a lasting note is stored with the turn, as where this continues what was said."""
+        """Return whether a lasting note is stored with the turn, or with what this continues."""
         return any(note.note == name for note in notes_of(self.turn.notes))
 
     async def _tell_guide(self) -> None:
-        """Have the model told what the working folder says, and people that it was."""
+        """Give the model the working folder's guide, and note that for people."""
         row, heeds = self.row, not (self._is_demo or self._terms.acts)
         if not (row.workspace and row.guide == "tell" and heeds) or self.cut_for:
             return
@@ -222,12 +222,12 @@ class Attempt:
         await self._tell(guide.note, *([] if self._may_summarise else self._left_out()))
 
     def _left_out(self) -> list[NotePiece]:
-        """Return what is to be said of how much of the history the model cannot be told, if that is news."""
+        """Return the note about how much of the history does not fit, if that is new."""
         gone = self._fitting(steps_told(self.brief.before))[1]
         return [NotePiece("trimmed", gone)] if gone > self.turn.trimmed else []
 
     async def _offered(self) -> tuple[ToolSpec, ...]:
-        """Return the tools that may be called; none once it is cut."""
+        """Return the tools that may be called; none after a cut."""
         names = self.brief.tools
         return await offered(
             self._resources.tools,
@@ -239,15 +239,15 @@ class Attempt:
         )
 
     def _is_open(self, name: str) -> bool:
-        """Return whether a tool may be called that nobody named."""
+        """Return whether a tool may be called that was not named."""
         if name in ROOM_TOOLS and self.row.kind != VOICE:
             return False
         tool = self._resources.tools.tool(name)
         return tool is not None and (tool.permission == "read" or self._gate.could_allow(name))
 
     async def _called_before(self) -> list[ChatMessage]:
-        """Return what attempts at this turn that were cut called, and what came of it: who says it again has
-        to know what was done. Their words it says anew.
+        """Return the calls, with results, of interrupted attempts at this turn: a model that tries again has
+        to know what was done. It says their words again.
         """
         told: list[ChatMessage] = []
         query = stored_steps.steps_before
@@ -256,7 +256,7 @@ class Attempt:
         return told
 
     def _fitting(self, mine: Sequence[ChatMessage]) -> tuple[tuple[ChatMessage, ...], int]:
-        """Return (what of the history and of what it said itself fits, how many messages do not)."""
+        """Return (what fits of the history and of what it said itself, how many messages do not fit)."""
         request = self._request
         return trim((*request.messages, *mine), room_for_history(self._terms, request.max_tokens))
 
@@ -264,14 +264,14 @@ class Attempt:
 
     @property
     def _may_summarise(self) -> bool:
-        """Whether what is older is summarised where it does not fit, or in any case."""
+        """Whether older messages are summarised: if they do not fit, or in any case."""
         if self.brief.past is None or self._is_demo or not can_summarise(self._terms):
             return False
         return self.brief.compacts or (self.row.on_full == "summarise" and self.row.kind != VOICE)
 
     async def _summarise(self, model: Model, pricing: asyncio.Task[Cost]) -> None:
-        """Have what is older summarised, if that was asked for or it does not fit; from then on the model is
-        told the summary in its place. Where that fails, an answer does without what does not fit.
+        """Summarise older messages, if that was asked for or they do not fit; from then on the model gets the
+        summary instead. If that fails, an answer does without what does not fit.
         """
         past = self.brief.past
         assert past is not None
@@ -297,7 +297,7 @@ class Attempt:
     async def _summary(
         self, model: Model, request: ModelRequest, pricing: asyncio.Task[Cost]
     ) -> tuple[str, str]:
-        """Return (what the model says to this request, why it failed)."""
+        """Return (the model's answer to this request, why it failed)."""
         self._note_use(self._used)
         if self.cut_for:
             return "", ""
@@ -319,19 +319,19 @@ class Attempt:
         return ("", call.error) if call.error or call.cut else (text, "")
 
     def _is_too_long(self, context: int) -> bool:
-        """Whether not all of the history would fit into so many tokens."""
+        """Whether the history does not fit into this many tokens."""
         mine = steps_told(self.brief.before)
         request = replace(self._request, messages=(*self._request.messages, *mine))
         return fitted(request, context, limits_answer=False)[1] > 0
 
     async def _context(self, model: Model) -> int:
-        """Return how many tokens the model can be told; a short history fits every one."""
+        """Return the size of the model's context in tokens; a short history fits any model."""
         known = self._terms.context_tokens
         if known < UNLIMITED_TOKENS or prompt_tokens(self._request) < SHORT_TOKENS:
             return known
         try:
             return await told_context(model, self._request) or known
-        except ModelError:  # the call says why
+        except ModelError:  # the call will say why
             return known
 
     # --- one call of its model -------------------------------------------------------------------------
@@ -339,8 +339,8 @@ class Attempt:
     async def _ask(
         self, model: Model, round_: int, pricing: asyncio.Task[Cost], written: Written
     ) -> list[Step]:
-        """Ask the model once; return the calls that are to be run, and leave in ``written`` what goes with
-        them. Returns none when the attempt is over; then the rest is kept for the end.
+        """Ask the model once; return the calls to run, and leave in ``written`` what is stored with them.
+        Returns none when the attempt is over; then the rest is kept for the end.
         """
         self._note_use(self._used)
         if self.cut_for:
@@ -359,7 +359,7 @@ class Attempt:
                 await self._listen(call, pricing, before)
                 self._note(call.take_notes(), written)
                 self._steps.hear(call.take(), written)
-            except ModelError as error:  # it called more than we take
+            except ModelError as error:  # it made more calls than we take
                 self._error = f"{failing}: {failure(error)}"
         finally:
             await call.gone()
@@ -383,17 +383,17 @@ class Attempt:
         images = {} if self._calls is None else self._calls.images
         mine = steps_told(joined_steps(without_unrun(before), self._steps.in_order), images)
         goes_on = bool(before) and not self._steps.done
-        # The round of a room is another thing: there are many turns in it.
+        # This is not the round of a room, in which there are many turns.
         at = round_ if request.max_rounds == 1 and not request.speaker else request.round
         told = self._fitting(mine)[0]
         return replace(request, messages=told, round=at, continues=cut_off(mine) if goes_on else "")
 
     async def _listen(self, call: Call, pricing: asyncio.Task[Cost], before: int) -> None:
-        """Write what is heard: what comes meanwhile is joined into the next."""
+        """Write what comes; what arrives meanwhile is joined into the next write."""
         while not call.over:
             await call.news()
             if notes := call.take_notes():
-                await self._tell(*notes)  # its end may come right behind that
+                await self._tell(*notes)  # its end may follow at once
             if call.over:
                 return
             if pieces := call.take():
@@ -407,7 +407,7 @@ class Attempt:
                 self._note_use(now)
 
     def _give_up(self, calls: Sequence[Step], written: Written) -> None:
-        """Calls that were not whole, or came too late, are not run: they say so."""
+        """Store calls that were incomplete, or came too late, as not run."""
         status, why = ("cut", "the answer was stopped")
         if not self.cut_for:
             status, why = ("failed", "the answer broke off")
@@ -421,7 +421,7 @@ class Attempt:
     # --- what is written of it -------------------------------------------------------------------------
 
     def _note(self, notes: Sequence[NotePiece], written: Written) -> None:
-        """Say what happens to it besides words; nothing of none."""
+        """Note what happens to the turn besides words; does nothing without notes."""
         self._steps.note(notes, written)
         trimmed = max(self.turn.trimmed, *(note.count for note in notes if note.note == "trimmed"), 0)
         self.turn = replace(self.turn, trimmed=trimmed)
@@ -441,8 +441,8 @@ class Attempt:
 
 
 def stopped_short(call: Call, failed: str) -> str:
-    """Return why an answer failed that its model gave up before the end; empty for any other one, and for one
-    that ran out of tokens: that is cut off, and its text is kept.
+    """Return why an answer failed if its model stopped before the end; "" otherwise, also for an answer that
+    reached the token limit: that one is cut off, and its text is kept.
     """
     if call.short in ("", LENGTH):
         return ""

@@ -1,6 +1,6 @@
 """One call of a model: a task that listens, and what it received until that is taken.
 
-This task is the only thing in the engine that is ever cancelled.
+This task is the only one in the engine that is ever cancelled.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from agent_tui.backend.models.model import (
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ModelError
 
-MAX_TEXT_CHARACTERS = 1_000_000  # of one call; as many again may be thought, and written for tools
-# What may wait to be stored: a model that is faster than the disk is not asked for more meanwhile.
+MAX_TEXT_CHARACTERS = 1_000_000  # of one call; as much again for thoughts and for tool arguments
+# The most that may wait to be stored: a model that is faster than the disk has to wait.
 MAX_WAITING_PIECES = 256
 MAX_WAITING_CHARACTERS = 64 * 1024
-MAX_RETRY_AFTER_SECONDS = 30.0  # what a server that is too busy may ask for
+MAX_RETRY_AFTER_SECONDS = 30.0  # the most that an overloaded server may ask for
 TOO_MANY_REQUESTS = 429  # HTTP
 MIN_RATE_LIMIT_SECONDS = 0.5  # also where the provider says 0
 
 MAX_NAME_CHARACTERS = 1_000  # of a tool or a file that an agent names
 
 StepEvent = ev.StepSet | ev.StepAdded | ev.ToolStatusChanged
-# What of a model's answer may be kept until it is taken.
+# What may be kept of a model's answer until it is taken.
 Heard = TextPiece | ThinkingPiece | CallPiece | StepPiece
 
 log = logging.getLogger(__name__)
 
-# Calls that did not end when cancelled: kept, or the loop might lose them half-way.
+# Calls that did not end when they were cancelled: kept, because the loop might lose them.
 _lingering: set[asyncio.Task[None]] = set()
 
 
 class Call:
-    """Asks ``model`` as soon as it is made. ``error`` says why the call failed, once it ``ended``: in the
-    words ``failed`` and the reason. ``keeps`` are the pieces that ``take`` gives out; ``silence_seconds`` is
-    how long the model may say nothing, ``None`` for as long as ``timing`` says.
+    """Asks ``model`` as soon as it is created. When it has ``ended``, ``error`` says why it failed:
+    ``failed`` and the reason. ``keeps`` are the types of pieces that ``take`` returns; ``silence_seconds`` is
+    how long the model may be silent, ``None`` for the time in ``timing``.
     """
 
     def __init__(
@@ -65,13 +65,13 @@ class Call:
         silence_seconds: float | None = None,
     ) -> None:
         self.error = ""
-        self.short = ""  # why the model had to stop before its end, e.g. "length"
+        self.short = ""  # why the model stopped before its end, e.g. "length"
         self._keeps = keeps
         self._failed = failed
-        self.ended = False  # by itself, well or badly
+        self.ended = False  # by itself, with or without an error
         self.cut = False
         self.usage: UsagePiece | None = None  # the newest
-        self.first_piece_seconds: float | None = None  # from the asking to the first piece
+        self.first_piece_seconds: float | None = None  # from the request to the first piece
         self._model = model
         self._request = request
         self._timing = timing
@@ -81,7 +81,7 @@ class Call:
         self._waiting_characters = 0
         self._characters: dict[type[Heard], int] = {}
         self._asked_at = asyncio.get_running_loop().time()
-        self._begun = False  # a piece has come: asking again would say things twice
+        self._begun = False  # a piece has come: another try would repeat words
         self._news = asyncio.Event()
         self._taken = asyncio.Event()
         self._task = asyncio.create_task(self._listen(), name="model-call")
@@ -89,35 +89,35 @@ class Call:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will be heard."""
+        """Whether nothing more will come."""
         return self.ended or self.cut
 
     async def news(self) -> None:
-        """Wait until something was heard or the call is over."""
+        """Wait until something came or the call is over."""
         await self._news.wait()
         self._news.clear()
 
     def take(self) -> list[Heard]:
-        """Return what was heard since the last time, of the pieces it ``keeps``."""
+        """Return what came since the last time, of the types in ``keeps``."""
         pieces, self._waiting = self._waiting, []
         self._waiting_characters = 0
         self._taken.set()
         return pieces
 
     def take_notes(self) -> list[NotePiece]:
-        """Return what was told since the last time of what happens to the call."""
+        """Return the notes about the call since the last time."""
         notes, self._notes = self._notes, []
         return notes
 
     def cancel(self) -> None:
-        """Stop listening; what was heard so far stays. Does nothing to a call that ended."""
+        """Stop listening; what came so far stays. Does nothing to a call that ended."""
         if not self.ended:
             self.cut = True
             self._task.cancel()
             self._news.set()
 
     async def gone(self) -> None:
-        """Wait for the call to have let go of everything, but not for ever."""
+        """Wait until the call has released everything, but not forever."""
         self.cancel()
         await asyncio.wait({self._task}, timeout=self._timing.grace)
         if not self._task.done():
@@ -132,9 +132,9 @@ class Call:
             self.error = f"{self._failed}: {failure(error)}"
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        if task.cancelled():  # unless we cut it, by the model itself, which is not its business
+        if task.cancelled():  # by the model itself, unless we cut it
             self.error = f"{self._failed}: the call was cancelled"
-        elif (error := task.exception()) is not None:  # what is no Exception
+        elif (error := task.exception()) is not None:  # anything but an ``Exception``
             self.error = f"{self._failed}: {type(error).__name__}"
         self.ended = not self.cut
         self._news.set()
@@ -147,7 +147,7 @@ class Call:
             except ModelError as error:
                 if not error.retryable or self._begun:
                     raise
-                # Not what the provider said: it may quote what it was told.
+                # Not the provider's words: they may quote what it was sent.
                 log.info("a model call failed before its first piece (%s), trying again", error.status)
                 wanted = error.retry_after
                 if error.status == TOO_MANY_REQUESTS and wanted is not None:
@@ -176,7 +176,7 @@ class Call:
                         return
                     self._hear(piece)
                     if self._full:
-                        patience.reschedule(None)  # it is us who make it wait
+                        patience.reschedule(None)  # the wait is our own
                         await self._until_taken()
         except TimeoutError as error:
             if patience.expired():
@@ -218,17 +218,17 @@ class Call:
             case CutPiece(reason):
                 self.short = reason
             case ApartPiece():
-                pass  # of what continues nothing
+                pass  # nothing follows on from it
 
     def _counted(self, piece: Heard, text: str) -> str:
-        """Return what of ``text`` may be kept, fit to be stored."""
+        """Return the part of ``text`` that may be kept, safe to store."""
         kind = type(piece)
         before = self._characters.get(kind, 0)
         self._characters[kind] = before + len(text)
         return storable(text[: max(0, MAX_TEXT_CHARACTERS - before)])
 
     def _step_counted(self, piece: StepPiece) -> tuple[StepEvent, str]:
-        """Return what of a step may be kept, and its words."""
+        """Return the part of a step that may be kept, and its words."""
         match piece.event:
             case ev.StepSet(_, step) as event:
                 name = storable(step.name[:MAX_NAME_CHARACTERS])

@@ -1,6 +1,6 @@
-"""What is told of the steps of a room's turn: chunks, whose words are what the turn says (protocols.md §1).
+"""The steps of a room's turn as chunks, whose words are the turn's text (protocols.md §1).
 
-A client that does not know steps reads only the words: two text steps have a blank line between them.
+A client that does not know steps reads only the words: there is a blank line between two text steps.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from agent_tui.wire.rooms_encode import progress
 
 
 class TurnChunks:
-    """Encodes the events of the steps of one turn, in their order (``steps.Encode``). Words of a turn
-    that can have no other steps name none.
+    """Encodes the events of the steps of one turn, in their order (``steps.Encode``). If a turn can have no
+    other steps, its words name none.
     """
 
     def __init__(self, room: ConversationRow, turn: TurnRow, *, words_only: bool = False) -> None:
         self._parallel = room.parallel
         self._words_only = words_only
         self._turn = turn
-        self._texts: dict[str, bool] = {}  # id of a text step → whether it has said anything yet
+        self._texts: dict[str, bool] = {}  # id of a text step → whether it has any words yet
         self._characters = 0
 
     def __call__(self, event: ev.Event) -> Sequence[NewEvent]:

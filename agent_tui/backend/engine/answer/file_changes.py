@@ -1,6 +1,6 @@
-"""The files that tools changed in a conversation's folder: what they did, and how people undo it.
+"""The files that tools changed in a conversation's folder: what was changed, and how people undo it.
 
-Only what our own tools write is known: what commands change, or MCP servers, is on no record.
+Only changes by our own tools are known; those by commands or MCP servers are not recorded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import UNDONE, ChangedFile, Step, ToolStatusChanged
 
 MAX_LISTED = 1_000
-MAX_LISTED_CHARACTERS = 8_000_000  # of all diffs; older ones are listed without theirs
+MAX_LISTED_CHARACTERS = 8_000_000  # of all diffs; older changes are listed without theirs
 MADE = "made"
 # Why a change cannot be undone, by its state.
 WHY = {
@@ -40,7 +40,7 @@ WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What was undone of the changes of an answer, and what was not, each in its present state."""
+    """The changes of an answer that were undone, and those that were not, each in its current state."""
 
     undone: list[ChangedFile]
     left: list[ChangedFile]
@@ -61,10 +61,11 @@ class FileChanges:
 
     @whole
     async def undo(self, kind: Kind[Info], id_: str, message_id: str, step_id: str = "") -> Undone:
-        """Make the file of one call what it was before, or with no ``step_id`` those of a whole answer, the
-        newest change first: each as long as it is as the tool left it.
+        """Restore the file of one call or, without ``step_id``, the files of a whole answer, newest change
+        first: each only if it is still as the tool left it.
 
-        Raises ``Refused`` (409) where that is so of none of them, and while somebody speaks; ``NotFound``.
+        Raises ``Refused`` (409) if that is true of none of them, and while an agent is speaking;
+        ``NotFound``.
         """
         async with self.runs.lock(id_):
             row = await self.runs.settled(id_, kind.names)
@@ -95,14 +96,14 @@ class FileChanges:
 
 
 def _written(row: ConversationRow, change: FileChanged, call: Step) -> Written:
-    """Return what puts on record that a change was undone."""
+    """Return what records that a change was undone."""
     told = ToolStatusChanged(change.message_id, call.id, UNDONE, call.seconds)
     stands = StepStands(change.message_id, change.place, UNDONE, call.seconds, call.success)
     return Written([NewEvent.of(told, change.message_id)], [stands])
 
 
 def _undone(change: FileChanged) -> str:
-    """Make the file what it was before; return how it stood."""
+    """Restore the file; return its state before that."""
     stands = _stands(change)
     if stands != MADE:
         return stands
@@ -129,7 +130,7 @@ def _stands(change: FileChanged) -> str:
 
 
 def _all_as_they_stand(found: Sequence[tuple[FileChanged, Step]]) -> list[ChangedFile]:
-    """Return changes as they are now, newest first. Of one file only the newest can be as it was left."""
+    """Return the current changes, newest first. Only a file's newest change can still be as it was left."""
     listed: list[ChangedFile] = []
     seen: set[tuple[str, str]] = set()
     room = MAX_LISTED_CHARACTERS

@@ -1,6 +1,6 @@
-"""The steps of one answer as they come: pieces of a model to events of the log and rows (protocols.md §2).
+"""The steps of one answer as they come: a model's pieces become events of the log and rows (protocols.md §2).
 
-Everything here is bookkeeping without a clock or a socket. Steps are numbered over the whole answer.
+This is bookkeeping without a clock or a socket. Steps are numbered over the whole answer.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from agent_tui.model.records import FileChange
 from agent_tui.wire.agent_socket import SUB_AGENT
 
 MAX_CALLS = 64  # in one round
-MAX_DIFF_CHARACTERS = 100_000  # of what a call did to a file, as people are shown it later
+MAX_DIFF_CHARACTERS = 100_000  # of a call's change to a file, as it is shown later
 MAX_ACTED_STEPS = 2_000  # of an agent that runs its own tools, in one answer
 
 
-# What an event of a step is in the log.
+# The log events of a step.
 Encode = Callable[[ev.Event], Sequence[NewEvent]]
 
 
 @dataclass(slots=True)
 class _Growing:
-    """A step that is not whole yet; ``pieces`` are its content, or the arguments of a call."""
+    """A step that is not complete yet; ``pieces`` are its content, or a call's arguments."""
 
     step: Step
     pieces: list[str] = field(default_factory=list)
@@ -51,9 +51,9 @@ class _Growing:
 
 
 class Steps:
-    """The steps of the answer ``message_id`` so far. ``done`` are those on record, by their id; ``encode``
-    says how they go into the log, as a chat's unless it is given; ``before`` are those of the answer that it
-    continues: counting continues where they end. Without ``has_rows`` only the log has them.
+    """The steps of the answer ``message_id`` so far. ``done`` are the stored ones by id; ``encode`` writes
+    them to the log, by default in a chat's form; ``before`` are the steps of the answer that it continues:
+    numbering continues after them. Without ``has_rows`` only the log has them.
     """
 
     def __init__(
@@ -69,22 +69,24 @@ class Steps:
         self._encode = encode or self._as_chat
         self._has_rows = has_rows
         self.message_id = message_id
-        self.now = now  # when what is written next happened
+        self.now = now  # the time for the next write
         self.done: dict[str, Step] = {step.id: step for step in done}
-        self.notes: list[ev.Note] = []  # what stays true of the answer
-        self.characters = 0  # said, thought and asked for in all
+        self.notes: list[ev.Note] = []  # notes that are stored with the answer
+        self.characters = 0  # said, thought and in arguments, in total
         self._next = max((step.index for step in (*before, *done)), default=-1) + 1
         self._before = before
-        self._open: _Growing | None = None  # the text or thought that grows
+        self._open: _Growing | None = None  # the growing text or thought
         self._calls: dict[int, _Growing] = {}  # by the provider's index
         self._early: dict[int, CallPiece] = {}  # calls whose name is not known yet
-        self._acted: dict[str, _Growing] = {}  # open steps of an agent that acts by itself, by its own ids
+        self._acted: dict[
+            str, _Growing
+        ] = {}  # open steps of an agent that runs its own tools, by its own ids
         self._acted_count = 0
 
     # --- what a model says -----------------------------------------------------------------------------
 
     def hear(self, pieces: Sequence[Heard], written: Written) -> None:
-        """Write down ``pieces``; neighbours of one step become one event."""
+        """Write ``pieces``; adjacent ones of one step become one event."""
         for piece in _joined(pieces):
             match piece:
                 case TextPiece(text):
@@ -97,7 +99,7 @@ class Steps:
                     self._hear_step(event, written)
 
     def note(self, notes: Sequence[NotePiece], written: Written) -> None:
-        """Say what happens to the answer besides words."""
+        """Note what happens to the answer besides words."""
         for note in notes:
             noted = ev.TurnNoted(
                 self.message_id,
@@ -112,7 +114,7 @@ class Steps:
             self.notes += [noted.lasting] if noted.lasting else []
 
     def put_summary(self, text: str, count: int, written: Written) -> None:
-        """Put a summary of so many messages on record: a thought, and the note that it is one."""
+        """Store a summary of this many messages: a thought, and the note about it."""
         number = self._number()
         step = Step(f"step-{number}", number, "thinking", text)
         self._event(ev.StepSet(self.message_id, step), written)
@@ -120,14 +122,14 @@ class Steps:
         self.note([NotePiece(SUMMARY, count, about=step.id)], written)
 
     def close_words(self, written: Written) -> None:
-        """Put the text or thought that grew on record, as it is."""
+        """Store the growing text or thought as it is."""
         grown, self._open = self._open, None
         if grown is not None:
             self.put(replace(grown.step, content=grown.text), written)
 
     def close_calls(self, written: Written) -> list[Step]:
-        """Return the calls that the model made, whole, in the order they were begun: those without a name
-        begin now, at last. That they are whole is not written yet.
+        """Return the complete calls of the model in the order of their beginning; those without a name begin
+        now. Their completion is not written yet.
         """
         for index, piece in sorted(self._early.items()):
             self._begin_call(index, piece, written)
@@ -149,7 +151,7 @@ class Steps:
     # --- what becomes of calls -------------------------------------------------------------------------
 
     def put_call(self, call: Step, status: str, ask: ToolAsk | None, written: Written) -> Step:
-        """Put a whole call on record, with what becomes of it first."""
+        """Store a complete call, with its first status."""
         stands = replace(call, status=status, ask=ask)
         self._event(ev.StepSet(self.message_id, call), written)
         self._event(ev.ToolStatusChanged(self.message_id, call.id, status, ask=ask), written)
@@ -159,7 +161,7 @@ class Steps:
     def set_call(
         self, call: Step, status: str, seconds: float | None, written: Written, ask: ToolAsk | None = None
     ) -> Step:
-        """Record the state of a call; ``ask`` is what it asks while it runs."""
+        """Store the state of a call; ``ask`` is what it asks while it runs."""
         stands = replace(self.done[call.id], status=status, seconds=seconds, ask=ask)
         self.done[call.id] = stands
         self._event(ev.ToolStatusChanged(self.message_id, call.id, status, seconds, ask), written)
@@ -167,12 +169,12 @@ class Steps:
         return stands
 
     def put_progress(self, call: Step, progress: str, written: Written) -> None:
-        """Say how far a call is that runs."""
+        """Store the progress of a running call."""
         told = ev.ToolStatusChanged(self.message_id, call.id, "running", progress=progress)
         self._event(told, written)
 
     def put_result(self, call: Step, content: str, *, success: bool, written: Written) -> Step:
-        """Put the result of a call on record."""
+        """Store the result of a call."""
         number = self._number()
         result = Step(
             id=f"step-{number}",
@@ -188,7 +190,7 @@ class Steps:
         return result
 
     def file_changed(self, call: Step, change: FileChange, folder: str) -> FileChanged:
-        """Return what keeps what a call did to a file of ``folder``."""
+        """Return what records a call's change to a file of ``folder``."""
         kept = {
             **asdict(change),
             "after": digest(change.after.encode()),
@@ -200,11 +202,11 @@ class Steps:
 
     @property
     def in_order(self) -> tuple[Step, ...]:
-        """All steps on record, in the order they began."""
+        """All stored steps, in the order of their beginning."""
         return tuple(sorted(self.done.values(), key=lambda step: step.index))
 
     def calls_without_result(self) -> list[Step]:
-        """Return the calls on record that nothing came of."""
+        """Return the stored calls without a result."""
         answered = {step.id_ref for step in self.done.values() if step.type == "tool_result"}
         return [step for step in self.in_order if step.type == "tool_call" and step.id not in answered]
 
@@ -234,7 +236,7 @@ class Steps:
         self._add_arguments(known, piece.arguments, written)
 
     def _hear_early(self, piece: CallPiece, written: Written) -> None:
-        """A call begins on screen once its name is known."""
+        """Keep a call until its name is known: it begins on the screen with its name."""
         before = self._early.pop(piece.index, CallPiece(piece.index))
         piece = CallPiece(
             piece.index, before.id or piece.id, before.name or piece.name, before.arguments + piece.arguments
@@ -265,7 +267,7 @@ class Steps:
             self._event(ev.StepAdded(self.message_id, call.step.id, arguments=piece), written)
 
     def _hear_step(self, event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged, written: Written) -> None:
-        """Take a step of an agent that acts by itself, under a number of ours."""
+        """Take a step of an agent that runs its own tools, with a number of ours."""
         match event:
             case ev.StepSet(_, step):
                 self._acted_count += 1
@@ -285,7 +287,7 @@ class Steps:
                 if progress:
                     self.put_progress(self._acted[step_id].step, progress, written)
             case _:
-                pass  # its result says how a call ended
+                pass  # a call's result shows how it ended
 
     def _set_acted(self, step: Step, written: Written) -> None:
         if step.type == "tool_call":
@@ -303,20 +305,20 @@ class Steps:
             number = self._number()
             mine = Step(f"step-{number}", number, step.type, step.content, name=step.name)
             self._event(ev.StepSet(self.message_id, mine), written)
-            if step.type == SUB_AGENT:  # its words are still to come
+            if step.type == SUB_AGENT:  # its words will follow
                 self._acted[step.id] = _Growing(mine, [step.content])
             else:
                 self.put(mine, written)
 
     def _put_acted(self, call: _Growing, written: Written) -> None:
-        """Put a call on record that an agent runs, once."""
+        """Store a call that an agent runs itself, once."""
         if call.step.id not in self.done:
             call.step = self.put_call(
                 self.named(replace(call.step, arguments=call.text)), "running", None, written
             )
 
     def named(self, call: Step) -> Step:
-        """Return the call with a provider's id of its own: models are told of results by it."""
+        """Return the call with an id for the provider: models get results by it."""
         others = (step for step in (*self._before, *self.done.values()) if step.id != call.id)
         taken = {step.id_ref for step in others if step.type == "tool_call"}
         if call.id_ref and call.id_ref not in taken:
@@ -331,7 +333,7 @@ class Steps:
         return number
 
     def put(self, step: Step, written: Written) -> None:
-        """Put a whole step on record; what the log says of it is said elsewhere."""
+        """Store a complete step; its log event is written elsewhere."""
         self.done[step.id] = step
         if self._has_rows:
             written.changes.append(StepPut(self.message_id, step, self.now))
@@ -349,12 +351,12 @@ def digest(data: bytes) -> str:
 
 
 def tool_calls(calls: Sequence[Step]) -> tuple[ToolCall, ...]:
-    """Return calls as models are told of them."""
+    """Return calls in the form for models."""
     return tuple(ToolCall(call.id_ref, call.name, call.arguments) for call in calls)
 
 
 def _joined(pieces: Sequence[Heard]) -> list[Heard]:
-    """Return ``pieces`` with neighbours that say more of the same thing made one."""
+    """Return ``pieces`` with adjacent ones of the same step joined."""
     joined: list[Heard] = []
     for piece in pieces:
         last = joined[-1] if joined else None

@@ -1,7 +1,7 @@
 """Single calls of our tools for agents that live elsewhere (``client_tools``, protocols.md §4).
 
-They run as those of our own agents do: by ``Calls``, with the same rules, the same confinement and the same
-questions to a person. Nothing of them is stored: the program that shows the answer has them.
+They run like those of our own agents: by ``Calls``, with the same rules, the same confinement and the same
+questions to a person. Nothing about them is stored: the program that shows the answer has them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from agent_tui.backend.store.rows import NewEvent
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.model.errors import NotFound, Refused
 
-CONVERSATION = "client:"  # begins the names of conversations of others, which no id of ours has in it
+CONVERSATION = "client:"  # the beginning of names of others' conversations, which none of our ids contains
 MAX_RUNS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallAsked:
-    """One call: ``arguments`` is JSON text as an agent wrote it. Rules "for this conversation" hold in
-    ``conversation``, any name that the program gives. ``is_alone``: nobody is asked.
+    """One call: ``arguments`` is JSON text as an agent wrote it. Rules "for this conversation" apply to
+    ``conversation``, any name that the program chooses. ``is_alone``: nobody is asked.
     """
 
     conversation: str
@@ -48,7 +48,7 @@ class _Run:
     calls: Calls | None = None
 
     async def write(self, written: Written) -> None:
-        """Tell what a call of a conversation of ours would have stored."""
+        """Queue what a call of our own conversations would have stored."""
         self.told.put_nowait(list(written.events))
 
     def cut(self) -> None:
@@ -57,7 +57,7 @@ class _Run:
 
 
 class ToolRuns:
-    """All such calls that run. ``enabled`` are the names of the tools that others may call."""
+    """All such running calls. ``enabled`` are the names of the tools that others may call."""
 
     def __init__(
         self, tools: ToolSource, asks: Asks, enabled: Collection[str], timing: Timing | None = None
@@ -69,10 +69,10 @@ class ToolRuns:
         self._runs: dict[str, _Run] = {}
 
     async def run(self, asked: ToolCallAsked) -> AsyncGenerator[list[NewEvent], None]:
-        """Run the call and yield what happens to it, last its result: events of the log. Their turn is the
-        run's id, by which ``answer`` takes a person's word. Closing it ends the call and all it started.
+        """Run the call and yield its events, the result last: events of the log. Their turn is the run's id,
+        by which ``answer`` takes a person's decision. Closing it ends the call and everything it started.
 
-        Raises ``Refused`` (429) where too many run.
+        Raises ``Refused`` (429) if too many are running.
         """
         if len(self._runs) >= MAX_RUNS:
             raise Refused("Too many tools are running", f"{MAX_RUNS} may run at once.", status=429)
@@ -103,13 +103,13 @@ class ToolRuns:
         await run.calls.run(calls, Written())
 
     async def answer(self, run_id: str, word: Word) -> None:
-        """Take a person's word on a call that asks. Raises as ``Asks.answer``."""
+        """Take a person's decision about a call that asks. Raises as ``Asks.answer``."""
         run = self._runs.get(run_id)
         if run is None:
             raise NotFound("There is no such call of a tool", status=404)
         await self._asks.take((run.conversation_id, run.id, run.step_id), word)
 
     def stop_all(self) -> None:
-        """End all calls; each has its result then."""
+        """End all calls; each gets its result then."""
         for run in self._runs.values():
             run.cut()

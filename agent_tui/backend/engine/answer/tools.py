@@ -1,11 +1,9 @@
-"""The tool calls of one round: put on record before anything of them runs, allowed or not, run at once.
+"""The tool calls of one round: stored before any of them runs, allowed or denied, run in parallel.
 
-Whatever becomes of a call, it gets a result. Only what a tool does, and waiting for a person, is ever
-cancelled; what is being written is not.
-
-A person's word on a call that asks may come as late as they like: while somebody is there who could give it,
-there is no time-out (``asks`` says no in place of people who have left). But a stop, a pause and a
-deletion end the waiting at once, as they end a tool that still looks what it would do, or runs.
+Every call gets a result. Only a tool at work, and waiting for a person, are ever cancelled; what is being
+written is not. A person may take any time to decide about a call that asks: while one is there who could
+decide, there is no time-out (``asks`` denies the call if people have left). But a stop, a pause and a
+deletion end the waiting at once, as they end a tool that is still preparing its preview, or running.
 """
 
 from __future__ import annotations
@@ -35,21 +33,21 @@ OUTDATED = (
     "meanwhile); look again, then call again"
 )
 
-MAX_ASK_CHARACTERS = 300_000  # what is not shown whole cannot be allowed
+MAX_ASK_CHARACTERS = 300_000  # what is not shown completely cannot be allowed
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-# Tools that did not end when cancelled: kept, or the loop might lose them half-way.
+# Tools that did not end when they were cancelled: kept, because the loop might lose them.
 _lingering: set[asyncio.Task[Any]] = set()
 
 
 class ToolSource(Protocol):
-    """Where tools come from (tools/toolbox.py)."""
+    """The source of tools (tools/toolbox.py)."""
 
     async def specs(self, names: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
-        """Return what models are told of all tools, or at least of those with these ``names``. Never raises:
-        what cannot be reached is left out.
+        """Return the descriptions of all tools for models, or at least of those with these ``names``. Never
+        raises: unreachable ones are left out.
         """
         ...
 
@@ -65,25 +63,25 @@ class ToolSource(Protocol):
 
     @property
     def allow(self) -> Sequence[str]:
-        """Patterns of calls that the config file lets run without asking."""
+        """Patterns of calls that run without asking, by the config file."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A person, or a rule that they made meanwhile, lets the call run."""
+    """A person, or a rule that they made meanwhile, allows the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """The call may not run; the model is told ``why``."""
+    """The call may not run; the model gets the reason ``why``."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The answer was stopped before anybody decided."""
+    """The answer was stopped before a decision."""
 
 
 Approval = Allowed | Denied | Stopped
@@ -91,14 +89,16 @@ Waiting = asyncio.Future[Allowed | Denied]
 
 
 class Gate(Protocol):
-    """Who says whether a call of an ``ask`` tool may run."""
+    """Decides whether a call of an ``ask`` tool may run."""
 
     def allows(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> bool:
-        """Return whether a rule lets it run there without asking."""
+        """Return whether a rule lets the call run in that folder without asking."""
         ...
 
     def could_allow(self, tool: str) -> bool:
-        """Return whether any call of the tool might be allowed: by a rule, or by someone who can be asked."""
+        """Return whether any call of the tool might be allowed: by a rule, or by a person who can be
+        asked.
+        """
         ...
 
     def suspended(self, tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> str:
@@ -106,17 +106,17 @@ class Gate(Protocol):
         ...
 
     def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
-        """Return what will be the decision; once that is cancelled, nobody is asked any more."""
+        """Return a future for the decision; cancelling it withdraws the question."""
         ...
 
     def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:
-        """Return what a person will make of a form; once that is done, nobody is asked any more."""
+        """Return a future for the filled-in form; when it is done, the question is withdrawn."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What calls are run with: ``enabled`` are the names of the tools that were offered."""
+    """What calls need to run: ``enabled`` are the names of the tools that were offered."""
 
     tools: ToolSource
     gate: Gate
@@ -130,13 +130,13 @@ class _Prepared:
     tool: Tool | None = None
     arguments: Mapping[str, Any] | None = None
     ask: ToolAsk | None = None
-    word: Waiting | None = None  # of the person who is asked
+    word: Waiting | None = None  # for the decision of a person
     refusal: ToolOutput | None = None  # it cannot run, even if allowed
     refused: str = "failed"  # or "cut": the status of a call that cannot run
 
 
 class Calls:
-    """Runs calls of the answer whose ``steps`` these are; ``write`` commits."""
+    """Runs calls of the answer with these ``steps``; ``write`` commits."""
 
     def __init__(
         self, workshop: Workshop, steps: Steps, write: Callable[[Written], Awaitable[None]], timing: Timing
@@ -146,19 +146,19 @@ class Calls:
         self._write = write
         self._timing = timing
         self._cut = asyncio.Event()
-        self.images: dict[str, tuple[Image, ...]] = {}  # that came with results, by the ids of their calls
+        self.images: dict[str, tuple[Image, ...]] = {}  # from results, by the ids of their calls
 
     def cut(self) -> None:
-        """End what runs and what waits to be allowed."""
+        """End running calls and those that wait for a decision."""
         self._cut.set()
 
     async def run(self, calls: Sequence[Step], written: Written) -> None:
-        """Put ``calls`` on record with what is ``written`` besides, run them; each has its result then.
+        """Store ``calls`` together with ``written``, and run them; each has its result then.
 
         Raises ``StoreError``.
         """
         found = await asyncio.gather(*(self._prepared(call) for call in calls))
-        # Before anybody can know of it: an answer may come at once.
+        # Before anyone can know about it: an answer may come at once.
         found = [self._asked(one) for one in found]
         self._steps.now = self._timing.now().isoformat()
         for one in found:
@@ -206,10 +206,12 @@ class Calls:
             return _Prepared(call, refusal=failed(str(error)))
 
     async def _shown(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
-        """Return what the call would do, as a person is shown it; raises ``ToolError`` where it cannot."""
+        """Return what the call would do, as a person is shown it; raises ``ToolError`` if that is
+        impossible.
+        """
         name = tool.spec.name
         try:
-            # In a thread: it may read files to say what would become of them.
+            # In a thread: it may read files for the preview.
             async with asyncio.timeout(self._timing.preview):
                 return await asyncio.to_thread(self._look, tool, arguments)
         except ToolError:
@@ -222,7 +224,7 @@ class Calls:
             raise ToolError(f"{name} crashed: {failure(error)}") from None
 
     def _look(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolAsk:
-        """Return what a person is shown, with the rule that they may keep; reads files."""
+        """Return the preview for a person, with the rule that they may keep; reads files."""
         name, place = tool.spec.name, self._workshop.place
         ask = tool.ask(arguments, place)
         size = len(ask.call) + len(ask.preview)
@@ -253,7 +255,7 @@ class Calls:
                 return
             await self._run(one)
         except StoreError:
-            self.cut()  # nothing can be put on record: nothing may run
+            self.cut()  # nothing can be stored, so nothing may run
             raise
 
     async def _is_allowed(self, call: Step, word: Waiting) -> bool:
@@ -273,7 +275,7 @@ class Calls:
     async def _run(self, one: _Prepared) -> None:
         if one.tool is None:
             return
-        if self._cut.is_set():  # while it was put on record that it runs
+        if self._cut.is_set():  # while its start was being stored
             await self._end(one.call, "cut", failed("not run: the answer was stopped before that"), None)
             return
         if outdated := await self._unless_cut(self._outdated(one.tool, one)):
@@ -295,9 +297,8 @@ class Calls:
     async def _run_tool(
         self, call: Step, tool: Tool, arguments: Mapping[str, Any], changes: list[FileChange]
     ) -> ToolOutput | None:
-        """Return what ``_unless_cut`` does, and leave in ``changes`` what was done to files. What the tool
-        tells meanwhile of its progress is written down, no more often than a person can read it; what it
-        wants a person to fill in is asked.
+        """Return the result of ``_unless_cut``, and leave changes to files in ``changes``. The tool's
+        progress is stored, no more often than a person can read it; a form that it wants filled in is asked.
         """
         newest: list[str] = []
         remarks: list[str] = []
@@ -326,7 +327,7 @@ class Calls:
                     form = asyncio.create_task(forms.get())
                 await self._write_progress(call, remarks, [] if work.done() else newest)
         except StoreError:
-            self.cut()  # nothing can be put on record: the tool ends, and this waits for it
+            self.cut()  # nothing can be stored: the tool ends, and this waits for it
             await asyncio.wait({work})
             raise
         except asyncio.CancelledError:
@@ -337,7 +338,7 @@ class Calls:
         return work.result()
 
     async def _write_progress(self, call: Step, remarks: list[str], newest: list[str]) -> None:
-        """Take what a running tool has said since the last time, and write it down."""
+        """Store what a running tool reported since the last time."""
         written = Written()
         self._steps.note([NotePiece("form_declined", about=storable(one)) for one in remarks], written)
         remarks.clear()
@@ -349,8 +350,8 @@ class Calls:
     async def _fill_in(
         self, call: Step, form: ToolForm, reply: asyncio.Future[FormAnswer], work: asyncio.Task[Any]
     ) -> None:
-        """Have a person asked what a running tool wants to know, until they answer, the answer is cut, the
-        tool ends, or it does not want to know it any more.
+        """Ask a person what a running tool wants to know, until they answer, the answer is cut, the tool
+        ends, or it withdraws the question.
         """
         if reply.done():
             return
@@ -374,9 +375,8 @@ class Calls:
             reply.set_result(word.result())
 
     async def _outdated(self, tool: Tool, one: _Prepared) -> str:
-        """Return why a person's word does not hold any more: a file changed since its diff was shown, say.
-
-        Empty where it does, or where a rule lets the call run whatever it does.
+        """Return why a person's decision no longer counts, for example because a file changed since its diff
+        was shown. "" if it counts, or if a rule lets the call run in any case.
         """
         arguments = one.arguments or {}
         if one.ask is None or self._is_let_run(one.call.name, arguments):
@@ -406,7 +406,7 @@ class Calls:
         await self._write(written)
 
     async def _unless_cut(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """Return what came of ``work``; None when the answer was cut before anything did."""
+        """Return the result of ``work``; ``None`` if the answer was cut first."""
         if self._cut.is_set():
             work.close()
             return None
@@ -435,9 +435,9 @@ async def offered(
     timing: Timing,
     tell: Callable[[NotePiece], Awaitable[None]],
 ) -> tuple[ToolSpec, ...]:
-    """Return the tools that a model may call; none once ``cut``. Those of servers take a while to start:
-    ``tell`` is given which are waited for, and in the end which are missing. Only servers of tools with these
-    ``names`` count, where there are some. Raises what ``tell`` raises.
+    """Return the tools that a model may call; none after a ``cut``. MCP servers take a while to start:
+    ``tell`` gets those that are waited for, and in the end those that are missing. Only servers with tools of
+    these ``names`` count, if there are some. Raises what ``tell`` raises.
     """
     asking = asyncio.create_task(tools.specs(names))
     cutting = asyncio.create_task(cut.wait())

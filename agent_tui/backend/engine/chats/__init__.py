@@ -1,1 +1,1 @@
-"""What is done with chats alone."""
+"""What only chats have."""

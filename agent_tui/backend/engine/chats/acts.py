@@ -1,6 +1,6 @@
-"""What people do with a chat: ask, have an answer given again or continued, record what was said by voice.
+"""What people do with a chat: ask, retry or continue an answer, store what was said by voice.
 
-Whatever is acknowledged is on record before.
+Everything is stored before it is acknowledged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CANNOT_SUMMARISE = "conversation.cannot_summarise"  # code of a refusal
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The answer that was begun; its events are those ``after`` this seq."""
+    """The answer that began; its events are those ``after`` this seq."""
 
     message_id: str
     after: int
@@ -58,15 +58,15 @@ class ChatActs:
 
     @whole
     async def ask(self, chat_id: str, question: Question) -> Asked:
-        """Put a question on record and begin its answer; with a known ``client_key`` only find that.
+        """Store a question and begin its answer; a known ``client_key`` only returns that answer.
 
-        Raises ``Refused``: 422 for what is out of bounds, 409 while an answer is under way, in an archived
-        chat or one whose budget is used up; ``NotFound`` for unknown messages.
+        Raises ``Refused``: 422 for invalid values, 409 while an answer is being given, in an archived chat or
+        one whose budget is used up; ``NotFound`` for unknown messages.
         """
         question = checked_question(question)
         async with self.runs.lock(chat_id):
             row = await self.runs.settled(chat_id, CHATS)
-            if row.kind == VOICE and question.tools is None:  # a guest may not keep running what costs money
+            if row.kind == VOICE and question.tools is None:  # a guest may not keep what costs money running
                 self._presence.press()
             known = await self._store.read(reads.asked, chat_id, question.client_key)
             if known is not None:
@@ -83,11 +83,11 @@ class ChatActs:
 
     @whole
     async def compact(self, chat_id: str, keep: str = "") -> Asked:
-        """Begin a turn that summarises what was said so far; models are told that in its place from then on.
+        """Begin a turn that summarises what was said so far; models get the summary instead from then on.
         ``keep`` says what the summary should keep.
 
-        Raises ``Refused``: 422 for a ``keep`` that is too long, 409 where nothing is to be summarised, or the
-        model cannot, and as ``ask`` does.
+        Raises ``Refused``: 422 for a ``keep`` that is too long, 409 if there is nothing to summarise, or the
+        model cannot do it, and as ``ask`` does.
         """
         keep = checked_keep(keep)
         async with self.runs.lock(chat_id):
@@ -105,10 +105,10 @@ class ChatActs:
 
     @whole
     async def record(self, chat_id: str, recorded: Recorded) -> str:
-        """Put on record what was said in a voice session; return the id of its message.
+        """Store what was said in a voice session; return the id of its message.
 
-        Raises ``Refused``: 422 for what is out of bounds, 409 for a whole message while an answer of ours is
-        under way; ``NotFound`` for an unknown message.
+        Raises ``Refused``: 422 for invalid values, 409 for a whole message while an answer of ours is being
+        given; ``NotFound`` for an unknown message.
         """
         recorded = checked_recorded(recorded)
         async with self.runs.lock(chat_id):
@@ -132,23 +132,23 @@ class ChatActs:
 
     @whole
     async def stop_answer(self, message_id: str) -> bool:
-        """Ask this answer to stop; return whether it was under way."""
+        """Ask this answer to stop; return whether it was being given."""
         if chat_id := self.runs.saying(message_id, CHATS):
             await self.runs.interrupt(chat_id, "stop", CHATS, message_id)
         return bool(chat_id)
 
     async def answered(self, chat_id: str) -> None:
-        """Wait for the end of the answer under way, if there is one."""
+        """Wait for the end of the current answer, if there is one."""
         if (run := self.runs.of(chat_id)) is not None and run.row.kind in CHATS:
             await run.ended()
 
     async def first_event(self, chat_id: str, message_id: str) -> int | None:
-        """Return the seq with which this answer began, None where the chat has no such answer."""
+        """Return the seq of this answer's beginning, ``None`` if the chat has no such answer."""
         return await self._store.read(reads.first_event, chat_id, message_id)
 
     @contextmanager
     def attend(self, chat_id: str) -> Iterator[None]:
-        """Somebody reads the chat who can answer what tools ask, as long as the context is open. MCP servers
+        """Count a reader of the chat who can answer what tools ask, while the context is open. MCP servers
         start then, before the first question needs them.
         """
         self._resources.tools.begin()
@@ -158,8 +158,8 @@ class ChatActs:
     # --- one at a time for each chat -------------------------------------------------------------------
 
     async def _to_continue(self, chat_id: str, message_id: str) -> str:
-        """Return the message that an answer follows: this one, or the last before it that said
-        anything. Raises ``Refused`` (409) where there is nothing to continue, ``NotFound``.
+        """Return the message that an answer follows: this one, or the last before it with any words. Raises
+        ``Refused`` (409) if there is nothing to continue, ``NotFound``.
         """
         chain, is_open = await self._store.read(reads.continuable, chat_id, message_id)
         if not is_open:
@@ -190,7 +190,7 @@ class ChatActs:
 
 
 def _cannot_summarise(row: ConversationRow) -> Refused:
-    """Return the refusal for a model that speaks from a script, or keeps its own history."""
+    """Return the refusal for a model that plays a script, or keeps its own history."""
     is_demo = row.agent.provider_id == DEMO_PROVIDER
     title = "The demo model cannot summarise" if is_demo else "This agent cannot summarise"
     detail = "Choose another model. What was said stays as it is."

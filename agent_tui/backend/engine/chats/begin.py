@@ -1,4 +1,4 @@
-"""The place of a question in the tree of its chat, and what its answer begins as: no store, no clock."""
+"""The place of a question in the tree of its chat, and the beginning of its answer: no store, no clock."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ CUT_IN = "interject"
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The chat as it is from now on, the question if it is a new one, and its answer; ``follows`` is the last
-    message that was there before.
+    """The chat from now on, the question if it is new, and its answer; ``follows`` is the last message before
+    them.
     """
 
     row: ConversationRow
@@ -47,10 +47,10 @@ def begin(
     answer_id: str,
     now: str,
 ) -> Begun:
-    """Return what a ``question`` makes of the chat.
+    """Return what a ``question`` changes in the chat.
 
-    Raises ``NotFound`` for an unknown ``again``, ``continues`` or ``parent_id``, ``Refused`` (422) for one
-    that no question can follow.
+    Raises ``NotFound`` for an unknown ``again``, ``continues`` or ``parent_id``, ``Refused`` (422) for a
+    message that no question can follow.
     """
     said = None
     if question.again:
@@ -75,7 +75,7 @@ def begin(
 
 
 def begin_summary(row: ConversationRow, links: Mapping[str, Link], turn_id: str, now: str) -> Begun:
-    """Return what a turn makes of the chat that summarises its branch: it follows the newest message."""
+    """Return the changes for a turn that summarises the chat's branch: it follows the newest message."""
     turn = _turn(row, turn_id, row.agent.model, row.head, now)
     turn = replace(turn, attempt=_attempt(links, row.head))
     row = replace(row, head=turn_id, round_open=turn.round, updated_at=now)
@@ -83,12 +83,12 @@ def begin_summary(row: ConversationRow, links: Mapping[str, Link], turn_id: str,
 
 
 def _attempt(links: Mapping[str, Link], parent: str) -> int:
-    """Return which answer to its parent comes next, from 1."""
+    """Return the number of the next answer to its parent, from 1."""
     return 1 + sum(link.parent == parent and link.role == "assistant" for link in links.values())
 
 
 def recorded_message(row: ConversationRow, recorded: Recorded, message_id: str, now: str) -> Written:
-    """Return what puts a message on record that was said in a voice session, behind the newest one."""
+    """Return what stores a message of a voice session, after the newest one."""
     parent, spoken = row.head, spoken_text(recorded.spoken)
     name = row.name or title_of(Question(recorded.content))
     row = replace(row, name=name, head=message_id, updated_at=now)
@@ -117,11 +117,11 @@ def _known(links: Mapping[str, Link], message_id: str, role: str, what: str) -> 
 
 
 def _followed(row: ConversationRow, links: Mapping[str, Link], parent_id: str | None) -> str:
-    """Return the message that a question follows; None: the newest one of the shown branch."""
+    """Return the message that a question follows; ``None``: the newest one of the shown branch."""
     parent = row.head if parent_id is None else parent_id
     if parent and parent not in links:
         raise NotFound(f"There is no message {parent[:100]} in this conversation", status=404)
-    # What a person says by voice may have had no answer.
+    # What a person says by voice may have no answer.
     if parent and links[parent].role != "assistant" and row.kind != VOICE:
         raise Refused("A question follows an answer", "parent_id names a question.", status=422)
     return parent

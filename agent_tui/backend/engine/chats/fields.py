@@ -1,4 +1,4 @@
-"""What callers say about chats, checked; and chats as callers see them."""
+"""Checks what callers send about chats, and returns chats as callers see them."""
 
 from __future__ import annotations
 
@@ -46,15 +46,13 @@ _OF_AGENT = settings_of(ConversationInfo).keys() & settings_of(AgentInfo).keys()
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What somebody asks. ``thinking`` and ``tools`` None: as the conversation says.
+    """A question. ``thinking`` and ``tools`` ``None``: as the conversation's settings.
 
-    ``parent_id`` is the answer that it follows, "" the beginning of the conversation, None the newest one
-    of the shown branch. ``again`` is the id of a question that is to be answered once more, ``continues``
-    that of an answer which is to be finished, both without content. The same ``client_key`` again is the
-    same question.
-
-    ``system_prompt`` holds for this answer alone, in place of the conversation's. ``answer_id`` is what its
-    answer shall be called, empty: a new id. With ``is_alone`` nobody is asked what a tool may do.
+    ``parent_id`` is the answer that it follows, "" the beginning of the conversation, ``None`` the newest one
+    of the shown branch. ``again`` is the id of a question to answer again, ``continues`` that of an answer to
+    continue, both without content. The same ``client_key`` again is the same question. ``system_prompt`` is
+    for this answer only, instead of the conversation's. ``answer_id`` is the id for its answer, "" for a new
+    one. With ``is_alone`` nobody is asked what a tool may do.
     """
 
     content: str = ""
@@ -73,9 +71,8 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """What was said in a voice session: how the message ``message_id`` was spoken, or else a whole message
-    that no model of ours was asked for. The same ``client_key`` again is the same message.
-
-    ``speaker`` is who said it, for an assistant; ``is_cut``: somebody cut in.
+    that no model of ours was asked for. The same ``client_key`` again is the same message. ``speaker`` is who
+    said it, for an assistant; ``is_cut``: the person cut in.
     """
 
     spoken: Spoken
@@ -88,10 +85,10 @@ class Recorded:
 
 
 def chat_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
-    """Return the row of a new chat; raises ``Refused`` (422) for what is out of bounds.
+    """Return the row of a new chat; raises ``Refused`` (422) for invalid values.
 
-    Beside the settings ``new`` may have its ``kind``, and a ``client_key``: with the same one again it is the
-    same conversation.
+    Besides the settings, ``new`` may have its ``kind``, and a ``client_key``: the same one again is the same
+    conversation.
     """
     values = of_new(ConversationInfo, new)
     provider, model = with_model(values, models)
@@ -112,7 +109,7 @@ def chat_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
 
 
 def changed_row(row: ConversationRow, change: Values, models: ModelSource) -> ConversationRow:
-    """Return the chat as it is to be; raises ``Refused`` (422)."""
+    """Return the changed chat; raises ``Refused`` (422)."""
     values = checked(ConversationInfo, change)
     if "provider_id" in values or "model" in values:
         was = row.agent
@@ -128,14 +125,14 @@ def _with(row: ConversationRow, values: Values) -> ConversationRow:
 
 
 def changes_to(row: ConversationRow) -> list[Change]:
-    """Return what stores all of ``row`` that can be changed."""
+    """Return what stores everything in ``row`` that can be changed."""
     settings = stored_settings(ConversationInfo, row, row.agent)
     own = columns({name: value for name, value in settings.items() if name not in _OF_AGENT})
     return [ConversationSet(own | {"is_named": row.is_named}), AgentsSet(row.agents)]
 
 
 def checked_question(question: Question) -> Question:
-    """Return the question fit to be stored; raises ``Refused`` (422)."""
+    """Return the question, safe to store; raises ``Refused`` (422)."""
     if question.again or question.continues:
         if question.content or question.attachments or question.parent_id is not None:
             refuse("A retried question cannot have new words", "Leave out content, attachments, parent_id.")
@@ -159,14 +156,14 @@ def checked_question(question: Question) -> Question:
 
 
 def checked_keep(keep: str) -> str:
-    """Return what a summary should keep in one paragraph; raises ``Refused`` (422) where it is too long."""
+    """Return what a summary should keep in one paragraph; raises ``Refused`` (422) if it is too long."""
     if len(keep) > MAX_KEEP_CHARACTERS:
         refuse("keep is too long", f"{MAX_KEEP_CHARACTERS:,} characters are the most.")
     return storable(" ".join(keep.split()))
 
 
 def checked_recorded(recorded: Recorded) -> Recorded:
-    """Return what was said, fit to be stored; raises ``Refused`` (422)."""
+    """Return what was said, safe to store; raises ``Refused`` (422)."""
     if recorded.message_id:
         if recorded.content or recorded.role:
             refuse("A stored message already has its words", "Leave out role and content, or message_id.")
@@ -189,12 +186,12 @@ def checked_recorded(recorded: Recorded) -> Recorded:
 
 
 def id_of(*keys: str) -> str:
-    """Return the id that these keys always give, as long as any other."""
+    """Return the id for these keys, always the same, as long as any other id."""
     return sha256("\0".join(keys).encode(errors="replace")).hexdigest()[: len(uuid4().hex)]
 
 
 def title_of(question: Question) -> str:
-    """Return the title of a conversation that begins with this: the first line, or a file's name."""
+    """Return the title of a conversation with this beginning: the first line, or a file's name."""
     words = question.content.strip() or question.attachments[0].name
     return words.splitlines()[0][:TITLE_CHARACTERS].strip()
 
@@ -206,7 +203,7 @@ def conversation_info(
     running: bool,
     asks: bool = False,
 ) -> ConversationInfo:
-    """Return the chat as ``GET /api/conversations/{id}`` answers it; ``stands`` are of rooms."""
+    """Return the chat as ``GET /api/conversations/{id}`` answers it; ``stands`` is for rooms."""
     return ConversationInfo(
         **stored_settings(ConversationInfo, row, row.agent),
         id=row.id,
@@ -235,7 +232,7 @@ def _checked_attachment(attachment: Attachment) -> Attachment:
 
 
 def _checked_image(name: str, attachment: Attachment) -> Attachment:
-    """Return an image under the type that its bytes say; raises ``Refused`` (422)."""
+    """Return an image with the type of its bytes; raises ``Refused`` (422)."""
     if bytes_of(attachment) > MAX_IMAGE_BYTES:
         most = f"It has {bytes_of(attachment):,} of at most {MAX_IMAGE_BYTES:,} bytes."
         refuse(f"The image {name[:100]} is too large", most)

@@ -1,4 +1,4 @@
-"""What is put on record of a chat's answers besides their steps: events in the full form, and rows."""
+"""What is stored about a chat's answers besides their steps: events in the full form, and rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from agent_tui.model.events import Step
 from agent_tui.model.settings import Values
 from agent_tui.wire.rooms_encode import token_count
 
-# What ``error`` says of an answer that was cut, by the reason.
+# The ``error`` of an interrupted answer, by the reason.
 CUTS = {
     "stop": "Stopped",
     "budget": "The budget of the conversation is used up",
@@ -35,8 +35,8 @@ CUTS = {
 
 
 def answer_begun(row: ConversationRow, said: UserSaid | None, turn: TurnRow) -> Written:
-    """A question is asked (``said`` None: one from before), and its answer begins. ``row`` is the chat as it
-    is from now on.
+    """Record that a question is asked (``said`` ``None``: an earlier one) and its answer begins. ``row`` is
+    the chat from now on.
     """
     written = Written()
     if said is not None:
@@ -71,14 +71,14 @@ def answer_begun(row: ConversationRow, said: UserSaid | None, turn: TurnRow) -> 
 
 
 def message_spoken(message_id: str, spoken: ev.Spoken) -> Written:
-    """A message on record was spoken so."""
+    """Record how a stored message was spoken."""
     event = NewEvent.of(ev.MessageSpoken(message_id, spoken), message_id)
     return Written([event], [SpokenSet(message_id, spoken_text(spoken))])
 
 
 def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending, before: Sequence[Step] = ()) -> Written:
-    """The answer is over, whole or not; ``row`` is the chat as stored, ``before`` are the steps of the answer
-    that it continues.
+    """Record that the answer is over, complete or not; ``row`` is the chat as stored, ``before`` are the
+    steps of the answer that it continues.
     """
     used, usage = ending.used, ending.used.usage
     said = 0 if usage is None else usage.completion_tokens
@@ -118,7 +118,7 @@ def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending, before: Se
 
 
 def changed_chat(row: ConversationRow, change: Values, models: ModelSource, now: str) -> Written:
-    """Return what ``change`` writes, nothing where all is so already; raises ``Refused`` (422)."""
+    """Return what ``change`` writes, nothing if everything is so already; raises ``Refused`` (422)."""
     news = changed_row(row, change, models)
     if news == row:
         return Written()
@@ -127,5 +127,5 @@ def changed_chat(row: ConversationRow, change: Values, models: ModelSource, now:
 
 
 def conversation_changed(row: ConversationRow, *, running: bool) -> NewEvent:
-    """Return the event that says what the chat is now."""
+    """Return the event with the current settings of the conversation."""
     return NewEvent.of(ev.ConversationChanged(conversation_info(row, running=running)))

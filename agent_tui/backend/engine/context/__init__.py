@@ -1,1 +1,1 @@
-"""What a model is told: what was said, what is left out or summarised, what the working folder says."""
+"""What a model gets: what was said, what is left out or summarised, and the working folder's guide."""

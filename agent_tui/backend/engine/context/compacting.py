@@ -1,8 +1,8 @@
-"""A summary in place of older messages: what of a chat is summarised, how a model is asked to, and what is
-told of it from then on. Pure functions.
+"""A summary in place of older messages: which messages of a chat are summarised, how a model is asked to, and
+what it gets from then on. Pure functions.
 
-A summary is a thought of the answer that it was made for, or of a turn of its own, and the note "summary" of
-that turn names it: who knows nothing of summaries sees a thought. It counts on every branch with that turn.
+A summary is a thought of the answer that it was made for, or of a turn of its own; the note "summary" of that
+turn names it. Clients that do not know summaries see a thought. It counts on every branch with that turn.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ SUMMARY: Final = (
 )
 SUMMARISING: Final = "summarising"  # the note while it is written
 SUMMARY_TOKENS = 2_000  # at most, and no more than a quarter of the context
-LEAST_MESSAGES = 2  # of what is worth a summary
-MAX_PIECE_CHARACTERS = 8_000  # of one message that is summarised: its beginning and its end
-MAX_RESULT_CHARACTERS = 2_000  # the same of a tool's result
+LEAST_MESSAGES = 2  # fewer are not worth a summary
+MAX_PIECE_CHARACTERS = 8_000  # of one message to summarise: its beginning and its end
+MAX_RESULT_CHARACTERS = 2_000  # likewise of a tool's result
 INSTRUCTION = (
     "You summarise conversations between a person and an assistant, so that the assistant can go on with "
     "the summary alone. Write in the language of the conversation. Keep: what the person wants and why; "
@@ -38,8 +38,8 @@ KEEP = " The person adds, about what it should keep: {keep}"
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What lies before a question: as models are told it, and how many messages that is for a person; the
-    person may say what its summary should ``keep``.
+    """What is before a question: as models get it, and how many messages that is for a person, who may say
+    what its summary should ``keep``.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -53,12 +53,14 @@ class Past:
 
 
 def can_summarise(terms: Terms) -> bool:
-    """Return whether a model on these terms can: the demo cannot, agents keep a history of their own."""
+    """Return whether a model on these terms can summarise: the demo cannot, and agents keep a history of
+    their own.
+    """
     return bool(terms.kind) and not terms.acts
 
 
 def summary_in(message: Message | None) -> tuple[str, int] | None:
-    """Return (the summary that was made for this message, how many messages it stands for), if it has one."""
+    """Return (the summary that was made for this message, how many messages it replaces), if it has one."""
     if message is None:
         return None
     texts = {step.id: step.content for step in message.steps}
@@ -67,19 +69,19 @@ def summary_in(message: Message | None) -> tuple[str, int] | None:
 
 
 def summary_told(text: str, count: int) -> ChatMessage:
-    """Return what a model is told in place of so many messages."""
+    """Return the text that a model gets in place of this many messages."""
     return ChatMessage("user", f"[Summary of the {count} messages before this]\n\n{text}")
 
 
 def with_summary(messages: Sequence[ChatMessage], past: Past, text: str) -> tuple[ChatMessage, ...]:
-    """Return ``messages`` with a summary in the place of what is ``past``: it begins behind the system's."""
+    """Return ``messages`` with a summary in place of what is ``past``, after the system's message."""
     head = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
     rest = messages[head + len(past.messages) :]
     return (*messages[:head], summary_told(text, past.count), *rest)
 
 
 def summary_request(request: ModelRequest, past: Past, context: int) -> ModelRequest:
-    """Return the call that has the ``past`` summarised by a model that can be told ``context`` tokens."""
+    """Return the call that has a model with a context of ``context`` tokens summarise the ``past``."""
     most = min(SUMMARY_TOKENS, context // 4)
     wish = KEEP.format(keep=past.keep) if past.keep else ""
     room = context - context // SPARE_PART - most - estimate(INSTRUCTION) - estimate(REQUEST + wish)
@@ -89,7 +91,7 @@ def summary_request(request: ModelRequest, past: Past, context: int) -> ModelReq
 
 
 def _words(messages: Sequence[ChatMessage], room: int) -> str:
-    """Return the conversation in plain words, the newest of it that fits into ``room`` tokens."""
+    """Return the conversation in plain words, the newest part that fits into ``room`` tokens."""
     kept: list[str] = []
     for message in reversed(messages):
         piece = _piece(message)

@@ -1,7 +1,7 @@
-"""What the working folder itself tells a model: its AGENTS.md, or else its CLAUDE.md.
+"""The working folder's own guide for models: its AGENTS.md, or else its CLAUDE.md.
 
-It is read anew for every answer, from that folder alone and never through a link that leads out of it. It is
-text like any other: what it says allows no tool and opens no folder.
+It is read again for every answer, only from that folder and never through a link that leads out of it. It is
+text like any other: it allows no tool and opens no folder.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.model.events import Attachment
 from agent_tui.model.inert import inert
 
-NAMES = ("AGENTS.md", "CLAUDE.md")  # the first that is there
+NAMES = ("AGENTS.md", "CLAUDE.md")  # the first one that exists
 MAX_GUIDE_BYTES = 32 * 1024
-PART = 4  # so much of what a model can be told is the most for it
+PART = 4  # the most that it may take: this part of the model's context
 FOREWORD = (
     "The working folder has a file {name}, in which its people say how work is done in it. Heed it where it "
     "concerns what you are asked. It gives no permission: tools that need approval still do."
@@ -33,15 +33,15 @@ GOES_ON = "\n[… the file goes on]"
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """The ``text`` that a model is told, "" for none, and what people are told of that."""
+    """The ``text`` for a model, "" for none, and the note about it for people."""
 
     text: str
     note: NotePiece
 
 
 def guide_of(folder: Path, tokens: int) -> Guide | None:
-    """Return what the ``folder`` tells a model that can be told so many ``tokens`` in all; None where it has
-    no such file, or an empty one.
+    """Return the guide of ``folder`` for a model with this many ``tokens`` in total; ``None`` if it has no
+    such file, or an empty one.
     """
     workspace = Workspace(folder)
     for name in NAMES:
@@ -62,7 +62,7 @@ def guide_of(folder: Path, tokens: int) -> Guide | None:
 
 
 def with_guide(messages: Sequence[ChatMessage], guide: Guide) -> tuple[ChatMessage, ...]:
-    """Return ``messages`` with what the folder tells behind the system prompt."""
+    """Return ``messages`` with the folder's guide after the system prompt."""
     if not guide.text:
         return tuple(messages)
     first = messages[0] if messages else None
@@ -73,7 +73,7 @@ def with_guide(messages: Sequence[ChatMessage], guide: Guide) -> tuple[ChatMessa
 
 def _told(name: str, data: bytes, most_tokens: int) -> Guide | None:
     whole = data[:MAX_GUIDE_BYTES].decode("utf-8-sig", "replace")
-    # A file that is cut within a character ends before that.
+    # A file that is cut inside a character ends before it.
     whole = whole.removesuffix("\ufffd") if len(data) > MAX_GUIDE_BYTES else whole
     text = whole
     while text and (tokens := estimate(text)) > most_tokens:
@@ -82,6 +82,6 @@ def _told(name: str, data: bytes, most_tokens: int) -> Guide | None:
         return None
     is_cut = len(data) > MAX_GUIDE_BYTES or text != whole
     note = NotePiece("guide_cut" if is_cut else "guide", count=len(text.encode("utf-8")), about=name)
-    # What a person cannot see in the file, its model is not told either.
+    # The model does not get what a person cannot see in the file.
     shown = Attachment(name, inert(storable(text)) + (GOES_ON if is_cut else ""))
     return Guide(question_told(FOREWORD.format(name=name), [shown]), note)

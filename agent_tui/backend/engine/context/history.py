@@ -1,4 +1,4 @@
-"""What models are told: in a room (protocols.md §1) the agent's prompt, the room, then what was said; in a
+"""The messages for models: in a room (protocols.md §1) the agent's prompt, the room, then what was said; in a
 chat its system prompt and the branch.
 """
 
@@ -24,7 +24,7 @@ from agent_tui.model.images import bytes_of, image_data, is_image
 ROOM_FAILED = "LLM stream failed"  # protocols.md §1
 CHAT_FAILED = "API Error"  # protocols.md §2
 
-# What an attempt continues: the attempts before it, oldest first, each with its steps, if it has any.
+# What an attempt continues: the attempts before it, oldest first, each with its steps, if any.
 Chain = Sequence[tuple[TurnRow, tuple[Step, ...]]]
 _FENCES = re.compile("`{3,}")
 UNDONE_SINCE = "\n[The user has undone this change since: the file is as it was before.]"
@@ -33,15 +33,14 @@ NO_RESULT = failed("unknown: nothing is known of what became of this call; it wa
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What an attempt is made from. ``request`` holds the whole history, oldest first; its tools, and how
-    long the answer may be, are not said yet.
+    """Everything that an attempt needs. ``request`` has the whole history, oldest first; without its tools
+    and the limit of the answer.
 
-    ``before`` are the steps of what it continues, as one message has them, ``continued`` the messages that
-    they are of. ``tools`` may be used; None: those that look only, and what could be allowed. Without
-    ``keeps_steps`` an agent says words only: it calls nothing, and no step is stored. With ``is_alone``
-    nobody is asked what a tool may do. What fails is said after the words ``failed``.
-
-    The ``past`` may be summarised first; with ``compacts`` nothing else is done.
+    ``before`` are the steps of what it continues, as one message has them, ``continued`` the messages they
+    belong to. ``tools`` may be used; ``None``: read-only tools, and those that could be allowed. Without
+    ``keeps_steps`` an agent has only words: it calls nothing, and no step is stored. With ``is_alone`` nobody
+    is asked what a tool may do. ``failed`` begins the text of an error. The ``past`` may be summarised first;
+    with ``compacts`` nothing else is done.
     """
 
     request: ModelRequest
@@ -59,7 +58,7 @@ class Brief:
 
 
 def room_brief(room: ConversationRow, turn: TurnRow, said: Sequence[Said], chain: Chain) -> Brief:
-    """Return what the ``turn`` of an agent is spoken from; ``said`` is that of ``model_messages``."""
+    """Return the brief for the ``turn`` of an agent; ``said`` is as in ``model_messages``."""
     agent = next(agent for agent in room.agents if agent.id == turn.agent_id)
     before: tuple[Step, ...] = ()
     for row, steps in chain:
@@ -84,15 +83,14 @@ def model_messages(
 ) -> tuple[ChatMessage, ...]:
     """Return the messages for the ``turn`` of ``agent``.
 
-    ``said`` is what was said for good, in the order it was begun; cut and failed attempts are not part of
-    it, nor is what the agent said in this very turn. ``until`` is where a turn began that is continued: what
-    other agents said since then is left out, what people said since then is not.
-
-    The agent's own words are the assistant's, those of other agents a user's with ``[name]: `` in front (who
-    spoke is told by the id, not the name: two agents may share one), a person's stand as they are. A mark
-    that a model wrote itself in front of its words is left out: who spoke is said once. In a parallel room
-    it is told what agents said before the round began, otherwise all; who sums up is told all. What was
-    whispered to another agent it is not told.
+    ``said`` is what was finally said, in the order of its beginning; interrupted and failed attempts are not
+    part of it, nor is what the agent said in this very turn. ``until`` is where a continued turn began: what
+    other agents said since then is left out, what people said since then is not. The agent's own words are
+    the assistant's, those of other agents a user's with ``[name]: `` in front (the speaker is found by the
+    id, since two agents may share a name), a person's are as they are. A mark that a model wrote itself in
+    front of its words is removed, so that it appears once. In a parallel room an agent gets what agents said
+    before the round began, otherwise everything; the synthesis gets everything. It does not get what was
+    whispered to another agent.
     """
     prompt = _prompt(room, agent, turn)
     messages = [ChatMessage("system", prompt)] if prompt else []
@@ -118,7 +116,7 @@ def model_messages(
 
 
 def _prompt(room: ConversationRow, agent: AgentInfo, turn: TurnRow) -> str:
-    """Return the agent's own prompt and what it is told of the room; of that the demo model needs nothing."""
+    """Return the agent's own prompt and the text about the room; the demo model needs none of that."""
     if agent.provider_id == DEMO_PROVIDER:
         return agent.system_prompt
     told = room_told(room, agent, turn.round)
@@ -128,7 +126,7 @@ def _prompt(room: ConversationRow, agent: AgentInfo, turn: TurnRow) -> str:
 def _in_order(room: ConversationRow, said: Sequence[Said]) -> Sequence[Said]:
     if not room.parallel:
         return said
-    # Not by time: what models are told does not hang on who was faster. People's words open a round.
+    # Not by time: what models get must not depend on who was faster. People's words open a round.
     return sorted(said, key=lambda words: (words.round, words.agent_id != "", words.place))
 
 
@@ -138,8 +136,8 @@ def _in_order(room: ConversationRow, said: Sequence[Said]) -> Sequence[Said]:
 def chat_brief(
     row: ConversationRow, history: Sequence[Message], question: Question, continued: Message | None = None
 ) -> Brief:
-    """Return what an answer is spoken from: ``history`` is the branch with the question at its end,
-    ``continued`` the answer that it continues.
+    """Return the brief for an answer: ``history`` is the branch with the question at its end, ``continued``
+    the answer that it continues.
     """
     prompt = row.agent.system_prompt if question.system_prompt is None else question.system_prompt
     told = branch_told(prompt, history, continued)
@@ -156,7 +154,7 @@ def chat_brief(
 
 
 def compacting_brief(row: ConversationRow, history: Sequence[Message], keep: str) -> Brief:
-    """Return what a summary of the branch ``history`` is made from; ``keep`` is what it should keep."""
+    """Return the brief for a summary of the branch ``history``; ``keep`` is what it should keep."""
     told, prompt = branch_told(row.agent.system_prompt, history), row.agent.system_prompt
     past = Past(tuple(told[bool(prompt) :]), _number(history), keep)
     return Brief(_chat_request(row, told, ""), CHAT_FAILED, past=past, compacts=True)
@@ -179,11 +177,11 @@ def _chat_request(row: ConversationRow, told: Sequence[ChatMessage], task: str) 
 def branch_told(
     system_prompt: str, messages: Sequence[Message], continued: Message | None = None
 ) -> list[ChatMessage]:
-    """Return what the messages of a branch are to a model that goes on behind them, or with ``continued``.
+    """Return the messages of a branch for a model that continues after them, or with ``continued``.
 
-    Answers that were cut or failed are told as far as they went, with a mark. One that failed before it said
-    or called anything is left out with its question: nobody answered that, and the next one stands alone. The
-    newest summary stands for all that lies before the question that it was made for.
+    Interrupted and failed answers are included as far as they went, with a mark. One that failed before it
+    said or called anything is left out with its question, so that the next question stands alone. The newest
+    summary replaces everything before the question that it was made for.
     """
     told = [ChatMessage("system", system_prompt)] if system_prompt else []
     branch = joined(messages)
@@ -203,7 +201,7 @@ def branch_told(
 
 
 def _summarised(branch: Sequence[Message], continued: Message | None) -> tuple[int, tuple[str, int] | None]:
-    """Return where what is told of a branch begins, and the summary of what lies before that."""
+    """Return where the messages of a branch begin, and the summary of what is before that."""
     if summary := summary_in(continued):
         return len(branch) - 1, summary  # it was made for the question at the end
     for place in range(len(branch) - 1, -1, -1):
@@ -219,14 +217,14 @@ def _only_compacts(branch: Sequence[Message], place: int) -> bool:
 
 
 def _number(messages: Sequence[Message]) -> int:
-    """Return how many messages these are to a person."""
+    """Return how many messages these are for a person."""
     branch = joined(messages)
     return sum(not _only_compacts(branch, place) for place in range(len(branch)))
 
 
 def question_told(text: str, attachments: Sequence[Attachment]) -> str:
-    """Return a person's words with the files that came with them, each in a fence under its name; of images
-    only what they are called.
+    """Return a person's words with the attached files, each in a fence under its name; of images only the
+    names.
     """
     return "\n\n".join([*([text] if text else []), *map(_fenced, attachments)])
 
@@ -234,8 +232,8 @@ def question_told(text: str, attachments: Sequence[Attachment]) -> str:
 def steps_told(
     steps: Sequence[Step], images: Mapping[str, tuple[Image, ...]] | None = None
 ) -> list[ChatMessage]:
-    """Return the steps of one answer, in their order, as messages: a model is told of each of its calls what
-    came of it. What it thought it is not told. ``images`` came with results, by the ids of their calls.
+    """Return the steps of one answer, in their order, as messages, in which each call has its result.
+    Thoughts are left out. ``images`` came with results, by the ids of their calls.
     """
     pictures = images or {}
     told: list[ChatMessage] = []
@@ -257,8 +255,8 @@ def steps_told(
 
 
 def without_unrun(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the steps of a cut answer without the newest round of calls, if none of them ever ran: a model
-    that goes on makes them anew, whole.
+    """Return the steps of an interrupted answer without the newest round of calls, if none of them ever ran:
+    a model that continues makes them again, complete.
     """
     end = len(steps)
     for type_ in ("tool_result", "tool_call"):
@@ -270,8 +268,8 @@ def without_unrun(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def cut_off(told: Sequence[ChatMessage]) -> str:
-    """Return the words that an answer was cut off in: those of the last message, if it says and calls no
-    more.
+    """Return the words with which an answer was interrupted: those of the last message, if it calls nothing
+    after them.
     """
     last = told[-1] if told else None
     return last.content if last is not None and last.role == "assistant" and not last.calls else ""

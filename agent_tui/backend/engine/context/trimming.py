@@ -1,4 +1,4 @@
-"""What does not fit a model's context is left out, oldest first: a pure function of messages."""
+"""Leaves out the oldest messages that do not fit a model's context: a pure function of messages."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ from agent_tui.backend.models.model import ChatMessage, ModelRequest
 from agent_tui.backend.models.prices import Terms
 from agent_tui.wire.content import dump
 
-MESSAGE_TOKENS = 4  # what a message costs besides its words
-IMAGE_TOKENS = 1_600  # what the providers that count most say of a large image
-SHORT_TOKENS = 1_500  # a prompt of less fits every model
-ANSWER_TOKENS = 2_000  # kept free for an answer whose length nobody limits
-SPARE_PART = 16  # so much of a context is left free: how many tokens a text has is only estimated
+MESSAGE_TOKENS = 4  # the cost of a message besides its words
+IMAGE_TOKENS = 1_600  # what the highest-counting providers count for a large image
+SHORT_TOKENS = 1_500  # a shorter prompt fits every model
+ANSWER_TOKENS = 2_000  # kept free for an answer of unlimited length
+SPARE_PART = 16  # this part of a context is kept free, since the number of tokens of a text is only estimated
 LEAST_ANSWER_TOKENS = 64
 _LEFT_OUT = re.compile(r"\[(\d+) earlier messages left out\]")
 
 
 def estimate(text: str) -> int:
-    """Return about how many tokens ``text`` has: four characters of ASCII are one, all others one each.
+    """Return about how many tokens ``text`` has: four characters of ASCII count as one, all others as one
+    each.
 
-    More than most tokenizers count, for what does not fit is refused as a whole. It is not the count that
-    people are shown (``token_count``), which is the protocol's.
+    This is more than most tokenizers count, since a prompt that does not fit is refused as a whole. It is not
+    the count that people are shown (``token_count``), which is the protocol's.
     """
     plain = len(text.encode("ascii", "ignore"))
     return -(-plain // 4) + len(text) - plain
 
 
 def room_for_history(terms: Terms, max_tokens: int) -> int:
-    """Return how many tokens the messages may have: of the context what ``max_tokens`` (0: nobody says how
-    many) of an answer leave, at least half of it.
+    """Return how many tokens the messages may have: the context without ``max_tokens`` of an answer (0:
+    unlimited), at least half of it.
     """
     context = terms.context_tokens
     return context - (min(max_tokens, context // 2) or min(ANSWER_TOKENS, context // 4))
 
 
 def left_out(number: int) -> ChatMessage:
-    """Return the one line that replaces messages that were left out."""
+    """Return the line in place of messages that were left out."""
     return ChatMessage("user", f"[{number} earlier messages left out]")
 
 
 def trim(messages: Sequence[ChatMessage], tokens: int) -> tuple[tuple[ChatMessage, ...], int]:
-    """Return (what of ``messages`` fits into so many ``tokens``, how many were left out).
+    """Return (the part of ``messages`` that fits into this many ``tokens``, how many were left out).
 
-    System messages in front, the task (the first message after them) and the newest message always stay;
-    of the rest the oldest go first, and one line takes their place.
+    System messages in front, the task (the first message after them) and the newest message always stay; of
+    the rest the oldest go first, and one line takes their place.
     """
     units = _units(messages)
     head = 0
@@ -69,7 +70,7 @@ def trim(messages: Sequence[ChatMessage], tokens: int) -> tuple[tuple[ChatMessag
 
 
 def _units(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
-    """Return what stays or goes together: a message, and the results of its calls."""
+    """Return groups that stay or go together: a message, and the results of its calls."""
     units: list[list[ChatMessage]] = []
     for message in messages:
         if message.role == "tool" and units:
@@ -96,9 +97,10 @@ def prompt_tokens(request: ModelRequest) -> int:
 
 
 def fitted(request: ModelRequest, context: int, *, limits_answer: bool) -> tuple[ModelRequest, int]:
-    """Return (the call as it fits into a ``context`` of so many tokens, how many messages were left out).
+    """Return (the call as it fits into a ``context`` of this many tokens, how many messages were left out).
 
-    A limit of the answer's length is never more than is left; with ``limits_answer`` there is always one.
+    The limit of the answer's length is never more than what is left; with ``limits_answer`` there is always
+    one.
     """
     answer = min(request.max_tokens or ANSWER_TOKENS, context // 4)
     tools = prompt_tokens(replace(request, messages=()))
@@ -111,6 +113,8 @@ def fitted(request: ModelRequest, context: int, *, limits_answer: bool) -> tuple
 
 
 def _count(message: ChatMessage) -> int:
-    """Return how many messages one stands for: the line of those that were left out before, for several."""
+    """Return how many messages one counts for: several, if it is the line for those that were left out
+    before.
+    """
     said = _LEFT_OUT.fullmatch(message.content) if message.role == "user" else None
     return int(said[1]) if said else 1

@@ -1,1 +1,1 @@
-"""What is done with rooms alone."""
+"""What only rooms have."""

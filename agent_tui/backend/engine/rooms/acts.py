@@ -1,6 +1,6 @@
 """What people do with a room: run it, speak into it, stop, skip, retry, continue agents.
 
-Everything is stored before it is acknowledged, so a process that dies right after resumes from it.
+Everything is stored before it is acknowledged, so that a process that dies right after resumes from it.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Scene:
         raise NotFound(f"There is no agent {agent_id[:100]} in this room", status=404)
 
     def speaks(self, agent_id: str) -> bool:
-        """Return whether the agent's turn is under way."""
+        """Return whether the agent is speaking."""
         return self.runner is not None and self.runner.speaks(agent_id)
 
     async def cut(self, agent_id: str, reason: str) -> None:
-        """End the agent's turn, and wait until that is on record."""
+        """End the agent's turn, and wait until that is stored."""
         if self.runner is not None:
             self.runner.cut_agent(agent_id, reason)
             await self.runner.quiet(agent_id)
@@ -78,9 +78,10 @@ class RoomActs:
 
     @whole
     async def run(self, room_id: str) -> int:
-        """Start or resume the room, or attach to it while it runs; return the seq of its ``room_started``.
+        """Start or resume the room, or attach to it while it is running; return the seq of its
+        ``room_started``.
 
-        Of a room that is completed, the seq of its ``room_completed``: nothing is stored then.
+        For a completed room, the seq of its ``room_completed``: nothing is stored then.
         """
         async with self.runs.lock(room_id):
             scene = await self._wanted(room_id)
@@ -109,11 +110,11 @@ class RoomActs:
     async def say(
         self, room_id: str, content: str, *, when: str = "next", to: str = "", client_key: str = ""
     ) -> tuple[str, str, Queue]:
-        """Put words into the room; return (id of the message, "queued" or "said", what waits now).
+        """Put words into the room; return (id of the message, "queued" or "said", the waiting messages).
 
-        ``when`` "next": before the next turn; "now": those who speak are cut and speak again knowing it.
-        ``to``: the agent that alone is told. The same ``client_key`` again is the same message. Raises
-        ``Refused``: 409 in a completed or archived room, 422 for an unknown agent or bad words.
+        ``when`` "next": before the next turn; "now": current turns are interrupted and said again with that
+        knowledge. ``to``: the only agent that gets it. The same ``client_key`` again is the same message.
+        Raises ``Refused``: 409 in a completed or archived room, 422 for an unknown agent or invalid words.
         """
         words = inbox.Words(content, when, to, checked_key(client_key))
         async with self.runs.lock(room_id):
@@ -131,14 +132,16 @@ class RoomActs:
             return message_id, "queued" if any(one.id == message_id for one in waiting) else "said", waiting
 
     async def queue(self, room_id: str) -> Queue:
-        """Return what waits to be said, in its order."""
+        """Return the waiting messages, in their order."""
         return (await self._store.read(reads.conversation, room_id, ROOM)).queue
 
     @whole
     async def change_queued(
         self, room_id: str, message_id: str, content: str | None, to: str | None
     ) -> Queue:
-        """Change words that wait; return what waits. ``Refused`` (409) when they are said already."""
+        """Change a waiting message; return all waiting ones. Raises ``Refused`` (409) if it was said
+        already.
+        """
         async with self._acting(room_id) as scene:
             await self._check_queued(room_id, message_id)
             await self._write(room_id, inbox.change(scene.room, message_id, content, to))
@@ -146,7 +149,9 @@ class RoomActs:
 
     @whole
     async def drop_queued(self, room_id: str, message_id: str) -> Queue:
-        """Take back words that wait; return what waits. ``Refused`` (409) when they are said already."""
+        """Remove a waiting message; return all waiting ones. Raises ``Refused`` (409) if it was said
+        already.
+        """
         async with self._acting(room_id):
             await self._check_queued(room_id, message_id)
             await self._write(room_id, inbox.drop(message_id))
@@ -156,7 +161,7 @@ class RoomActs:
 
     @whole
     async def stop_agent(self, room_id: str, agent_id: str) -> RoomInfo:
-        """End the agent's turn under way, if any; what it said is kept and the round continues."""
+        """Stop the agent's current turn, if any; its words are kept and the round continues."""
         async with self._acting(room_id) as scene:
             scene.agent(agent_id)
             await scene.cut(agent_id, "stop")
@@ -164,7 +169,7 @@ class RoomActs:
 
     @whole
     async def skip_agent(self, room_id: str, agent_id: str) -> RoomInfo:
-        """End the agent's turn under way; if there is none, pass over its next one (again: do not)."""
+        """Stop the agent's current turn; if there is none, skip its next one (a second call undoes that)."""
         async with self._acting(room_id) as scene:
             agent = scene.agent(agent_id)
             if scene.speaks(agent_id):
@@ -175,9 +180,9 @@ class RoomActs:
 
     @whole
     async def retry_agent(self, room_id: str, agent_id: str) -> RoomInfo:
-        """Retry the agent's newest turn; a room that is not running resumes with that.
+        """Retry the agent's newest turn; a room that is not running resumes with it.
 
-        Raises ``Refused`` (409) when it has none or others spoke after it.
+        Raises ``Refused`` (409) if it has none or others spoke after it.
         """
         async with self._acting(room_id, run=True) as scene:
             turn = turn_to_retry(scene.room, scene.turns, scene.agent(agent_id))
@@ -188,10 +193,11 @@ class RoomActs:
 
     @whole
     async def continue_agent(self, room_id: str, agent_id: str) -> RoomInfo:
-        """Have the agent finish its newest turn, which was cut off; a paused room resumes with
-        that. What was said stays, and whatever others said since.
+        """Have the agent continue its newest turn, which was interrupted; a paused room resumes with it. What
+        was said stays, and whatever others said since.
 
-        Raises ``Refused`` (409) when it is whole, said nothing, or is older than the round before the newest.
+        Raises ``Refused`` (409) if it is complete, said nothing, or is older than the round before the
+        newest.
         """
         async with self._acting(room_id, run=True) as scene:
             agent = scene.agent(agent_id)
@@ -205,7 +211,7 @@ class RoomActs:
     # --- how it is done --------------------------------------------------------------------------------
 
     async def _wanted(self, room_id: str) -> Scene:
-        """Return the room in its current state; if it runs, a pending pause is cancelled."""
+        """Return the room in its current state; if it is running, a pending pause is cancelled."""
         async with self._scene(room_id) as scene:
             if scene.runner is not None and scene.room.desired == "paused":
                 await self._write(room_id, ConversationSet({"desired": "running"}))
@@ -216,7 +222,7 @@ class RoomActs:
         return await self.runs.start(room, Runner.begin)
 
     def _check_run(self, scene: Scene) -> None:
-        """Raise ``Refused`` for a room that is not running and may not resume."""
+        """Raise ``Refused`` for a room that is not running and cannot resume."""
         if scene.runner is None:
             self.runs.check_start(scene.room)
 
@@ -231,7 +237,7 @@ class RoomActs:
 
     @asynccontextmanager
     async def _scene(self, room_id: str) -> AsyncIterator[Scene]:
-        """Hold the room between two steps; the caller holds its lock. Its run looks again afterwards."""
+        """Hold the room between two steps; the caller holds its lock. Its run checks again afterwards."""
         await self.runs.settled(room_id, ROOM)
         runner = self.runs.of(room_id)
         async with runner.still() if runner is not None else nullcontext():
@@ -253,7 +259,7 @@ class RoomActs:
         inbox.check_waits(message_id, state)
 
     async def _known(self, room_id: str, client_key: str) -> str:
-        """Return the id of words that came before under this key; empty if there are none."""
+        """Return the id of the message that came before with this key; empty if there is none."""
         if not client_key:
             return ""
         try:

@@ -1,4 +1,4 @@
-"""What the tools about rooms may do with the engine of rooms."""
+"""What tools about rooms may do with the engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class RoomCommands:
         self._engine = engine
 
     async def rooms(self) -> list[RoomInfo]:
-        """Return the rooms that were not put away."""
+        """Return the rooms that are not archived."""
         return await self._engine.listed(ROOMS)
 
     async def pause(self, room_id: str) -> RoomInfo:

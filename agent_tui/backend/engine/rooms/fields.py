@@ -1,4 +1,4 @@
-"""What callers say about rooms, checked; what that puts on record; and rooms as callers see them."""
+"""Checks what callers send about rooms, returns what that stores, and rooms as callers see them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from agent_tui.model.records import MAX_AGENTS
 from agent_tui.model.settings import Values
 
 DEFAULT_NAME_CHARACTERS = 60
-# What an agent does while its newest turn has this status, in the words of ``events.AgentInfo``.
+# An agent's state by the status of its newest turn, in the words of ``events.AgentInfo``.
 WORDS = {
     "streaming": "speaking",
     "completed": "said",
@@ -38,10 +38,10 @@ WORDS = {
 
 
 def room_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
-    """Return the row of a new room; raises ``Refused`` (422) for what is out of bounds.
+    """Return the row of a new room; raises ``Refused`` (422) for invalid values.
 
-    ``agents`` of ``new``, each the settings of one: three default ones where it names none; an empty list:
-    none, and its run will fail. ``provider_id`` is that of agents that name none, empty for the default one.
+    ``agents`` of ``new``, each the settings of one: three default ones if it names none; an empty list means
+    none, and its run will fail. ``provider_id`` is for agents that name none, empty for the default one.
     """
     values = of_new(RoomInfo, new)
     task = values["task"]
@@ -64,7 +64,7 @@ def room_row(new: Values, models: ModelSource, now: str) -> ConversationRow:
 
 
 def changed_values(row: ConversationRow, change: Values) -> dict[str, Any]:
-    """Return the columns that ``change`` sets; raises ``Refused`` (422) for what is out of bounds."""
+    """Return the columns that ``change`` sets; raises ``Refused`` (422) for invalid values."""
     values = columns(checked(RoomInfo, change))
     if "name" in values:
         values["is_named"] = True
@@ -79,7 +79,7 @@ def changed_agents(
 ) -> tuple[AgentInfo, ...]:
     """Return the room's agents after ``changes``, in their order; raises ``Refused`` (422).
 
-    Each has the ``id`` of an agent that is there and what is to be different; one without ``id`` is new.
+    Each has the ``id`` of an existing agent and its changes; one without ``id`` is new.
     """
     if not changes:
         refuse("A room needs an agent", "The list of agents is empty.")
@@ -100,11 +100,10 @@ def changed_agents(
 
 
 def changed_room(row: ConversationRow, change: Values, models: ModelSource, now: str) -> Written:
-    """Return what ``change`` writes; raises ``Refused`` (422) for what is out of bounds.
+    """Return what ``change`` writes; raises ``Refused`` (422) for invalid values.
 
-    A new task of a room that was started is also said to the room, so that agents and readers learn of
-    it. More rounds for a room that is completed make it a paused one, at once or, while it says a turn
-    again, before its next round.
+    A new task of a room that was started is also said to the room, so that agents and readers get it. More
+    rounds make a completed room a paused one, at once or, while it repeats a turn, before its next round.
     """
     values = changed_values(row, change)
     written = Written()
@@ -130,8 +129,8 @@ def room_info(
 ) -> RoomInfo:
     """Return the room as ``GET /api/rooms/{id}`` answers it; ``current_round`` is the newest that began.
 
-    ``stands`` gives the state of each agent's newest turn in that round (``reads.stands``). One that is
-    on record as running and is not broke off: nothing speaks, whatever the record says.
+    ``stands`` has the state of each agent's newest turn in that round (``reads.stands``). A turn that is
+    stored as running and is not was interrupted: nothing is speaking, whatever is stored.
     """
     if row.status == "running" and not running:
         row = replace(row, status="paused", interrupted="crash")
@@ -175,7 +174,7 @@ def _as_it_stands(agent: AgentInfo, status: str) -> AgentInfo:
 def _agent(
     place: int, wanted: Values, color: str, models: ModelSource, was: AgentInfo | None = None
 ) -> AgentInfo:
-    """Return an agent with what is ``wanted`` of it; what is not said is as it ``was``."""
+    """Return an agent with the ``wanted`` changes; the rest is as it ``was``."""
     was = was or AgentInfo("", "")
     if not wanted.get("name", was.name):
         refuse("The name of an agent is empty", f"Agent {place + 1} needs one.")

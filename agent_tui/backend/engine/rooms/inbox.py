@@ -1,4 +1,4 @@
-"""Words that people put into a room: what is refused, and what is put on record."""
+"""Messages of people to a room: what is refused, and what is stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Queue = tuple[QueuedMessage, ...]
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A message to a room, as it was received."""
+    """A message to a room, as received."""
 
     content: str
     when: str
@@ -48,7 +48,7 @@ def put(room: ConversationRow, words: Words, message_id: str, now: str) -> Inbox
 
 
 def change(room: ConversationRow, message_id: str, content: str | None, to: str | None) -> InboxSet:
-    """Return what changes words that wait; None leaves as it is. Raises ``Refused`` (422)."""
+    """Return what changes a waiting message; ``None`` leaves a field as it is. Raises ``Refused`` (422)."""
     values = {}
     if content is not None:
         values["content"] = _checked(content)
@@ -58,12 +58,12 @@ def change(room: ConversationRow, message_id: str, content: str | None, to: str 
 
 
 def drop(message_id: str) -> InboxSet:
-    """Return what takes words back that wait."""
+    """Return what removes a waiting message."""
     return InboxSet((message_id,), {"state": "removed"})
 
 
 def check_waits(message_id: str, state: str) -> None:
-    """Raise ``Refused`` (409) for words that are said, ``NotFound`` for those that were taken back."""
+    """Raise ``Refused`` (409) for a message that was said, ``NotFound`` for one that was removed."""
     if state == "taken":
         raise Refused("This was already said", "What is said cannot be changed.", status=409)
     if state != "queued":
