@@ -127,8 +127,14 @@ def asking_body(
 ) -> str:
     """Return exactly what a tool would do as Markdown, nothing hidden; with ``key`` the keys that answer."""
     limit = None if shows_all else limit_of(None, ascii_only=ascii_only)
-    if ask.form is not None:
-        return _form_body(ask, ask.form, key, limit, ascii_only=ascii_only)
+    pieces = _call_pieces(ask, limit) if ask.form is None else _form_pieces(ask.form, limit)
+    if key is not None:
+        pieces.append(_asking_keys(ask, key, ascii_only=ascii_only))
+    return "\n\n".join(pieces)
+
+
+def _call_pieces(ask: ToolAsk, limit: str | None) -> list[str]:
+    """Return what a call would do, and the rules that are about it."""
     call, preview = visible(ask.call), visible(ask.preview)
     pieces = [say("ask.allow"), fenced(call, limit=limit)]
     if preview.strip() and not call.strip().endswith(preview.strip()):
@@ -141,9 +147,7 @@ def asking_body(
         pieces.append(escaped(say("ask.rule", rule=rule, reach=reach)))
     if ask.suspended:
         pieces.append(escaped(say("ask.suspended", pattern=visible_line(ask.suspended))))
-    if key is not None:
-        pieces.append(_asking_keys(ask, key, ascii_only=ascii_only))
-    return "\n\n".join(pieces)
+    return pieces
 
 
 def _where(found: re.Match[str]) -> str:
@@ -151,19 +155,15 @@ def _where(found: re.Match[str]) -> str:
     return f"{say('ask.where', folder=found[1])}\n{say('ask.seconds', seconds=found[2])}"
 
 
-def _form_body(
-    ask: ToolAsk, form: ToolForm, key: Callable[[str], str] | None, limit: str | None, *, ascii_only: bool
-) -> str:
-    """Return who asks for what, which of it is needed, and the keys."""
+def _form_pieces(form: ToolForm, limit: str | None) -> list[str]:
+    """Return who asks for what, and which of it is needed."""
     server = visible_line(form.server, MAX_NAME_CHARACTERS)
     pieces = [escaped(say("ask.form", server=server, amount=form.amount))]
     named = [f"- {visible_line(one.label, 120)}{' *' if one.required else ''}" for one in form.fields]
     pieces.append(fenced("\n".join([visible(form.message), *named]), limit=limit))
     if form.asks_for_secret:
         pieces.append(escaped(say("ask.form.secret")))
-    if key is not None:
-        pieces.append(_asking_keys(ask, key, ascii_only=ascii_only))
-    return "\n\n".join(pieces)
+    return pieces
 
 
 def kept_rule(ask: ToolAsk) -> tuple[str, str]:
