@@ -1,1 +1,1 @@
-"""The HTTP face of the backend: who may come in, and a routes module for each dialect."""
+"""The HTTP API of the backend: access control, and a routes module for each dialect."""

@@ -1,8 +1,8 @@
-"""The agent service (protocols.md §3): tasks are posted, and their answers told to who subscribed.
+"""The agent service (protocols.md §3): tasks are posted, and their answers sent to subscribers.
 
 A session is a chat of ours, a task one of its questions: the id of a task is that of its answer. So both
-last, and what a subscriber missed is in the log. A session that nobody knows begins anew under its name: a
-client forgets a session only when it is told that it ended.
+last, and what a subscriber missed is in the log. An unknown session begins anew under its name: a client
+forgets a session only when it is told that it ended.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from agent_tui.wire.agent_tasks_encode import (
 STOPPED = "Stopped"  # as of a chat
 MAX_SUBSCRIPTIONS = 100  # of one socket
 MAX_QUEUED_TASKS = 20  # of one session
-MAX_LOST_TASKS = 1_000  # remembered: tasks that failed before they were on record
+MAX_LOST_TASKS = 1_000  # remembered: tasks that failed before they were stored
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _Queued:
-    """A task that waits for the end of the one before; ``is_asked``: it is being put on record."""
+    """A task that waits for the end of the one before; ``is_asked``: it is being stored."""
 
     task_id: str
     question: Question
@@ -65,8 +65,8 @@ class _Queued:
 
 @dataclass(slots=True)
 class _Subscription:
-    """What one socket receives of one session: about ``tasks``, None: about all. ``seen`` is the
-    newest event read, ``told`` that of each task.
+    """What one socket receives of one session: about ``tasks``, ``None``: about all. ``seen`` is the newest
+    event that was read, ``told`` the newest that was sent for each task.
     """
 
     session_id: str
@@ -78,15 +78,15 @@ class _Subscription:
     reader: asyncio.Task[None] | None = None
 
     def wants(self, task_id: str) -> bool:
-        """Return whether the task is one of those subscribed to."""
+        """Return whether the subscription includes the task."""
         return self.tasks is None or task_id in self.tasks
 
     def name(self, task_id: str) -> None:
-        """Want this task, and no more the whole session."""
+        """Subscribe to this task, instead of the whole session."""
         self.tasks = {task_id, *(self.tasks or ())}
 
     def frames(self, frame: Frame) -> list[str]:
-        """Return what is said of one event that was not told before."""
+        """Return the frames of one event that were not sent before."""
         self.seen = max(self.seen, frame.seq)
         task_id = frame.message_id
         if not task_id or not self.wants(task_id) or frame.seq <= self.told.get(task_id, 0):
@@ -94,7 +94,7 @@ class _Subscription:
         encoder = self.encoders.get(task_id)
         if encoder is None:
             if frame.name != "turn_started":
-                return []  # a question, or the rest of a task that is over
+                return []  # a question, or the rest of a finished task
             encoder = self.encoders[task_id] = AgentTaskEncoder(task_id)
         self.told[task_id] = frame.seq
         if frame.name in ("turn_done", "run_failed"):
@@ -110,7 +110,7 @@ class AgentService:
         self._hub = hub
         self._workspaces = workspaces
         self._listeners: set[_Listener] = set()
-        self._queues: dict[str, deque[_Queued]] = {}  # by chat, while work on it is under way
+        self._queues: dict[str, deque[_Queued]] = {}  # by chat, while tasks are being worked on
         self._workers: set[asyncio.Task[None]] = set()
         self._lost: dict[str, str] = {}  # task id → why it never began
 
@@ -125,7 +125,7 @@ class AgentService:
     # --- tasks -----------------------------------------------------------------------------------------
 
     async def post(self, request: Request) -> Response:
-        """Begin a task, or queue it behind the one that runs; answer with the ids."""
+        """Begin a task, or queue it behind the current one; answer with the ids."""
         fields = await read_fields(request, MAX_QUESTION_BYTES)
         question = _question(fields)
         session_id, chat_id = await self._session(fields.text("sessionId") or "")
@@ -135,7 +135,7 @@ class AgentService:
         return json_answer({"sessionId": session_id, "taskId": task_id}, HTTPStatus.CREATED)
 
     async def cancel(self, request: Request) -> Response:
-        """Stop a task that runs or waits."""
+        """Stop a running or waiting task."""
         task_id = path_id(request, "task_id", "task")
         for chat_id, queue in self._queues.items():
             for queued in queue:
@@ -150,7 +150,7 @@ class AgentService:
         return json_answer({})
 
     async def chat_of(self, session_id: str) -> str:
-        """Return the id of the chat that is this session, empty for an unknown one."""
+        """Return the id of the session's chat, empty for an unknown session."""
         for chat_id in (session_id, _id_named(session_id)):
             try:
                 if (await self._engine.show(CHATS, chat_id)).kind == "chat":
@@ -173,7 +173,7 @@ class AgentService:
         return session_id or chat_id, chat_id
 
     async def _asked(self, chat_id: str, question: Question) -> bool:
-        """Ask; return False where something else is answered first."""
+        """Ask; return False if another answer comes first."""
         if chat_id in self._queues:
             return False
         try:
@@ -197,7 +197,7 @@ class AgentService:
         queue.append(queued)
 
     async def _work(self, chat_id: str, queue: deque[_Queued]) -> None:
-        """Ask what is queued, one after the other."""
+        """Ask the queued tasks, one after the other."""
         try:
             while queue:
                 await self._engine.chats.answered(chat_id)
@@ -207,7 +207,7 @@ class AgentService:
             del self._queues[chat_id]
 
     async def _is_settled(self, chat_id: str, queued: _Queued) -> bool:
-        """Ask what was queued; return False where something else is answered first."""
+        """Ask a queued task; return False if another answer comes first."""
         queued.is_asked = True
         try:
             await self._engine.chats.ask(chat_id, queued.question)
@@ -216,12 +216,12 @@ class AgentService:
                 queued.is_asked = False
                 return False
             self._lose(chat_id, queued.task_id, STOPPED if queued.is_cancelled else str(error))
-        if queued.is_cancelled:  # while it was put on record
+        if queued.is_cancelled:  # while it was being stored
             await self._engine.chats.stop_answer(queued.task_id)
         return True
 
     def _lose(self, chat_id: str, task_id: str, why: str) -> None:
-        """Tell that a task ended which is not on record."""
+        """Report the end of a task that was not stored."""
         self._lost[task_id] = why
         while len(self._lost) > MAX_LOST_TASKS:
             del self._lost[next(iter(self._lost))]
@@ -231,7 +231,7 @@ class AgentService:
     # --- the socket ------------------------------------------------------------------------------------
 
     async def listen(self, socket: WebSocket) -> None:
-        """Tell a socket what happens in the sessions and tasks that it subscribes to."""
+        """Send a socket the events of the sessions and tasks that it subscribes to."""
         await socket.accept()
         async with asyncio.TaskGroup() as tasks:
             listener = _Listener(self, self._engine, self._hub, socket, tasks)
@@ -254,7 +254,7 @@ class AgentService:
                 listener.leave()
 
     def why_lost(self, task_id: str) -> str | None:
-        """Return why a task is not on record and will not be; None for one that waits to begin."""
+        """Return why a task is not stored and will not be; ``None`` for one that waits."""
         if any(queued.task_id == task_id for queue in self._queues.values() for queued in queue):
             return None
         return self._lost.get(task_id, UNKNOWN_TASK)
@@ -274,7 +274,7 @@ class _Listener:
         self._subscriptions: dict[str, _Subscription] = {}  # by the session's id
 
     async def subscribe(self, session_id: str, task_id: str) -> None:
-        """Tell from now on what happens in a session, or in this task of it from its first event on."""
+        """Send from now on the events of a session, or of this task in it from its first event on."""
         found = self._subscriptions.get(session_id)
         if found is None:
             if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
@@ -283,7 +283,7 @@ class _Listener:
             found = self._subscriptions[session_id] = _Subscription(session_id)
             chat_id = await self._service.chat_of(session_id)
             seen = await self._now(chat_id) if chat_id else 0
-            if chat_id and not found.chat_id:  # else it was made meanwhile
+            if chat_id and not found.chat_id:  # otherwise it was made meanwhile
                 found.chat_id, found.seen = chat_id, seen
         if task_id:
             await self._name(found, task_id)
@@ -291,14 +291,14 @@ class _Listener:
             self._read(found)
 
     def session_made(self, session_id: str, chat_id: str) -> None:
-        """A session that was subscribed to before there was one begins."""
+        """Take the chat of a session that was subscribed to before it existed."""
         found = self._subscriptions.get(session_id)
         if found is not None and found.reader is None:
             found.chat_id, found.seen = chat_id, 0
             self._read(found)
 
     def task_lost(self, chat_id: str, task_id: str, why: str) -> None:
-        """Tell that a task ended which is not on record; who does not read holds up nobody else."""
+        """Report the end of a task that was not stored; a client that does not read delays no other."""
         for found in self._subscriptions.values():
             if found.chat_id == chat_id and found.wants(task_id):
                 self._tasks.create_task(self._send([error_event(task_id, why)]))
@@ -310,14 +310,16 @@ class _Listener:
                 found.reader.cancel()
 
     async def _now(self, chat_id: str) -> int:
-        """Return the event after which a new subscriber is told: before the task that runs, if one does."""
+        """Return the event after which a new subscriber gets events: before the current task, if there is
+        one.
+        """
         chat = await self._engine.show(CHATS, chat_id)
         if chat.status != "running":
             return chat.last_event_id
         return max(await self._hub.answer_start(chat_id, chat.last_event_id) - 1, 0)
 
     async def _name(self, found: _Subscription, task_id: str) -> None:
-        """Read the task from its beginning, but for what was told of it."""
+        """Read the task from its beginning, without what was sent already."""
         found.name(task_id)
         first = await self._engine.chats.first_event(found.chat_id, task_id)
         if first is None:
@@ -341,7 +343,7 @@ class _Listener:
                     async for batch in batches:
                         for frame in batch:
                             await self._send(found.frames(frame))
-            if not await self._service.chat_of(found.session_id):  # else the backend stops
+            if not await self._service.chat_of(found.session_id):  # otherwise the backend stops
                 open_tasks = list(found.encoders)
                 found.encoders.clear()
                 found.reader = None
@@ -352,7 +354,7 @@ class _Listener:
             found.reader = None
 
     async def _send(self, frames: list[str]) -> None:
-        with suppress(WebSocketDisconnect, RuntimeError):  # it has gone: ``listen`` hears of that
+        with suppress(WebSocketDisconnect, RuntimeError):  # it has gone: ``listen`` notices that
             for frame in frames:
                 await self._socket.send_text(frame)
 
@@ -373,7 +375,7 @@ def _question(fields: Fields) -> Question:
 
 
 def _file(fields: Fields, place: int) -> Attachment:
-    """Return a file of a task; its fields are nowhere fixed."""
+    """Return a file of a task; its fields are not specified anywhere."""
     names = ("name", "filename", "fileName")
     name = next((found for one in names if (found := fields.text(one))), f"attachment {place}")
     types = ("type", "mimeType", "mime_type")
@@ -387,5 +389,5 @@ def _key(session_id: str) -> str:
 
 
 def _id_named(session_id: str) -> str:
-    """Return the id of the chat that was made for a session of this name."""
+    """Return the id of the chat for a session of this name."""
     return id_of(_key(session_id))

@@ -1,7 +1,7 @@
 """The agent socket (protocols.md §4): one WebSocket per chat, one client and one question at a time.
 
 A chat id is a chat of ours, which is made with its first question and lasts. Its attachments, and the files
-that tools wrote, lie in the workspace of that chat.
+that tools wrote, are in the workspace of that chat.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ from agent_tui.wire.content import json_object
 
 WRITERS = frozenset({"write_file", "patch_file"})  # tools whose result is a file
 MAX_FILE_BYTES = 1024 * 1024
-MAX_FAULTS = 100  # frames of one connection that are none of the protocol's
+MAX_FAULTS = 100  # frames of one connection that do not belong to the protocol
 LAST_SECONDS = 0.3  # for the end of an answer, when the backend stops
 
 
 class AgentSockets:
-    """The route of the agent socket, and which chats are held."""
+    """The route of the agent socket, and the chats in use."""
 
     def __init__(self, engine: Engine, hub: Hub, workspaces: Workspaces) -> None:
         self._engine = engine
@@ -69,13 +69,13 @@ class AgentSockets:
         return [WebSocketRoute("/v1/agent_ws/{chat_id}/", self.connect)]
 
     async def connect(self, socket: WebSocket) -> None:
-        """Serve one client, or refuse it where another one holds the chat."""
+        """Serve one client, or refuse it if another one uses the chat."""
         chat_id: str = socket.path_params["chat_id"]
         if not ID.fullmatch(chat_id):
             await socket.send_denial_response(problem(HTTPStatus.NOT_FOUND, "There is no such chat"))
             return
         if chat_id in self._held:
-            # As the original's client tells it: not accepted, with 403.
+            # As the original's client expects it: not accepted, with 403.
             detail = "Another client holds it."
             busy = problem(HTTPStatus.FORBIDDEN, "The chat is busy", detail, code=CHAT_BUSY)
             await socket.send_denial_response(busy)
@@ -101,7 +101,7 @@ class _Connection:
         self._is_left = False
 
     async def serve(self) -> None:
-        """Answer questions until the client leaves or the backend stops. An answer whose client left is
+        """Answer questions until the client leaves or the backend stops. When a client leaves, its answer is
         stopped; what it said is kept.
         """
         await self._socket.accept()
@@ -138,7 +138,7 @@ class _Connection:
         await self._socket.close(1008, "too many frames that are not of the protocol")
 
     async def _answer(self, message: UserMessage) -> None:
-        """Answer one question to its end, well or badly."""
+        """Answer one question to its end, successful or not."""
         try:
             chat = await self._engine.create(CHATS, self._new)
             files = await asyncio.to_thread(_attachments, chat.workspace, message.attachments)
@@ -160,7 +160,7 @@ class _Connection:
     async def _tell(
         self, batches: AsyncGenerator[list[Frame], None], encoder: AgentSocketEncoder, offers: _Offers
     ) -> None:
-        """Send the frames of one answer up to its end."""
+        """Send the frames of one answer to its end."""
         async for batch in batches:
             for event in [one.event for one in batch if one.message_id == offers.turn_id]:
                 for said in (event, *await offers.made_by(event)):
@@ -178,7 +178,7 @@ class _Connection:
             await self._socket.close(1001)
 
     async def _leave(self) -> None:
-        """Stop the answer that nobody waits for any more."""
+        """Stop an answer whose client has left."""
         self._is_left = True
         answering = self._answering
         if answering is None or answering.done():
@@ -186,15 +186,15 @@ class _Connection:
         if self._asked is not None:
             await self._engine.chats.stop_answer(self._asked.message_id)
             answering.cancel()
-        await asyncio.wait({answering})  # one that is just being put on record stops then
+        await asyncio.wait({answering})  # one that is just being stored stops then
 
     async def _send(self, frame: SocketFrame) -> None:
-        with suppress(WebSocketDisconnect, RuntimeError):  # it has gone: ``_listen`` hears of that
+        with suppress(WebSocketDisconnect, RuntimeError):  # it has gone: ``_listen`` notices that
             await self._socket.send_text(frame.json())
 
 
 class _Fault(Exception):
-    """What a client sent is not of the protocol; the text is for the client."""
+    """A client's message does not fit the protocol; the text is for the client."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -219,7 +219,7 @@ def _user_message(text: str | None) -> UserMessage:
 
 
 def _attachments(workspace: str, paths: tuple[str, ...]) -> tuple[ev.Attachment, ...]:
-    """Return the files at ``paths`` of the workspace; raises ``ToolError`` for what cannot be read."""
+    """Return the files at ``paths`` of the workspace; raises ``ToolError`` for unreadable ones."""
     if len(paths) > MAX_ATTACHMENTS:
         raise ToolError(f"{MAX_ATTACHMENTS} attachments are the most")
     if not paths:
@@ -237,14 +237,14 @@ def _attachments(workspace: str, paths: tuple[str, ...]) -> tuple[ev.Attachment,
 
 @dataclass(slots=True)
 class _Offers:
-    """Tells the files that the tools of one answer wrote."""
+    """Offers the files that the tools of one answer wrote."""
 
     turn_id: str
     workspace: str
     _paths: dict[str, str] = field(default_factory=dict)  # call → where it writes
 
     async def made_by(self, event: ev.Event) -> list[ev.TurnNoted]:
-        """Return the offer of the file that an event says was written, if it does."""
+        """Return the offer for the file that an event says was written, if it does."""
         if not isinstance(event, ev.StepSet) or event.step.name not in WRITERS or not self.workspace:
             return []
         step = event.step
@@ -255,7 +255,7 @@ class _Offers:
         return [ev.TurnNoted(self.turn_id, FILE_OFFERED, about=real)] if real else []
 
     def _real(self, path: str) -> str:
-        """Return the path relative to the workspace and without links, empty where there is no such file."""
+        """Return the path relative to the workspace and without links, empty if there is no such file."""
         try:
             with Workspace(Path(self.workspace)).find(path) as found:
                 return found.path if found.status is not None else ""

@@ -1,4 +1,4 @@
-"""The HTTP face of the backend: who may come in, which calls there are, what every error looks like."""
+"""The HTTP API of the backend: access control, the calls, and the form of every error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from agent_tui.backend.store.rows import CHATS, ROOM
 
 @dataclass(slots=True)
 class Traffic:
-    """The requests under way (streams among them), and whether new ones are still accepted."""
+    """The current requests (including streams), and whether new ones are still accepted."""
 
     under_way: int = 0
     last_seconds: float = 0.0  # monotonic: when the last request began or ended
@@ -38,7 +38,7 @@ class Traffic:
 
 
 class Door:
-    """ASGI middleware that counts the requests, and turns new ones away once the backend is stopping."""
+    """ASGI middleware that counts the requests, and refuses new ones while the backend is stopping."""
 
     def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
         self._app = app
@@ -63,9 +63,9 @@ class Door:
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """What the HTTP face needs to know: whom to let in, and what to say about itself.
+    """What the HTTP API needs to know: whom to admit, and what to say about itself.
 
-    ``token`` None lets in everybody whom Host and Origin let in; then nobody may ``stop``.
+    With ``token`` ``None``, Host and Origin alone decide; then ``stop`` is not allowed.
     """
 
     hosts: KnownHosts

@@ -1,4 +1,4 @@
-"""Who may speak to the backend: headers within bounds, known Hosts and Origins only, then the bearer token.
+"""Access to the backend: headers of limited size, known Hosts and Origins only, then the bearer token.
 
 A web page can reach loopback through a name of its own that it points there (DNS rebinding).
 """
@@ -19,8 +19,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agent_tui.backend.http.problem import problem
 
 MAX_HEADERS = 100
-MAX_HEADER_BYTES = 8 * 1024  # the value of one of them
-OPEN_PATHS = frozenset({"/health"})  # no token: who looks for a backend has none yet
+MAX_HEADER_BYTES = 8 * 1024  # of the value of one header
+OPEN_PATHS = frozenset({"/health"})  # no token: a program that looks for a backend has none yet
 _TOKEN = re.compile(r"[!-~]{1,4096}")  # what a header can carry without quoting
 
 
@@ -40,10 +40,10 @@ def is_loopback(host: str) -> bool:
 
 
 class KnownHosts:
-    """The names under which this backend may be called, whatever the port (it may be forwarded).
+    """The names under which this backend may be called, on any port (it may be forwarded).
 
-    Loopback names always; of another bind address that address, its name as given and the machine's;
-    where every address is bound also any literal address, which no foreign name can stand for.
+    Loopback names always; for another bind address that address, its name as given and the machine's; if
+    every address is bound, also any literal address, which no foreign name can imitate.
     """
 
     def __init__(self, host: str) -> None:
@@ -74,7 +74,7 @@ def _is_wildcard(host: str) -> bool:
 
 
 class Guard:
-    """ASGI middleware that lets through only who may come in; ``token`` None asks for none."""
+    """ASGI middleware that refuses requests without access; ``token`` ``None`` requires none."""
 
     def __init__(self, app: ASGIApp, hosts: KnownHosts, token: str | None) -> None:
         self._app = app
@@ -116,13 +116,13 @@ class Guard:
         if len(values) != 1:
             return False
         scheme, _, given = values[0].partition(" ")
-        # Compared as bytes in constant time: how long it takes says nothing about how much was right.
+        # Compared as bytes in constant time, so that the time does not reveal how much was right.
         right = hmac.compare_digest(given.strip().encode("latin-1"), token)
         return scheme.lower() == "bearer" and right
 
 
 def _too_large(headers: Collection[tuple[bytes, bytes]]) -> tuple[str, str] | None:
-    """Return the title and detail of the complaint about headers over their bounds."""
+    """Return the title and detail of the error about headers that are too large."""
     if len(headers) > MAX_HEADERS:
         return "The request has too many headers", f"{MAX_HEADERS} are the most."
     for name, value in headers:
@@ -137,10 +137,10 @@ def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:
 
 
 def _host_name(url: str) -> str | None:
-    """Return the host of ``scheme://host:port`` without port and brackets; None when it is none."""
+    """Return the host of ``scheme://host:port`` without port and brackets; ``None`` if there is none."""
     try:
         parts = urlsplit(url)
-        _ = parts.port  # raises where the port is no number
+        _ = parts.port  # raises if the port is not a number
     except ValueError:
         return None
     if parts.username is not None or parts.path or parts.query or parts.fragment:

@@ -1,7 +1,7 @@
-"""JSON bodies of requests: read with a limit, then field by field with a complaint that names the field.
+"""JSON bodies of requests: read with a limit, then field by field, with errors that name the field.
 
-Everything here is hostile: a body may be endless, no JSON, deeply nested or of the wrong types. Unknown
-fields are ignored (cli.md), ``null`` counts as left out, and no body at all as an object without fields.
+Everything here is hostile: a body may be endless, not JSON, deeply nested or of the wrong types. Unknown
+fields are ignored (cli.md), ``null`` counts as missing, and no body at all as an object without fields.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agent_tui.model.settings import Setting, settings_of
 MAX_BODY_BYTES = 1024 * 1024
 MAX_DROPPED_BYTES = 64 * 1024 * 1024
 DROP_SECONDS = 3.0
-BODY_SECONDS = 30.0  # a body that is slower than this is an attack or a dead line
+BODY_SECONDS = 30.0  # a slower body is an attack or a dead line
 
 
 def _too_large(max_bytes: int) -> Refused:
@@ -34,15 +34,15 @@ def _too_large(max_bytes: int) -> Refused:
 async def read_body(
     request: Request, seconds: float = BODY_SECONDS, max_bytes: int = MAX_BODY_BYTES
 ) -> bytes:
-    """Return the whole body; raises ``Refused`` 413 over ``max_bytes``, 408 when it takes too long.
+    """Return the whole body; raises ``Refused`` 413 over ``max_bytes``, 408 if it takes too long.
 
-    What is too large is read and dropped for a moment: closing a connection on which the client still
+    A body that is too large is read and dropped for a moment: closing a connection on which the client still
     sends would reset it, and the client would never see the answer.
     """
     announced = request.headers.get("content-length", "")
     too_large = announced.isdecimal() and int(announced[:20]) > max_bytes
     if too_large and "expect" in request.headers:
-        raise _too_large(max_bytes)  # this client waits for our word before it sends
+        raise _too_large(max_bytes)  # this client waits for our answer before it sends
     body = bytearray()
     dropped = 0
     try:
@@ -70,8 +70,8 @@ def _no_constant(name: str) -> NoReturn:
 
 
 async def read_fields(request: Request, max_bytes: int = MAX_BODY_BYTES) -> Fields:
-    """Return the body's fields, none where there is no body; raises ``Refused`` 400 for what is no JSON and
-    422 for no object.
+    """Return the body's fields, none without a body; raises ``Refused`` 400 for anything but JSON and 422 for
+    anything but an object.
     """
     body = await read_body(request, max_bytes=max_bytes)
     try:
@@ -94,15 +94,15 @@ def _why(error: ValueError | RecursionError) -> str:
 
 
 def wrong_field(name: str, complaint: str) -> Refused:
-    """Return the 422 that names the field and says what it must be."""
+    """Return the 422 that names the field and the values it may have."""
     return Refused(f"{name} {complaint}", status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 class Fields:
-    """The fields of one JSON object; ``where`` is its place in the body, for complaints.
+    """The fields of one JSON object; ``where`` is its place in the body, for errors.
 
-    Each reader returns None where the field is missing or null and raises ``Refused`` with status 422
-    where it has the wrong type. What a field may say is the engine's business.
+    Each reader returns ``None`` if the field is missing or null and raises ``Refused`` with status 422 if it
+    has the wrong type. The engine checks the values.
     """
 
     def __init__(self, values: Mapping[str, Any], where: str = "") -> None:
@@ -117,7 +117,7 @@ class Fields:
         return value
 
     def needed_text(self, name: str) -> str:
-        """Return a string that must be there."""
+        """Return a required string."""
         value = self.text(name)
         if value is None:
             raise self._wrong(name, "is missing")
@@ -148,8 +148,8 @@ class Fields:
         return value
 
     def settings(self, record: type, *, is_new: bool = False) -> dict[str, Any]:
-        """Return what is said of the settings of ``record``: of all that a new one can be given, or of those
-        that can be changed. Null counts where it means something. Of a new one some have to be said.
+        """Return the settings of ``record`` in the body: all that a new one can have, or those that can be
+        changed. Null counts if it has a meaning. A new one requires some of them.
         """
         said: dict[str, Any] = {}
         for name, setting in settings_of(record).items():
@@ -167,7 +167,7 @@ class Fields:
         return readers[setting.type](setting.name)
 
     def table(self, name: str) -> Mapping[str, Any] | None:
-        """Return an object as it came."""
+        """Return an object as received."""
         value = self._values.get(name)
         if value is not None and not isinstance(value, dict):
             raise self._wrong(name, "must be an object")

@@ -1,7 +1,7 @@
 """The three forms of a chat's event stream (protocols.md §2), all written from one log.
 
-The log holds the *full* form, as our own client reads it. *Deltas* leaves out what only we know. *Plain*, for
-everybody else, has each step whole: what is said is sent again and again as it grows, a call once.
+The log has the *full* form, which our own client reads. *Deltas* leaves out what only we know. *Plain*, for
+all others, has each step complete: what is said is sent again and again as it grows, a call once.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from agent_tui.wire.content import dump
 
 EVENT_STREAM = "text/event-stream"
 
-# Possessive, and a quote that was begun always matches: there is never another way to try, so that the time
-# a header takes grows with its length alone.
+# Possessive, and a quote that begins always matches: there is never another way to try, so that the time
+# for a header grows only with its length.
 _QUOTED = r'"(?:[^"\\]|\\.?)*+"?'
 _RANGE = re.compile(rf'(?:[^,"]|{_QUOTED})++')
 _PART = re.compile(rf'(?:[^;"]|{_QUOTED})++')
 
 _IN_DELTAS = frozenset({"process_step", "process_step_delta", *TERMINAL})
-_CLOSING = '"}}'  # behind the content of a step, which is its last field (``chat_encode.step_fields``)
+_CLOSING = '"}}'  # after the content of a step, which is its last field (``chat_encode.step_fields``)
 
 
 class Form(IntEnum):
-    """How much a reader understands."""
+    """How much a client understands."""
 
     PLAIN = 0
     DELTAS = 1
@@ -38,7 +38,7 @@ class Form(IntEnum):
 
 def form_asked(accept: str) -> Form:
     """Return the form that an ``Accept`` header asks for: of its ranges for event streams the one with the
-    greatest ``q``, of several such the one that says most.
+    greatest ``q``; of several such, the most detailed.
     """
     best = (0.0, Form.PLAIN)
     for range_ in _RANGE.findall(accept):
@@ -61,10 +61,10 @@ def _quality(text: str) -> float:
 async def in_form(
     batches: AsyncGenerator[list[Frame], None], form: Form, after: int, ends: Callable[[Frame], bool]
 ) -> AsyncGenerator[list[Frame], None]:
-    """Yield the frames of ``batches`` in ``form``: those greater than ``after``, up to and always with the
-    one that ``ends`` the stream.
+    """Yield the frames of ``batches`` in ``form``: those greater than ``after``, up to and including the one
+    that ``ends`` the stream.
 
-    For the plain form ``batches`` begin where the answer began in which ``after`` lies.
+    For the plain form ``batches`` begin at the beginning of the answer that contains ``after``.
     """
     write: Callable[[list[Frame]], list[Frame]] = {
         Form.PLAIN: Snapshots().frames,
@@ -90,15 +90,15 @@ def _deltas(batch: list[Frame]) -> list[Frame]:
 class Snapshots:
     """Makes the plain form of a log's frames, which begin anywhere between two answers.
 
-    Of the snapshots of a step only the newest in a batch is sent. A snapshot has the id of the last event
-    that is in it, a call that of the event that says what becomes of it: then it is whole.
+    Of a step's snapshots only the newest in a batch is sent. A snapshot has the id of the last event in it, a
+    call that of the event with its result: then it is complete.
     """
 
     def __init__(self) -> None:
-        self._step_id = ""  # of what is being said
-        self._grown = ""  # the frame's data so far, without what closes it
-        self._newest: Frame | None = None  # the event that said it last, when that was not sent yet
-        self._calls: dict[str, str] = {}  # those that are not sent yet: step id → data
+        self._step_id = ""  # of the current words
+        self._grown = ""  # the frame's data so far, without its closing part
+        self._newest: Frame | None = None  # the newest event of these words, if it was not sent yet
+        self._calls: dict[str, str] = {}  # not sent yet: step id → data
 
     def frames(self, batch: list[Frame]) -> list[Frame]:
         """Return what is sent for ``batch``."""
@@ -115,7 +115,7 @@ class Snapshots:
                     if data is not None:
                         self._flush(sent)
                         sent.append(_step_frame(frame, data))
-                case "answer_started":  # ids begin again
+                case "answer_started":  # ids start over
                     self._step_id, self._newest = "", None
                     self._calls.clear()
                 case name if name in TERMINAL:

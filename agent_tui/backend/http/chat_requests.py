@@ -1,4 +1,4 @@
-"""What requests about chats say: their bodies and the folders that they name, read and checked."""
+"""Reads and checks requests about chats: their bodies and folders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.model.events import Attachment, ConversationInfo, Spoken
 
 SPOKEN_TIMES = ("started_at", "ended_at", "hearing", "end_of_turn", "model", "voice", "whole")
-MAX_QUESTION_BYTES = 8 * 1024 * 1024  # files come with it
+MAX_QUESTION_BYTES = 8 * 1024 * 1024  # files are part of it
 
 
 def new_conversation(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
@@ -22,12 +22,12 @@ def new_conversation(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
 
 
 def conversation_change(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
-    """Return what to change about a chat, as ``Engine.change`` takes it."""
+    """Return the changes of a chat, as ``Engine.change`` takes them."""
     return settings(fields, ConversationInfo, workspaces)
 
 
 def question(fields: Fields) -> Question:
-    """Return what is asked."""
+    """Return the question."""
     return Question(
         content=fields.text("content") or "",
         attachments=tuple(_attachment(one) for one in fields.objects("attachments") or ()),
@@ -61,7 +61,7 @@ def _attachment(fields: Fields) -> Attachment:
 
 
 def word_of(fields: Fields) -> Word:
-    """Return what a person says to a call that asks, in a chat or a room."""
+    """Return a person's decision about a call that asks, in a chat or a room."""
     return Word(
         fields.needed_text("decision"),
         fields.text("pattern") or "",

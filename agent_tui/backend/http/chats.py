@@ -1,4 +1,4 @@
-"""The calls about chats (protocols.md §2): requests in, the engine's answers and event streams out."""
+"""The calls about chats (protocols.md §2): the engine's answers and event streams for each request."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ class Conversations:
     # --- messages and events ---------------------------------------------------------------------------
 
     async def ask(self, request: Request) -> Response:
-        """Answer with the stream of the answer, from its first event or the one after ``Last-Event-ID``; to
-        what was said in a voice session (``recorded``) with the id of its message.
+        """Answer with the stream of the answer, from its first event or the one after ``Last-Event-ID``; for
+        what was said in a voice session (``recorded``), with the id of its message.
         """
         chat_id = self._calls.id(request)
         form = _form(request)
@@ -114,7 +114,7 @@ class Conversations:
             return EventStream(body, self._keep_alive_seconds, there.pop_all(), is_run=True)
 
     async def compact(self, request: Request) -> Response:
-        """Begin a summary of what was said; answer with the chat as it is then."""
+        """Begin a summary of what was said; answer with the chat after that."""
         chat_id = self._calls.id(request)
         fields = await read_fields(request)
         await self._chats.compact(chat_id, fields.text("keep") or "")
@@ -122,8 +122,8 @@ class Conversations:
         return json_answer(conversation_fields(chat), HTTPStatus.ACCEPTED)
 
     async def events(self, request: Request) -> Response:
-        """Answer with what comes after an event: to the end of that answer, or with ``follow`` for ever. Who
-        names no event is told the newest answer, or with ``follow`` all there is.
+        """Answer with what comes after an event: to the end of that answer, or with ``follow`` forever.
+        Without an event, answer with the newest answer, or with ``follow`` everything.
         """
         chat_id = self._calls.id(request)
         form = _form(request)
@@ -134,7 +134,7 @@ class Conversations:
         chat = await self._engine.show(CHATS, chat_id)
         if after is None:
             after = 0 if follow else await self._hub.answer_start(chat_id, chat.last_event_id) - 1
-        after = min(max(after, 0), chat.last_event_id)  # more was never said
+        after = min(max(after, 0), chat.last_event_id)  # there are no later events
         is_idle = chat.status != "running" and not follow
         if is_idle and after == chat.last_event_id:
             return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -143,7 +143,7 @@ class Conversations:
         read = self._hub.read(chat_id, max(start - 1, 0), counts=not is_child(request))
         batches = in_dialect(read, frame)
         body = pieces(in_form(batches, form, after, ends), None)
-        if is_idle and request.method != "HEAD":  # what is stored may be nothing that this form says
+        if is_idle and request.method != "HEAD":  # the stored events may have nothing in this form
             first = await anext(body, None)
             if first is None:
                 return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -151,7 +151,7 @@ class Conversations:
         return EventStream(body, self._keep_alive_seconds, self._attending(chat_id, form))
 
     def _attending(self, chat_id: str, form: Form) -> AbstractContextManager[None]:
-        """A client that reads everything can answer what tools ask."""
+        """Count a client that reads everything: it can answer what tools ask."""
         return self._chats.attend(chat_id) if form is Form.FULL else nullcontext()
 
 
@@ -164,7 +164,7 @@ def _never(_: Frame) -> bool:
 
 
 def _end_after(after: int, last: int | None) -> Callable[[Frame], bool]:
-    """Say of a frame whether it is the first end of an answer after ``after``, or the ``last`` there is."""
+    """Return whether a frame is the first end of an answer after ``after``, or the ``last`` frame."""
 
     def ends(said: Frame) -> bool:
         return said.seq > after and (said.name in TERMINAL or said.seq == last)

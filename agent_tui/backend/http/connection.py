@@ -1,8 +1,8 @@
-"""The HTTP listener: uvicorn on sockets we bound, with the manners it lacks.
+"""The HTTP listener: uvicorn on sockets we bound, with the limits it lacks.
 
-uvicorn waits for ever for a slow request head, answers broken requests in plain text, installs signal
-handlers of its own and, at its end, waits for clients that do not read. Here: a head has ten seconds,
-errors are problems, signals are the process's, and who does not leave in time is cut off.
+uvicorn waits forever for a slow request head, answers broken requests in plain text, installs signal handlers
+of its own and, at its end, waits for clients that do not read. Here: a head has ten seconds, errors are
+problems, signals are the process's, and clients that do not leave in time are disconnected.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_HEAD_BYTES = 64 * 1024
 KEEP_ALIVE_SECONDS = 75  # longer than clients keep idle connections, so that they close first
 CUT_OFF_SECONDS = 0.6  # how long clients may take to read the rest at the end
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024  # of a WebSocket
-PING_SECONDS = 20.0  # between two pings of a WebSocket, and how long the answer to one may take
+PING_SECONDS = 20.0  # between two pings of a WebSocket, and how long an answer may take
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -39,11 +39,11 @@ def bound_socket(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise ConfigError(f"--host {host}: there is no such address", str(error)) from error
-    # "localhost" is often both; IPv4 is what everybody tries.
+    # "localhost" is often both; everyone tries IPv4.
     family, kind, protocol, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
     listener = socket.socket(family, kind, protocol)
     try:
-        # A restart may take the port of a process that just died; one that still listens keeps it.
+        # A restart may take the port of a process that just died; a listening process keeps it.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(LISTEN_BACKLOG)
@@ -55,13 +55,13 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 def url_of(host: str, listener: socket.socket) -> str:
-    """Return the URL under which ``listener`` is reached."""
+    """Return the URL of ``listener``."""
     port = listener.getsockname()[1]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class HttpConnection(H11Protocol):
-    """uvicorn's h11 connection; h11 also where httptools is installed, so that all behave alike."""
+    """uvicorn's h11 connection; h11 even if httptools is installed, so that all behave alike."""
 
     def __init__(self, *arguments: Any, head_seconds: float = HEAD_SECONDS, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -82,7 +82,7 @@ class HttpConnection(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # What a client sent ahead is looked at only now; half a head has no further data_received.
+        # What a client sent ahead is read only now; half a head has no further data_received.
         if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
             self._watch_head(waiting=True)
 
@@ -112,14 +112,14 @@ class HttpConnection(H11Protocol):
 
 def _websocket(**named: Any) -> asyncio.Protocol:
     """Return a new WebSocket connection."""
-    # Imported with the first handshake: a backend whose clients speak HTTP alone starts without it.
+    # Imported with the first handshake: a backend with HTTP clients only starts without it.
     from agent_tui.backend.http.websocket import WebSocketConnection
 
     return WebSocketConnection(**named)
 
 
 class HttpServer(Server):
-    """uvicorn for one app on one bound socket; ``ready`` is called once it accepts connections.
+    """uvicorn for one app on one bound socket; ``ready`` is called when it accepts connections.
 
     ``head_seconds`` is how long a client may take for the head of a request.
     """
@@ -135,7 +135,7 @@ class HttpServer(Server):
             ws_max_size=MAX_MESSAGE_BYTES,
             ws_ping_interval=PING_SECONDS,
             ws_ping_timeout=PING_SECONDS,
-            ws_per_message_deflate=False,  # costs more than it saves on the way to this machine
+            ws_per_message_deflate=False,  # costs more than it saves on this machine
             lifespan="off",
             log_config=None,
             access_log=False,
@@ -158,7 +158,7 @@ class HttpServer(Server):
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop accepting, let answers finish, cut off who does not read; about a second at most."""
+        """Stop accepting, let answers finish, disconnect clients that do not read; about a second at most."""
         timer = asyncio.get_running_loop().call_later(CUT_OFF_SECONDS, self._cut_off)
         try:
             await super().shutdown(sockets)

@@ -1,6 +1,6 @@
-"""What both faces do with a conversation: list, make, show, change and delete it, read its messages, give a
-word on what its tools ask, undo what these changed. A face (``rooms``, ``chats``) is a table of its paths and
-words, and its streams.
+"""The calls that rooms and chats have in common: list, make, show, change and delete a conversation, read its
+messages, answer what its tools ask, undo their changes. A dialect (``rooms``, ``chats``) is a table of its
+paths and words, and its streams.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from agent_tui.model.settings import Values
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect(Generic[Info]):
-    """How the conversations of one face are called and answered."""
+    """How the conversations of one dialect are named and answered."""
 
     kind: Kind[Info]
-    path: str  # of all of them; that of one is this and its id
+    path: str  # of the list; a conversation's path is this and its id
     read_new: Callable[[Fields, Workspaces], Values]
     read_change: Callable[[Fields, Workspaces], Values]
     fields: Callable[[Info], dict[str, Any]]
@@ -40,18 +40,18 @@ class Dialect(Generic[Info]):
 
 
 class Calls(Generic[Info]):
-    """The calls about the conversations of one face, which the engine carries out."""
+    """The calls about the conversations of one dialect, which the engine carries out."""
 
     def __init__(self, engine: Engine, dialect: Dialect[Info], workspaces: Workspaces) -> None:
         self._engine = engine
         self._kind = dialect.kind
         self._dialect = dialect
         self._workspaces = workspaces
-        self.one = f"{dialect.path}/{{conversation_id}}"  # the path of one of them
+        self.one = f"{dialect.path}/{{conversation_id}}"  # the path of a single conversation
 
     def routes(self, *, listed: Answer, said: Answer) -> list[Route]:
-        """Return the routes of both faces; ``listed`` answers with all of them, ``said`` what people say. A
-        path is one route, so that a 405 names all its methods.
+        """Return the routes of both dialects; ``listed`` answers with the list, ``said`` with people's
+        messages. A path is one route, so that a 405 names all its methods.
         """
         return [
             by_method(self._dialect.path, GET=listed, POST=self.create),
@@ -63,16 +63,16 @@ class Calls(Generic[Info]):
         ]
 
     def id(self, request: Request) -> str:
-        """Return the id the path names; raises ``NotFound`` for what is no id."""
+        """Return the id in the path; raises ``NotFound`` for an invalid one."""
         return path_id(request, "conversation_id", self._kind.noun)
 
     def all_fields(self, conversations: Iterable[Info]) -> list[dict[str, Any]]:
-        """Return conversations as a list answers them."""
+        """Return conversations as in a list."""
         return [self._dialect.fields(one) for one in conversations]
 
     def act(self, act: Callable[..., Awaitable[Info]], *names: str) -> Answer:
-        """Return what does ``act`` to the conversation (and to what else the path ``names``), and answers 202
-        with the conversation.
+        """Return a handler that does ``act`` to the conversation (and to what else the path ``names``), and
+        answers 202 with the conversation.
         """
 
         async def answer(request: Request) -> Response:
@@ -121,7 +121,9 @@ class Calls(Generic[Info]):
         return json_answer({"changes": [asdict(change) for change in changes]})
 
     async def undo(self, request: Request) -> Response:
-        """Undo the change of a call, or without ``step_id`` all of an answer; say what could not be."""
+        """Undo the change of a call, or without ``step_id`` all of an answer; the answer says what could not
+        be undone.
+        """
         id_, fields = self.id(request), await read_fields(request)
         message_id, step_id = fields.needed_text("message_id"), fields.text("step_id") or ""
         done = await self._engine.files.undo(self._kind, id_, message_id, step_id)

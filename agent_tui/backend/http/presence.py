@@ -1,4 +1,4 @@
-"""The calls by which programs of people say that they are open, and that a key was pressed in them."""
+"""The calls by which people's programs say that they are open, and that a key was pressed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from agent_tui.wire.content import dump
 
 
 class Attendance:
-    """``/api/presence``: GET is open as long as the program is, and hears what is about to pause; POST says
-    that somebody pressed a key.
+    """``/api/presence``: GET stays open as long as the program, and gets what is about to pause; POST reports
+    a key.
     """
 
     def __init__(self, presence: Presence, keep_alive_seconds: float = KEEP_ALIVE_SECONDS) -> None:
@@ -43,7 +43,7 @@ class Attendance:
 
 
 def is_child(request: HTTPConnection) -> bool:
-    """Return whether a program asks that a tool of ours started: nobody is there because of it."""
+    """Return whether the program was started by a tool of ours: it does not count as a person."""
     return TOOL_HEADER in request.headers
 
 

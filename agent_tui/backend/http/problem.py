@@ -1,4 +1,4 @@
-"""Answers in JSON: what was asked for, or ``application/problem+json`` (RFC 9457) about why not."""
+"""Answers in JSON: the result, or ``application/problem+json`` (RFC 9457) about an error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
     code: str = "",
 ) -> Response:
-    """Return a problem answer: ``type, title, status, detail``, and ``code`` where there is one; the title
+    """Return a problem answer: ``type, title, status, detail``, and ``code`` if there is one; the title
     defaults to the status's own.
     """
     fields: dict[str, Any] = {
@@ -47,7 +47,7 @@ def problem(
 
 
 def problem_status(error: errors.AgentTuiError) -> int:
-    """Return the HTTP status that says what ``error`` says."""
+    """Return the HTTP status for ``error``."""
     match error:
         case errors.NotFound():
             return HTTPStatus.NOT_FOUND
@@ -80,7 +80,7 @@ async def answer_error(_request: Request, error: Exception) -> Response:
 
 
 async def answer_bug(_request: Request, _error: Exception) -> Response:
-    """Answer an error of ours; the traceback goes to the log (uvicorn writes it), never into the answer."""
+    """Answer a bug; the traceback goes to the log (uvicorn writes it), never into the answer."""
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail="The backend's log says more.")
 
 

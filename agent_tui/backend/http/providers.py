@@ -1,6 +1,6 @@
-"""The calls about providers: which there are, what models they offer, whether an endpoint answers.
+"""The calls about providers: their list, their models, and a test of an endpoint.
 
-No answer ever holds a key, and no error either (``models.remote_errors`` hides what servers echo).
+No answer and no error ever contains a key (``models.remote_errors`` hides what servers echo).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from agent_tui.model.errors import ConfigError, ModelError, NotFound, Refused
 from agent_tui.model.inert import inert_line
 
 MAX_FIELD_CHARACTERS = 2000
-TEST_TOKENS = 1000  # at most; only the first of them is waited for
-# A chat offers its tools with every question, so the test offers one: it is never called.
+TEST_TOKENS = 1000  # at most; only the first of them is awaited
+# A chat sends its tools with every question, so the test sends one: it is never called.
 TEST_TOOL = ToolSpec("current_time", "Tell the time.", {"type": "object", "properties": {}})
 _PASSED_ON = frozenset({401, 404, 429})
 
@@ -85,7 +85,7 @@ class Providers:
         except (ModelError, ConfigError) as error:
             return _refused(error)
         terms = [self._models.terms(provider_id, name) for name in names]
-        # In a thread: the first time the table of prices is read.
+        # In a thread: the first time, the table of prices is read.
         known = await asyncio.to_thread(lambda: list(map(offer_of, terms, names)))
         return json_answer(
             {"models": [{"id": name, **more} for name, more in zip(names, known, strict=True)]}
@@ -113,7 +113,7 @@ class Providers:
 
 
 async def _listed(endpoint: Endpoint, *, is_needed: bool) -> tuple[str, ...]:
-    """Return the models that the provider offers; many gateways have no list, which is said where one
+    """Return the models that the provider offers; many gateways have no list, which is an error if one
     ``is_needed``.
     """
     try:
@@ -125,9 +125,9 @@ async def _listed(endpoint: Endpoint, *, is_needed: bool) -> tuple[str, ...]:
 
 
 async def _first_word(endpoint: Endpoint, model: str) -> set[str]:
-    """Let the model begin to speak, asked as a chat asks it; return what was noted besides words.
+    """Ask the model as a chat does, until it begins to speak; return what was noted besides words.
 
-    Some servers list their models to everybody, whatever the key, and some models refuse tools.
+    Some servers list their models to everyone, whatever the key, and some models refuse tools.
     """
     told = (ChatMessage("user", "Say hello in one word."),)
     request = ModelRequest(told, model, "test", "test", 1, 1, max_tokens=TEST_TOKENS, tools=(TEST_TOOL,))

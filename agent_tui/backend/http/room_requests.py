@@ -1,4 +1,4 @@
-"""What requests about rooms say: the ids in their paths, their queries and their bodies, read and checked."""
+"""Reads and checks requests about rooms: the ids in their paths, their queries and their bodies."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ _SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
 def path_id(request: Request, name: str, what: str) -> str:
-    """Return the id that stands for ``name`` in the path; raises ``NotFound`` (no such ``what``) for what is
-    no id.
-    """
+    """Return the id for ``name`` in the path; raises ``NotFound`` (no such ``what``) for an invalid one."""
     found: str = request.path_params[name]
     if not ID.fullmatch(found):
         raise NotFound(f"There is no such {what}")
@@ -53,7 +51,7 @@ def limit(request: Request) -> int | None:
 
 
 def wait_seconds(request: Request) -> float:
-    """Return how long the caller would wait, at most ``MAX_WAIT_SECONDS``."""
+    """Return how long the caller wants to wait, at most ``MAX_WAIT_SECONDS``."""
     text = request.query_params.get("wait", "0")
     if not _SECONDS.fullmatch(text):
         raise Refused("wait must be a number of seconds", status=HTTPStatus.BAD_REQUEST)
@@ -66,7 +64,7 @@ def switch(request: Request, name: str) -> bool:
 
 
 def last_event_id(request: Request) -> int | None:
-    """Return the ``Last-Event-ID`` header; an empty one says nothing, as in the SSE specification."""
+    """Return the ``Last-Event-ID`` header; an empty one means nothing, as in the SSE specification."""
     text = request.headers.get("last-event-id", "")
     return whole(text, "Last-Event-ID") if text else None
 
@@ -80,7 +78,7 @@ def new_room(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
 
 
 def room_change(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
-    """Return what to change about a room, as ``Engine.change`` takes it."""
+    """Return the changes of a room, as ``Engine.change`` takes them."""
     change = settings(fields, RoomInfo, workspaces)
     if (agents := fields.objects("agents")) is not None:
         change["agents"] = [agent.settings(AgentInfo) | {"id": agent.text("id")} for agent in agents]
@@ -88,8 +86,8 @@ def room_change(fields: Fields, workspaces: Workspaces) -> dict[str, Any]:
 
 
 def settings(fields: Fields, record: type, workspaces: Workspaces, *, is_new: bool = False) -> dict[str, Any]:
-    """Return what is said of the settings of ``record``, as ``Fields.settings`` does; raises ``Refused``
-    (422) also for a folder where tools may not work.
+    """Return the settings of ``record``, as ``Fields.settings`` does; raises ``Refused`` (422) also for a
+    folder in which tools may not work.
     """
     said = fields.settings(record, is_new=is_new)
     if "workspace" in said:

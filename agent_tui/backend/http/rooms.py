@@ -1,4 +1,4 @@
-"""The calls about rooms (cli.md, «Backend, HTTP»): requests in, the engine's answers out."""
+"""The calls about rooms (cli.md, «Backend, HTTP»): the engine's answer to each request."""
 
 from __future__ import annotations
 
@@ -82,19 +82,19 @@ class Rooms:
     async def listed(self, request: Request) -> Response:
         if "after" in request.query_params or "wait" in request.query_params:
             return await self._changed(request)
-        cursor = self._engine.cursor  # before they are read: what changes meanwhile is told again
+        cursor = self._engine.cursor  # before they are read: what changes meanwhile is sent again
         rooms = await self._engine.listed(ROOMS, archived=asked.switch(request, "archived"))
         return json_answer({"rooms": self._calls.all_fields(rooms), "cursor": cursor})
 
     async def _changed(self, request: Request) -> Response:
-        """Answer a long poll; one whose client has left ends at once."""
+        """Answer a long poll; it ends at once if its client has left."""
         after, seconds = request.query_params.get("after", ""), asked.wait_seconds(request)
         waiting = asyncio.create_task(self._engine.changes(after, seconds))
         leaving = asyncio.create_task(until_left(request.receive))
         try:
             await asyncio.wait({waiting, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not waiting.done():
-                return json_answer({})  # to nobody
+                return json_answer({})  # its client has left
             news = waiting.result()
         finally:
             waiting.cancel()
@@ -126,7 +126,7 @@ class Rooms:
             after = asked.number(request, "after") or 0
         await self._engine.show(ROOMS, room_id)
         frames = in_dialect(self._hub.read(room_id, after, counts=not is_child(request)), frame)
-        # Who says so can answer what tools ask.
+        # This client can answer what tools ask.
         there = self._engine.attend(room_id) if asked.switch(request, "asks") else nullcontext()
         return EventStream(pieces(frames, self._accumulator(request)), self._keep_alive_seconds, there)
 

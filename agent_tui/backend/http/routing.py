@@ -1,4 +1,4 @@
-"""What all calls share: routes that answer by method."""
+"""Routes that answer by method."""
 
 from __future__ import annotations
 

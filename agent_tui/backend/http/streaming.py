@@ -1,9 +1,9 @@
 """Server-sent events outwards: frames of the hub to bytes, many per send, kept alive by comments.
 
-A stream never holds more than one batch: a client that does not read stops the sending, and the hub
-reads the log again from where such a reader was. Traps this module answers (all of them happened):
-a client that leaves must end the stream at once even while nothing is to be sent, and a replay that
-never waits must give the loop its turn, or nobody is ever told that the client has left.
+A stream never holds more than one batch: a client that does not read stops the sending, and the hub reads the
+log again from where such a reader was. Traps that this module avoids (all of them happened): a client that
+leaves must end the stream at once even while nothing is to be sent, and a replay that never waits must let
+the loop run, or nobody ever learns that the client has left.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ KEEP_ALIVE = b": keep-alive\n\n"
 HEADERS = {
     "content-type": "text/event-stream",
     "cache-control": "no-cache",
-    "x-accel-buffering": "no",  # or a proxy in between would hold the words back
+    "x-accel-buffering": "no",  # otherwise a proxy in between would delay the words
 }
 
 log = logging.getLogger(__name__)
 
 
 class TextBefore(Protocol):
-    """What a stream asks when it begins in the middle of a message (the hub answers it)."""
+    """What a stream needs if it begins in the middle of a message (the hub has it)."""
 
     async def text_before(self, room_id: str, message_id: str, seq: int) -> str: ...
 
@@ -46,8 +46,8 @@ class TextBefore(Protocol):
 class Accumulator:
     """Adds ``accumulated`` to message chunks: the whole text so far of each open message.
 
-    It is computed here, for each stream, because storing it would be quadratic; it depends on the log
-    alone, so that a frame sent again is byte for byte the frame sent first.
+    It is computed here, for each stream, because storing it would be quadratic; it depends only on the log,
+    so that a frame sent again is byte for byte the same.
     """
 
     def __init__(self, source: TextBefore) -> None:
@@ -104,14 +104,14 @@ async def pieces(
 async def run_frames(
     batches: AsyncGenerator[list[Frame], None], after: int
 ) -> AsyncGenerator[list[Frame], None]:
-    """Yield one run's frames: those greater than ``after``, up to and always with the one that ends it.
+    """Yield one run's frames: those greater than ``after``, up to and including the one that ends it.
 
-    ``batches`` begin with the run's ``room_started`` (or the ``room_completed`` of a room that is done).
+    ``batches`` begin with the run's ``room_started`` (or the ``room_completed`` of a completed room).
     """
     async with aclosing(batches):
         async for batch in batches:
             if batch[0].seq > after and not any(frame.name in TERMINAL for frame in batch):
-                yield batch  # as it is: it is shared with other readers
+                yield batch  # unchanged, since it is shared with other readers
                 continue
             wanted = []
             for frame in batch:
@@ -128,8 +128,9 @@ async def run_frames(
 class EventStream(Response):
     """A ``text/event-stream`` answer of ``body`` pieces; ends with them or when the client leaves.
 
-    ``while_open`` is left when it ends, however it does. ``is_run``: it shows one run or answer, so an error
-    that stops that is its last frame, ``error`` without an id; other streams break off and are asked again.
+    ``while_open`` is closed when it ends, in any case. ``is_run``: it shows one run or answer, so an error
+    that stops that is its last frame, ``error`` without an id; other streams are interrupted and requested
+    again.
     """
 
     def __init__(
@@ -162,7 +163,7 @@ class EventStream(Response):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _stream(self, receive: Receive, send: Send) -> None:
-        # The first comment carries the headers out at once, though nothing may be said for long.
+        # The first comment sends the headers at once, though there may be no event for long.
         await self._send(send, KEEP_ALIVE)
         async with asyncio.TaskGroup() as tasks:
             writer = tasks.create_task(self._write(send))
@@ -176,11 +177,11 @@ class EventStream(Response):
         try:
             async for piece in self._body:
                 await self._send(send, piece)
-                # A replay may never wait for anything; without a turn of the loop nobody hears of the
-                # client's leaving and the whole server stops.
+                # A replay may never wait for anything; without this, nobody notices that the client
+                # has left, and the whole server stops.
                 await asyncio.sleep(0)
         except AgentTuiError as error:
-            # The headers are out: the stream breaks off, and its client comes back with Last-Event-ID.
+            # The headers were sent: the stream is interrupted, and its client comes back with Last-Event-ID.
             log.error("an event stream broke off: %s", error)
             if self._is_run:  # nothing more will come: what happened cannot be stored
                 await self._send(send, frame_bytes(None, "error", dump({"content": str(error)})))
@@ -200,6 +201,6 @@ class EventStream(Response):
 
 
 async def until_left(receive: Receive) -> None:
-    """Return when the client has gone."""
+    """Return when the client has left."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""The calls about tools: which there are, which calls of them run without asking, and one that runs one."""
+"""The calls about tools: their list, the rules for calls without asking, and one that runs a call."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_NAME_CHARACTERS = 200
 
 
 class ToolList(Protocol):
-    """Who knows all tools (tools/toolbox.py)."""
+    """The list of all tools (tools/toolbox.py)."""
 
     async def listed(self, *, is_waiting: bool = True) -> Sequence[Listed]: ...
     def servers(self) -> Sequence[ServerListed]: ...
@@ -60,7 +60,7 @@ class Tools:
         ]
 
     async def listed(self, request: Request) -> Response:
-        """Answer with all tools; with ``?wait=0`` MCP servers that still start are not waited for."""
+        """Answer with all tools; with ``?wait=0`` without waiting for MCP servers that are still starting."""
         is_waiting = request.query_params.get("wait") != "0"
         tools = [
             {
@@ -76,8 +76,8 @@ class Tools:
         return json_answer({"tools": tools, "servers": servers})
 
     async def run(self, request: Request) -> Response:
-        """Run one call of a tool of ours in a folder; answer with its events in the form of the log, last
-        its result. It ends when the client leaves.
+        """Run one call of a tool of ours in a folder; answer with its events in the log's form, the result
+        last. It ends when the client leaves.
         """
         fields = await read_fields(request, MAX_CALL_BYTES)
         workspace = self._workspaces.checked(fields.needed_text("workspace"))
@@ -93,7 +93,7 @@ class Tools:
         return EventStream(_frames(self._runs.run(asked)), is_run=True)
 
     async def answer(self, request: Request) -> Response:
-        """Take a person's word on a call that asks."""
+        """Take a person's decision about a call that asks."""
         run_id = path_id(request, "run_id", "call of a tool")
         await self._runs.answer(run_id, word_of(await read_fields(request)))
         return json_answer({}, HTTPStatus.ACCEPTED)

@@ -1,4 +1,4 @@
-"""WebSocket connections: uvicorn's, with bounds that it lacks. Imported with the first handshake."""
+"""WebSocket connections: uvicorn's, with limits that it lacks. Imported with the first handshake."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REFUSED_HEAD = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: cl
 
 
 class WebSocketConnection(WebSocketsSansIOProtocol):
-    """One WebSocket; what breaks its bounds is closed with 1009, what is no handshake is refused."""
+    """One WebSocket; a message beyond the limits closes it with 1009, anything but a handshake is refused."""
 
     def handle_cont(self, event: Frame) -> None:
         if len(self.frames) < MAX_FRAGMENTS:
@@ -22,11 +22,11 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
 
     async def send(self, message: ASGISendEvent) -> None:
         await super().send(message)
-        # A refusal with a body ends the handshake, too; uvicorn would log that nobody completed it.
+        # A refusal with a body ends the handshake, too; uvicorn would log that it was not completed.
         self.handshake_complete = self.handshake_complete or self.close_sent
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if not self.handshake_initiated:  # the whole head was given at once, and is none of a handshake
+        if not self.handshake_initiated:  # the whole head was given at once, and is not a handshake's
             self.transport.write(REFUSED_HEAD)
             self.transport.close()

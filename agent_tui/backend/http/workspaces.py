@@ -1,4 +1,4 @@
-"""Which folders tools may work in."""
+"""The folders in which tools may work."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from agent_tui.backend.http.body import wrong_field
 
 
 class Workspaces:
-    """Where tools may work: at or below ``roots``, or None: wherever a caller says."""
+    """Tools may work at or below ``roots``; ``None``: wherever a caller says."""
 
     def __init__(self, roots: Sequence[Path] | None) -> None:
         self._roots = None if roots is None else tuple(root.resolve() for root in roots)
 
     @property
     def default(self) -> str:
-        """Return the folder of conversations whose protocol names none: the first of the roots, or none."""
+        """Return the folder of conversations whose protocol has none: the first of the roots, or none."""
         return str(self._roots[0]) if self._roots else ""
 
     def checked(self, workspace: str | None) -> str | None:
-        """Return the folder, where it matters without links in its path; raises ``Refused`` (422)."""
+        """Return the folder, without links in its path if that matters; raises ``Refused`` (422)."""
         if not workspace:
             return workspace
         try:

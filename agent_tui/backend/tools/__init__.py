@@ -1,1 +1,1 @@
-"""What models may do besides speaking: tools, what they are allowed, where they may work."""
+"""Tools of models: what they do, what they may do, and where."""

@@ -1,4 +1,6 @@
-"""Which addresses a page may be fetched from: those of the public network, and what the user named."""
+"""The addresses from which a page may be fetched: those of the public network, and those that the user
+named.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ from agent_tui.backend.tools.tool import ToolError
 from agent_tui.model.inert import inert_line
 
 Address = IPv4Address | IPv6Address
-# IPv6 addresses that lead to an IPv4 one which is written in them: translated and compatible ones.
+# IPv6 addresses that contain the IPv4 address they lead to: translated and compatible ones.
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
 _REFUSED = (IPv6Network("64:ff9b:1::/48"), IPv6Network("fec0::/10"), IPv6Network("5f00::/16"))
 
 
 def is_public(address: Address) -> bool:
-    """Return whether an address is one of the public network, also by every IPv4 address inside it."""
+    """Return whether an address belongs to the public network, including every IPv4 address in it."""
     if isinstance(address, IPv4Address):
         return address.is_global and not address.is_multicast
     if address in _COMPATIBLE or any(address in network for network in _REFUSED):
@@ -32,15 +34,15 @@ def is_public(address: Address) -> bool:
 
 
 def is_named(host: str, port: int, named: Collection[str]) -> bool:
-    """Return whether ``host`` or ``host:port`` is among those that the user named; they are in lower case."""
+    """Return whether the user named ``host`` or ``host:port``; the names are in lower case."""
     shown = f"[{host}]" if ":" in host else host
     return bool({shown.lower(), f"{shown}:{port}".lower()} & set(named))
 
 
 async def public_addresses(host: str, port: int, *, may_be_private: bool) -> list[str]:
-    """Return the addresses to connect to for ``host``, the best first; only what is returned was checked.
+    """Return the addresses of ``host``, the best first; only these were checked.
 
-    Raises ``ToolError`` when there is none, or when it, or one of several, is not of the public network.
+    Raises ``ToolError`` if there is none, or if any of them is not of the public network.
     """
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -1,4 +1,5 @@
-"""Sums as people and models write them: ``2 (3 + 4)^2``, ``15% of 80``, ``√2``, ``5!``. A parser, no eval.
+"""Calculations as people and models write them: ``2 (3 + 4)^2``, ``15% of 80``, ``√2``, ``5!``. A parser, no
+eval.
 
 Whole numbers, fractions and decimals are exact; what has no exact value (a sine, most roots) is a float.
 Nothing here takes long: a text has at most 1,000 characters, a number at most ``MAX_BITS`` bits.
@@ -17,7 +18,7 @@ Number = Fraction | float
 MAX_CHARACTERS = 1_000
 MAX_DEPTH = 60
 MAX_BITS = 14_000  # some 4,200 digits; Python itself does not write more than 4,300
-MAX_PLACES = 60  # of a decimal; what has more is written as a fraction
+MAX_PLACES = 60  # of a decimal; more are written as a fraction
 _TOKEN = re.compile(
     r"\s*(?:(\d[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([^\W\d_]\w*)|(\*\*|//|.))"
 )
@@ -33,11 +34,13 @@ _CONSTANTS: dict[str, Number] = {"pi": math.pi, "π": math.pi, "e": math.e, "tau
 
 
 class WrongSum(ValueError):
-    """The text is no sum, has no value, or would take too long; the text says which, in one line."""
+    """The text is not a calculation, has no value, or would take too long; the message says which, in one
+    line.
+    """
 
 
 def evaluate(text: str) -> Number:
-    """Return the value: a ``Fraction`` where it is exact, else a float. Raises ``WrongSum``."""
+    """Return the value: a ``Fraction`` if it is exact, else a float. Raises ``WrongSum``."""
     if len(text) > MAX_CHARACTERS:
         raise WrongSum(f"has more than {MAX_CHARACTERS:,} characters")
     try:
@@ -70,7 +73,7 @@ def about(value: Fraction) -> str:
 
 
 class _Parser:
-    """Reads the tokens of one text, a level of operators after the other."""
+    """Reads the tokens of one text, one level of operators after the other."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _tokens(text)
@@ -145,7 +148,7 @@ class _Parser:
                 return value
 
     def _is_percent(self) -> bool:
-        """Tell ``15% of 80`` and ``15% + 1`` from ``15 % 4``: nothing that has a value follows."""
+        """Distinguish ``15% of 80`` and ``15% + 1`` from ``15 % 4``: nothing with a value follows."""
         after = self._tokens[self._place + 1] if self._place + 1 < len(self._tokens) else ""
         return after in ("", "+", "-", "*", "/", "//", "**", ")", ",", "of", "%", "mod")
 
@@ -225,7 +228,7 @@ def _power(base: Number, exponent: Number) -> Number:
         if exponent.denominator == 1:
             if base in (1, -1):
                 return base ** (exponent.numerator % 2)
-            if (_bits(base) - 1) * abs(exponent.numerator) > MAX_BITS:  # of 0 there are no bits
+            if (_bits(base) - 1) * abs(exponent.numerator) > MAX_BITS:  # 0 has no bits
                 raise OverflowError
             return _checked(base**exponent.numerator)
         if exponent == Fraction(1, 2):
@@ -294,7 +297,7 @@ def _of_wholes(function: Callable[..., int]) -> Callable[..., int]:
     return lambda *values: function(*map(_whole, values))
 
 
-# Between two fractions these are exact, else floats; what ``//`` brings may be an int.
+# Exact between two fractions, else floats; the result of ``//`` may be an int.
 _OPERATORS: dict[str, Callable[[Number, Number], Number | int]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -306,7 +309,9 @@ _OPERATORS: dict[str, Callable[[Number, Number], Number | int]] = {
     "mod": operator.mod,
 }
 _ANY = 200
-_FUNCTIONS: dict[str, tuple[Callable[..., Number | int], int, int]] = {  # with the least and most values
+_FUNCTIONS: dict[
+    str, tuple[Callable[..., Number | int], int, int]
+] = {  # with the smallest and largest number of values
     "sqrt": (_root, 1, 1),
     "cbrt": (_floats(math.cbrt), 1, 1),
     "abs": (abs, 1, 1),

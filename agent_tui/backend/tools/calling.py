@@ -1,4 +1,4 @@
-"""One call of a tool: its arguments as the model wrote them, read; then a result, whatever happens."""
+"""One call of a tool: reads its arguments as the model wrote them, and always returns a result."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 
 
 async def run_tool(tool: Tool, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-    """Return what the call with ``arguments`` (``parsed``) brought, a failed output for everything that went
-    wrong: an error or a crash of the tool, its time-out. Never raises but when it is cancelled.
+    """Return the output of the call with ``arguments`` (``parsed``), a failed one for everything that went
+    wrong: an error or a crash of the tool, its time-out. Raises only when it is cancelled.
     """
     try:
         async with asyncio.timeout(tool.seconds) as limit:
@@ -36,13 +36,13 @@ async def run_tool(tool: Tool, arguments: Mapping[str, Any], place: ToolPlace) -
         _log.warning("the tool %s crashed", tool.spec.name, exc_info=True)
         return failed(f"{tool.spec.name} crashed: {type(error).__name__}: {error}")
     size = max(output.size, len(output.content.encode("utf-8", "replace")))
-    # Half a character, as JSON can hold it, could not be stored or sent.
+    # Half a character, which JSON can contain, could not be stored or sent.
     content = _capped(output.content.encode("utf-8", "replace").decode("utf-8"))
     return ToolOutput(content, content_success(content), size, output.images)
 
 
 def _in_no_hurry(place: ToolPlace, limit: asyncio.Timeout, seconds: float) -> ToolPlace:
-    """Return the place with the time-out standing still while a person fills in a form."""
+    """Return the place with a time-out that stops while a person fills in a form."""
     fill_in = place.fill_in
     if fill_in is None:
         return place
@@ -55,12 +55,12 @@ def _in_no_hurry(place: ToolPlace, limit: asyncio.Timeout, seconds: float) -> To
 
 
 async def parsed(spec: ToolSpec, text: str) -> dict[str, Any]:
-    """Return what ``parse_arguments`` does, in a thread: looking through a million items takes seconds."""
+    """Call ``parse_arguments`` in a thread: a million items take seconds."""
     return await asyncio.to_thread(parse_arguments, spec, text)
 
 
 def parse_arguments(spec: ToolSpec, text: str) -> dict[str, Any]:
-    """Return the arguments of a call; raises ``ToolError`` saying what the model should mend."""
+    """Return the arguments of a call; raises ``ToolError`` that says what the model should correct."""
     if len(text) > MAX_ARGUMENT_CHARACTERS:
         raise ToolError(f"the arguments have more than {MAX_ARGUMENT_CHARACTERS:,} characters")
     try:
@@ -80,13 +80,13 @@ def parse_arguments(spec: ToolSpec, text: str) -> dict[str, Any]:
 
 
 def failed(reason: str) -> ToolOutput:
-    """Return a failed output whose content says why."""
+    """Return a failed output with the reason as its content."""
     content = failure(reason)
     return ToolOutput(content, success=False, size=len(content.encode()))
 
 
 def _capped(content: str) -> str:
-    """Cut what is over; of a JSON object of ours or a server's what it says of success must survive that."""
+    """Cut what is too long; in a JSON object of ours or a server's, its ``success`` must survive that."""
     if len(content) <= MAX_OUTPUT_CHARACTERS:
         return content
     if content_success(content):

@@ -1,4 +1,4 @@
-"""The tool that fetches a page of the public network, and nothing that is not public."""
+"""The tool that fetches a page of the public network, and nothing else."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from agent_tui.model.inert import inert_line, visible
 if TYPE_CHECKING:
     import httpx
 
-# Its INFO lines hold whole URLs, which may contain a secret.
+# Its INFO lines contain whole URLs, and these may contain a secret.
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
 FETCH_SECONDS = 20.0
-PAGE_SECONDS = 10.0  # to make text of HTML
+PAGE_SECONDS = 10.0  # for turning HTML into text
 MAX_BODY_BYTES = 2_000_000
 MAX_REDIRECTS = 5
 MAX_ADDRESSES = 3  # of one host that are tried
@@ -38,7 +38,7 @@ MAX_URL_CHARACTERS = 2_000
 _PORTS = {"http": 80, "https": 443}
 _HTML = ("text/html", "application/xhtml+xml")
 _TEXTS = tuple(f"application/{kind}" for kind in ("json", "xml", "javascript", "yaml", "toml"))
-# Python knows codecs that are no character sets, and some that take the square of a text's length.
+# Python has codecs that are not character sets, and some that take the square of a text's length.
 _CHARSETS = (
     *("utf", "iso8859-", "iso2022_", "latin", "ascii", "cp", "koi8", "mac"),
     *("gb", "big5", "shift_jis", "euc"),
@@ -54,7 +54,7 @@ _SPEC = ToolSpec(
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What came: status, media type, charset ("" for none said), the body and whether it was cut."""
+    """A response: status, media type, charset ("" if none), the body and whether it was cut."""
 
     status: int
     kind: str
@@ -65,7 +65,7 @@ class _Answer:
 
 
 class FetchUrl:
-    """``fetch_url``; ``private_hosts`` are those of this machine and network that may be fetched from."""
+    """``fetch_url``; ``private_hosts`` are the hosts of this machine and network that it may fetch from."""
 
     permission: Permission = "ask"
     spec = _SPEC
@@ -75,7 +75,9 @@ class FetchUrl:
         self.seconds = seconds
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
-        """Return the whole address as it goes out, in ASCII; of a host in other letters, those too."""
+        """Return the whole address as it is sent, in ASCII; with the original host if it has other
+        letters.
+        """
         url = _url(arguments["url"])
         ascii_host, host = url.raw_host.decode("ascii"), visible(url.host)
         shown = visible(str(url))
@@ -83,7 +85,7 @@ class FetchUrl:
         return ToolAsk(f"fetch_url {shown}", f"{shown}{letters}")
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Return the page's text; raises ``ToolError`` for all that is not fetched or no text."""
+        """Return the page's text; raises ``ToolError`` if it is not fetched or is not text."""
         await asyncio.to_thread(importlib.import_module, "httpx")  # a third of a second, the first time
         answer = await self._fetched(_url(arguments["url"]))
         if answer.status >= 400:
@@ -100,11 +102,11 @@ class FetchUrl:
 
         is_private = self._is_named(url)
         try:
-            # No proxy, no cookies, no login of ~/.netrc: the address that was checked, and only that.
+            # No proxy, no cookies, no login of ~/.netrc: only the address that was checked.
             tls, times = httpx.create_ssl_context(), httpx.Timeout(self.seconds, connect=CONNECT_SECONDS)
             async with httpx.AsyncClient(trust_env=False, verify=tls, timeout=times) as client:
                 for _ in range(MAX_REDIRECTS + 1):
-                    # A page of the public network that leads here leads nowhere, named or not.
+                    # A redirect from the public network to a private host is refused, named or not.
                     may_be_private = is_private and self._is_named(url)
                     answer = await _one(client, url, may_be_private=may_be_private)
                     if isinstance(answer, _Answer):
@@ -120,7 +122,7 @@ class FetchUrl:
 
 
 def _url(text: str, base: httpx.URL | None = None) -> httpx.URL:
-    """Return a checked address; raises ``ToolError`` for one that is none of ours."""
+    """Return a checked address; raises ``ToolError`` if it is not allowed."""
     import httpx  # here, as everywhere before the first frame: the toolbox is made at the start
 
     shown = inert_line(text, 200)
@@ -142,7 +144,7 @@ def _url(text: str, base: httpx.URL | None = None) -> httpx.URL:
 
 
 async def _one(client: httpx.AsyncClient, url: httpx.URL, *, may_be_private: bool) -> _Answer | httpx.URL:
-    """Ask once, at the address that was checked; return the answer, or where it redirects to."""
+    """Send one request to the checked address; return the answer, or the target of its redirect."""
     port = url.port or _PORTS[url.scheme]
     addresses = await public_addresses(url.host, port, may_be_private=may_be_private)
     response = await _asked(client, url, addresses[:MAX_ADDRESSES])
@@ -155,7 +157,7 @@ async def _one(client: httpx.AsyncClient, url: httpx.URL, *, may_be_private: boo
 
 
 async def _asked(client: httpx.AsyncClient, url: httpx.URL, addresses: list[str]) -> httpx.Response:
-    """Return the answer of the first address that can be connected to."""
+    """Return the answer of the first address that accepts a connection."""
     import httpx  # as in _url
 
     for place, address in enumerate(addresses, 1):
@@ -170,7 +172,7 @@ async def _asked(client: httpx.AsyncClient, url: httpx.URL, addresses: list[str]
             },
             extensions={"sni_hostname": url.raw_host.decode("ascii")},
         )
-        request.headers.pop("Cookie", None)  # what an earlier answer of a redirect wanted to be told
+        request.headers.pop("Cookie", None)  # set by an earlier answer of a redirect
         try:
             return await client.send(request, stream=True, follow_redirects=False)
         except (httpx.ConnectError, httpx.ConnectTimeout):
@@ -208,7 +210,7 @@ def _decoded(answer: _Answer) -> str:
 
 
 async def _readable(html: str) -> str:
-    """Return a page as text; one that takes too long is no page for reading."""
+    """Return a page as text; one that takes too long is refused."""
     program = (sys.executable, "-I", "-S", str(_PAGE))
     spool = Spool(MAX_OUTPUT_CHARACTERS)
     async with await Child.start(program, None, {}, is_fed=True, errors=subprocess.DEVNULL) as child:

@@ -1,4 +1,4 @@
-"""The tools that look at files: what there is, and what is in one."""
+"""The tools that only read files: what there is, and what is in a file."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ _READ = ToolSpec(
 
 
 class LookingTool(ABC):
-    """What the tools that only look at files have in common."""
+    """What tools that only read files have in common."""
 
     permission: Permission = "read"
     seconds = FILE_SECONDS
     spec: ToolSpec
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
-        """Return the call in a line."""
+        """Return the call in one line."""
         about = inert_line(" ".join(str(one) for one in arguments.values()) or ".", 300)
         return ToolAsk(f"{self.spec.name} {about}")
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Return what ``look`` finds. It is told when nobody waits for that any more: a thread cannot be
+        """Return the result of ``look``, which is told when it is no longer needed: a thread cannot be
         ended.
         """
         left = threading.Event()
@@ -77,7 +77,7 @@ class LookingTool(ABC):
 
     @abstractmethod
     def look(self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event) -> ToolOutput:
-        """Return what there is, in a thread; comes to an end soon once it is ``left``."""
+        """Return the result, in a thread; ends soon after ``left``."""
 
 
 class ListFiles(LookingTool):
@@ -106,7 +106,7 @@ class ReadFile(LookingTool):
     spec = _READ
 
     def look(self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event) -> ToolOutput:
-        """Return numbered lines, and a last line in brackets when there are more."""
+        """Return numbered lines, and a last line in brackets if there are more."""
         path, first = arguments["path"], arguments.get("offset", 1)
         last = first + arguments.get("limit", MAX_LINES) - 1
         lines: list[str] = []
@@ -130,7 +130,7 @@ class ReadFile(LookingTool):
 
 
 def refuse_binary(data: bytes, path: str) -> None:
-    """Raise ``ToolError`` for what is no text."""
+    """Raise ``ToolError`` for anything but text."""
     if b"\0" in data:
         raise ToolError(f"{inert_line(path)}: is a binary file")
 

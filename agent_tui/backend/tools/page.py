@@ -1,7 +1,7 @@
-"""A page of HTML as text to read; run as a program of its own, HTML in, text out, both in UTF-8.
+"""An HTML page as text; run as a program of its own, HTML in, text out, both in UTF-8.
 
-A program of its own because a hostile page can keep the parser busy for hours: it is ended then, and
-nobody else waits. Only the standard library (``-I -S``).
+It is a program of its own because a hostile page can keep the parser busy for hours: then it is ended, and
+nothing else waits. Only the standard library (``-I -S``).
 """
 
 from __future__ import annotations

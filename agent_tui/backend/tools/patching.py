@@ -1,4 +1,4 @@
-"""Changes to a text: exact places replaced, all of them or none, and what changed as a unified diff."""
+"""Changes to a text: exact places are replaced, all of them or none; and the change as a unified diff."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_NEWLINE = "\\ No newline at end of file"
 def patched(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
     """Return ``text`` with each edit's ``search`` replaced by its ``replace``, in order.
 
-    A search text must be there exactly once, or, with ``all``, at least once. Line ends are the text's own.
+    A search text must occur exactly once, or, with ``all``, at least once. Line ends are the text's own.
     Raises ``ToolError`` naming the first edit that cannot be made.
     """
     is_dos = "\r\n" in text and "\n" not in text.replace("\r\n", "")
@@ -33,7 +33,7 @@ def patched(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
                 f"edit {number}: its search text is there {count} times; take in more lines around the one,"
                 ' or set "all"; nothing was changed'
             )
-        # Before it is made: a few edits that each make more of what they replace would fill all memory.
+        # Before it is made: a few edits that each multiply what they replace would fill all memory.
         if len(text) + count * (len(replacement) - len(search)) > MAX_PATCHED_CHARACTERS:
             limit = f"{MAX_PATCHED_CHARACTERS:,} characters"
             raise ToolError(f"edit {number}: the file would have more than {limit}; nothing was changed")
@@ -42,7 +42,7 @@ def patched(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
 
 
 def diff(old: str, new: str, path: str, *, is_new: bool = False) -> str:
-    """Return what changes as a unified diff; "" for no change."""
+    """Return the change as a unified diff; "" for no change."""
     if old == new:
         return ""
     lines = _compared(old, new, ("/dev/null" if is_new else f"a/{path}", f"b/{path}"))
@@ -51,14 +51,14 @@ def diff(old: str, new: str, path: str, *, is_new: bool = False) -> str:
 
 
 def counts(old: str, new: str) -> tuple[int, int]:
-    """Return how many lines a change adds and takes away."""
+    """Return how many lines a change adds and removes."""
     lines = _compared(old, new, ("", ""))[2:]
     plus, minus = (sum(line.startswith(sign) for line in lines) for sign in "+-")
     return plus, minus
 
 
 def _compared(old: str, new: str, names: tuple[str, str]) -> list[str]:
-    """Return the lines of a unified diff, the first two with the names."""
+    """Return the lines of a unified diff, with the names in the first two."""
     before, after = _lines(old), _lines(new)
     if max(len(before), len(after)) <= MAX_COMPARED_LINES:
         return list(difflib.unified_diff(before, after, *names, n=CONTEXT_LINES))
@@ -66,7 +66,7 @@ def _compared(old: str, new: str, names: tuple[str, str]) -> list[str]:
 
 
 def _one_hunk(before: list[str], after: list[str], names: tuple[str, str]) -> list[str]:
-    """Return everything between the first and the last line that differs as one change."""
+    """Return everything between the first and the last changed line as one change."""
     least = min(len(before), len(after))
     top = next((n for n in range(least) if before[n] != after[n]), least)
     low = next((n for n in range(least - top) if before[-1 - n] != after[-1 - n]), least - top)
@@ -94,7 +94,7 @@ def _with_ends(text: str, *, is_dos: bool) -> str:
 
 
 def _near(text: str, search: str) -> str:
-    """Say so when only spaces and line ends differ: that is what models get wrong most."""
+    """Say so if only spaces and line ends differ: that is the most common mistake of models."""
     if " ".join(search.split()) in " ".join(text.split()):
         return " in just these spaces and line ends"
     return ""

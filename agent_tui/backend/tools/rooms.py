@@ -1,6 +1,6 @@
-"""The tools of a conversation that commands rooms by voice: what runs, about what, pause, resume, start.
+"""The tools of a conversation that controls rooms by voice: list, describe, pause, resume, start.
 
-Looking and pausing are done at once: a pause costs nothing and is taken back with one key. What makes models
+Reading and pausing need no permission: a pause costs nothing and is undone with one key. What makes models
 speak, and so may cost money, asks first.
 """
 
@@ -34,7 +34,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Rooms(Protocol):
-    """What these tools need of the engine of rooms."""
+    """What these tools need from the engine."""
 
     async def rooms(self) -> list[RoomInfo]: ...
 
@@ -58,7 +58,7 @@ _TASK: Final = {"task": {"type": "string", "minLength": 1, "maxLength": MAX_TASK
 
 
 def room_tools(rooms: Rooms) -> tuple[Tool, ...]:
-    """Return the tools, which know what ``rooms`` there are."""
+    """Return the tools for these ``rooms``."""
     do = _Commands(rooms)
     costs = "Let a paused room go on, which may cost money."
     return (
@@ -73,8 +73,8 @@ def room_tools(rooms: Rooms) -> tuple[Tool, ...]:
 
 
 class _Commands:
-    """What the tools do. ``names`` are those of the rooms that were looked at, by their ids: a person is
-    asked about a name.
+    """The actions of the tools. ``names`` are those of the rooms that were looked at, by their ids: a person
+    is asked about a name.
     """
 
     def __init__(self, rooms: Rooms) -> None:
@@ -123,8 +123,8 @@ class _Commands:
 
 
 class _RoomTool:
-    """One of them; ``work`` takes the arguments and returns what the model is told, ``names`` are those of
-    rooms by id.
+    """One of them; ``work`` takes the arguments and returns the text for the model, ``names`` are the rooms'
+    by id.
     """
 
     seconds = SECONDS
@@ -144,13 +144,13 @@ class _RoomTool:
         self._work = work
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
-        """Return the call in a line."""
+        """Return the call in one line."""
         about = next(iter(arguments.values()), "")
         about = self._names.get(about, about)
         return ToolAsk(inert_line(f"{self.spec.name} {about}".rstrip(), MAX_TASK_CHARACTERS + 100))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Return JSON: the room, or the rooms, as they are now."""
+        """Return JSON: the room, or the rooms, in their current state."""
         try:
             return ToolOutput(json.dumps(await self._work(arguments), ensure_ascii=False))
         except AgentTuiError as error:
@@ -158,7 +158,9 @@ class _RoomTool:
 
 
 def in_order(rooms: Sequence[RoomInfo]) -> list[RoomInfo]:
-    """Return rooms as they are counted aloud: those that run first, then what changed last."""
+    """Return rooms in the order in which they are read aloud: running ones first, then by the latest
+    change.
+    """
     newest = sorted(rooms, key=lambda room: room.updated_at, reverse=True)
     return sorted(newest, key=lambda room: room.status != "running")
 
@@ -166,7 +168,7 @@ def in_order(rooms: Sequence[RoomInfo]) -> list[RoomInfo]:
 def meant(rooms: Sequence[RoomInfo], wanted: str) -> RoomInfo:
     """Return the one room that ``wanted`` means: an id, a number in the list, a name, words of it.
 
-    Raises ``ToolError`` that names what there is where none or several fit.
+    Raises ``ToolError`` that names the rooms if none or several match.
     """
     said = " ".join(_WORD.findall(wanted.casefold()))
     counted = in_order(rooms)

@@ -1,4 +1,4 @@
-"""Which rules cover a call in the folder that it works in (``config.tool_rules`` has the patterns)."""
+"""Which rules cover a call in its folder (``config.tool_rules`` has the patterns)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from agent_tui.config.tool_rules import allows as pattern_allows
 
 
 def exact_rule(tool: str, arguments: Mapping[str, Any], place: ToolPlace) -> tuple[str, str]:
-    """Return the exact pattern of a call and the folder that it holds in, without links: "" where the call
-    works in no folder. The pattern is empty for a call that no rule can describe. Looks at the file system.
+    """Return the exact pattern of a call and its folder, without links: "" if the call works in no folder.
+    The pattern is empty for a call that no rule can describe. Reads the file system.
     """
     if tool not in (COMMAND_TOOL, *PATH_TOOLS):
         return exact_pattern(tool, arguments), ""
@@ -42,5 +42,5 @@ def allows(pattern: str, tool: str, arguments: Mapping[str, Any], place: ToolPla
 
 
 def _found(arguments: Mapping[str, Any], root: str) -> str:
-    """Return where the path of a file leads, without links."""
+    """Return a file's path without links."""
     return os.path.realpath(Path(root, arguments["path"].replace("\0", "")))

@@ -1,4 +1,4 @@
-"""Do a call's arguments fit the schema of its tool? And which words of a foreign schema may be trusted."""
+"""Checks a call's arguments against the schema of its tool, with the safe part of a foreign schema."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 MAX_COMPLAINTS = 3
 MAX_COMPLAINT_CHARACTERS = 300
-# Words that only ever forbid something, take no time, and fetch nothing. References may go round in
-# circles or name an address, patterns may take forever, and under "not" or "oneOf" leaving these out
-# would forbid what the server allows: all that is for the server itself to check.
+# Keywords that only forbid something, take no time, and fetch nothing. References may be circular or name
+# an address, patterns may take forever, and under "not" or "oneOf" leaving these out would forbid what the
+# server allows: the server itself has to check those.
 _PLAIN = {
     *("type", "required", "enum", "const", "minLength", "maxLength", "minItems", "maxItems"),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
@@ -26,9 +26,9 @@ _PLAIN = {
 
 
 def misfit(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
-    """Return in a line what is wrong with the arguments, "" when they fit."""
+    """Return one line about what is wrong with the arguments, "" if they are valid."""
     validator = _validator(_Key(spec))
-    # The first few only: of a long list there may be one for each of its items.
+    # Only the first few: a long list may have one for each of its items.
     errors = list(islice(validator.iter_errors(dict(arguments)), MAX_COMPLAINTS))
     if not errors:
         return ""
@@ -41,8 +41,8 @@ def misfit(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
 
 
 def checkable(schema: Any) -> Any:
-    """Return the part of a foreign schema that can be checked here without harm; it allows whatever
-    the whole one allows.
+    """Return the part of a foreign schema that can be checked here safely; it allows everything that the
+    whole schema allows.
     """
     if not isinstance(schema, Mapping):
         return True
@@ -73,7 +73,7 @@ def is_valid_schema(schema: Any) -> bool:
 
 
 class _Key:
-    """A spec as a key: by what it is, not by what it says, which is not hashable."""
+    """A spec as a key, by identity: its contents are not hashable."""
 
     def __init__(self, spec: ToolSpec) -> None:
         self.spec = spec
@@ -87,11 +87,11 @@ class _Key:
 
 @lru_cache(maxsize=512)
 def _validator(key: _Key) -> Draft202012Validator:
-    # Only when a tool is first called: it takes a tenth of a second to import.
+    # Only when a tool is first called: the import takes a tenth of a second.
     from jsonschema import Draft202012Validator
     from referencing import Registry
 
-    # An own, empty registry: the default one would fetch what a schema refers to.
+    # An empty registry of our own: the default one would fetch what a schema refers to.
     return Draft202012Validator(checkable(key.spec.parameters), registry=Registry())
 
 

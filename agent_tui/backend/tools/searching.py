@@ -1,4 +1,4 @@
-"""The tool that finds text in the workspace's files, whatever expression it is given."""
+"""The tool that finds text in the workspace's files, with any regular expression."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SEARCH_SECONDS = 10.0
 MAX_HITS = 200
 MAX_HIT_CHARACTERS = 300
 MAX_FILE_BYTES = 5 * 1024 * 1024
-# Of a pattern's characters with all that it repeats at least: the engine writes that out, 250 bytes for each
-# at worst, for seconds in which nothing else runs.
+# Characters of a pattern including all repetitions at least: the engine writes these out, 250 bytes for each
+# at worst, which takes seconds in which nothing else runs.
 MAX_WRITTEN_OUT = 2_000_000
 _AT_LEAST = re.compile(r"\{\s*(\d+)")
 
@@ -51,11 +51,11 @@ class SearchFiles(LookingTool):
 
     def __init__(self, seconds: float = SEARCH_SECONDS) -> None:
         self._limit = seconds
-        # The engine counts its own time, and loosely; this is only for when all else fails.
+        # The engine has its own, rough time limit; this one is only for when all else fails.
         self.seconds = 4 * seconds + 5.0
 
     def look(self, workspace: Workspace, arguments: Mapping[str, Any], left: threading.Event) -> ToolOutput:
-        """Return one hit a line, and a last line in brackets that counts them."""
+        """Return one hit a line, and a last line in brackets with their number."""
         until = time.monotonic() + self._limit
         wanted = _compiled(arguments["pattern"], is_blind=arguments.get("ignore_case", False))
         hits: list[str] = []
@@ -93,8 +93,8 @@ def _compiled(pattern: str, *, is_blind: bool) -> regex.Pattern[str]:
 
 
 def _hits(wanted: regex.Pattern[str], path: str, text: str, until: float, most: int) -> list[str]:
-    """Return the matching lines; raises ``TimeoutError``, from the engine itself, when it is time."""
-    # One look at the whole file says of nearly all of them that there is nothing in it.
+    """Return the matching lines; raises ``TimeoutError``, from the engine itself, when the time is up."""
+    # One search of the whole file shows for nearly all files that they have no match.
     if wanted.search(text, timeout=_time_left(until), concurrent=True) is None:
         return []
     hits: list[str] = []
@@ -132,7 +132,7 @@ def _files(
         try:
             text = _text(workspace, entry.path)
         except ToolError:
-            continue  # it went away, or may not be read
+            continue  # it was removed, or may not be read
         if text is not None:
             yield entry.path, text
 

@@ -1,4 +1,4 @@
-"""The tool that runs a command in the workspace, for as long as it may and not a moment longer."""
+"""The tool that runs a command in the workspace, with a time limit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SPEC = ToolSpec(
 
 class RunCommand:
     """``run_command``: ``seconds`` is the command's own time; ``pass_env`` names the variables of our
-    environment that it gets beside the harmless ones.
+    environment that it gets besides the harmless ones.
     """
 
     permission: Permission = "ask"
@@ -42,11 +42,11 @@ class RunCommand:
 
     @property
     def seconds(self) -> float:
-        # The command's end at its time is a result with its output; this is the time for saying so.
+        # When the command's time is up, its output is the result; this is the time for writing that.
         return self._limit + 3 * END_SECONDS
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
-        """Return the exact command, where it would run and for how long."""
+        """Return the exact command, its folder and its time limit."""
         command = _command(arguments)
         folder = Workspace.of(place).root
         line = visible_line(command)
@@ -56,7 +56,7 @@ class RunCommand:
         return ToolAsk(line, preview)
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Return ``{"success", "exit_code", "output"}``. At the time-out, and where the command killed the
+        """Return ``{"success", "exit_code", "output"}``. After the time-out, or if the command killed the
         process that watches it, exit_code is null and "error" says so, with what could not be ended.
         """
         command = _command(arguments)
@@ -75,7 +75,7 @@ class RunCommand:
                 except TimeoutError:
                     why = f"ended after {self._limit:g} s"
                     await child.end()
-                # What could not be ended may hold the output: then nothing more is read.
+                # Processes that could not be ended may hold the output: then nothing more is read.
                 await asyncio.wait([reading], timeout=1.0 if child.left else END_SECONDS)
             finally:
                 reading.cancel()

@@ -21,7 +21,7 @@ _ZONES = "an IANA time zone: Europe/Berlin, Asia/Shanghai, UTC"
 
 
 class CurrentTime:
-    """``current_time``; ``now`` gives the time in UTC."""
+    """``current_time``; ``now`` returns the time in UTC."""
 
     permission: Permission = "read"
     seconds = SIMPLE_SECONDS
@@ -35,7 +35,7 @@ class CurrentTime:
         self._now = now
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
-        """Return the call in a line."""
+        """Return the call in one line."""
         return ToolAsk(inert_line(f"current_time {arguments.get('zone', '')}"))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
@@ -50,7 +50,7 @@ class CurrentTime:
         return ToolOutput(json.dumps(fields, ensure_ascii=False))
 
 
-# Not strftime's: what a model is told must not hang on the locale.
+# Not strftime's: the model's text must not depend on the locale.
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -78,11 +78,11 @@ class Calculator:
     )
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
-        """Return the call in a line."""
+        """Return the call in one line."""
         return ToolAsk(inert_line(f"calculator {arguments['expression']}"))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Return ``{"expression", "result", "exact"}``; of a fraction without end also ``"about"``."""
+        """Return ``{"expression", "result", "exact"}``; for an infinite decimal also ``"about"``."""
         expression: str = arguments["expression"]
         try:
             value = evaluate(expression)

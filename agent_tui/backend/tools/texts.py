@@ -1,4 +1,4 @@
-"""What tools say, within limits: texts cut in the middle, results as JSON, one line of why not."""
+"""The outputs of tools within limits: texts cut in the middle, results as JSON, errors in one line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cut(text: str, limit: int = MAX_OUTPUT_CHARACTERS) -> str:
 
 
 def failure(reason: str) -> str:
-    """Return the content of a failed result, in the form that protocols.md §2 knows it by."""
+    """Return the content of a failed result, in the form of protocols.md §2."""
     return json.dumps(
         {"success": False, "error": inert_line(reason, MAX_ERROR_CHARACTERS)}, ensure_ascii=False
     )
@@ -41,10 +41,10 @@ def structure(fields: dict[str, Any], long: str, limit: int = MAX_OUTPUT_CHARACT
 
 
 class Spool:
-    """Takes any amount of bytes, keeps the first and the last ``half`` of them."""
+    """Takes any amount of bytes, and keeps the first and the last ``half`` of them."""
 
     def __init__(self, half: int) -> None:
-        self.size = 0  # of all that was added, in bytes
+        self.size = 0  # of everything that was added, in bytes
         self._half = half
         self._head = bytearray()
         self._tail: deque[bytes] = deque()
@@ -64,7 +64,7 @@ class Spool:
             self._tail_size -= len(self._tail.popleft())
 
     def text(self) -> str:
-        """Return what was kept as text, and a line where something is missing."""
+        """Return what was kept as text, with a line if something is missing."""
         tail = b"".join(self._tail)[-self._half :]
         missing = self.size - len(self._head) - len(tail)
         if not missing:

@@ -1,4 +1,4 @@
-"""The one interface to a tool: arguments in, an output out."""
+"""The interface of a tool: arguments in, an output out."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from agent_tui.model.events import ToolAsk
 from agent_tui.model.records import FileChange
 from agent_tui.model.tool_forms import FormAnswer, ToolForm
 
-# read: looks only, and only where it may. ask: changes or reaches something, so a person is asked before.
+# read: only reads, and only where it may. ask: changes or reaches something, so a person is asked first.
 Permission = Literal["read", "ask"]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolPlace:
-    """Where a call works. ``workspace`` None: there is none, and tools that need one say so. ``tell`` takes a
-    line that says how far the call is, as often as the tool likes. ``fill_in`` returns what a person makes of
-    a form, however long that takes; where nobody can be asked, it is declined. ``remark`` takes a line about
-    an MCP server, by its name, that people are told once, ``changed`` what was done to a file.
+    """Where a call works. ``workspace`` ``None``: there is none, and tools that need one say so. ``tell``
+    takes a line about the call's progress, as often as the tool likes. ``fill_in`` returns a person's answer
+    to a form, however long that takes; if nobody can be asked, it is declined. ``remark`` takes a line about
+    an MCP server, by its name, that people are told once; ``changed`` takes a change to a file.
     """
 
     workspace: Path | None = None
@@ -35,9 +35,9 @@ class ToolPlace:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a call brought: the text that the model is told (JSON where it has a structure), whether it
-    succeeded, and how many bytes there were before ``content`` was capped. ``images`` are what a model that
-    can see is shown besides, while it answers; ``content`` names them.
+    """The result of a call: the text for the model (JSON if it has a structure), whether it succeeded, and
+    how many bytes there were before ``content`` was cut. ``images`` are for a model that can see, during its
+    answer; ``content`` names them.
     """
 
     content: str
@@ -47,7 +47,7 @@ class ToolOutput:
 
 
 class Tool(Protocol):
-    """One tool. ``seconds`` is its time-out; an argument can never change it."""
+    """One tool. ``seconds`` is its time-out, which no argument can change."""
 
     @property
     def spec(self) -> ToolSpec: ...
@@ -66,7 +66,7 @@ class Tool(Protocol):
         ...
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Carry the call out; ``arguments`` fit the schema. Cancelling ends it and all it has started.
+        """Carry the call out; ``arguments`` fit the schema. Cancelling ends it and everything it started.
 
         Raises ``ToolError`` for what went wrong; anything else it raises is a bug of the tool, and is
         reported as a failed result by its caller.
@@ -75,14 +75,14 @@ class Tool(Protocol):
 
 
 def object_schema(properties: Mapping[str, Any], *needed: str) -> dict[str, Any]:
-    """Return the JSON schema of an object with these properties and no others, ``needed`` among them."""
+    """Return the JSON schema of an object with only these properties; ``needed`` are required."""
     schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
     return {**schema, "required": list(needed)} if needed else schema
 
 
 @contextmanager
 def without_limit(limit: asyncio.Timeout, seconds: float) -> Iterator[None]:
-    """Let a time-out wait while this is open, and begin anew with so many ``seconds`` afterwards."""
+    """Stop a time-out while this is open, and start it over with this many ``seconds`` afterwards."""
     if not limit.expired():
         limit.reschedule(None)
     try:
@@ -93,4 +93,4 @@ def without_limit(limit: asyncio.Timeout, seconds: float) -> Iterator[None]:
 
 
 class ToolError(Exception):
-    """A call failed in a way that its model can act on; the text is one line."""
+    """A call failed in a way that its model can handle; the text is one line."""

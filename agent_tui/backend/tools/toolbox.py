@@ -1,4 +1,4 @@
-"""All the tools there are: ours, and those of the MCP servers in the config file."""
+"""All tools: ours, and those of the MCP servers in the config file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AGAIN_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A tool as ``GET /api/tools`` tells of it; ``source`` is "built-in" or an MCP server's name."""
+    """A tool as in ``GET /api/tools``; ``source`` is "built-in" or an MCP server's name."""
 
     spec: ToolSpec
     permission: Permission
@@ -37,43 +37,43 @@ class Toolbox:
     """The tools by name. MCP servers are started when the tools are first listed."""
 
     def __init__(self, read: Callable[[], Config]) -> None:
-        """``read`` returns what the config file says now, the same object until that has changed."""
+        """``read`` returns the current config file, the same object until it has changed."""
         self._read = read
         self._servers: tuple[McpServer, ...] = ()
-        self._leaving: set[asyncio.Task[None]] = set()  # servers that the file names no more
+        self._leaving: set[asyncio.Task[None]] = set()  # servers that are no longer in the file
         self._foreign: dict[str, McpTool] = {}
-        self._taken: dict[McpServer, object] = {}  # what of it is offered now
-        self._waited: set[McpServer] = set()  # until it was ready, or given up
+        self._taken: dict[McpServer, object] = {}  # its tools that are offered now
+        self._waited: set[McpServer] = set()  # until they were ready, or given up
         self._added: tuple[Tool, ...] = ()
         self._configure(read())
 
     def add(self, *tools: Tool) -> None:
-        """Offer these too, as ours: tools that need more than the config file says."""
+        """Offer these too, as ours: tools that need more than the config file."""
         self._added += tools
         self._configure(self._config)
 
     def begin(self) -> None:
-        """Start the MCP servers that were not started yet, without waiting for them."""
+        """Start the MCP servers that were not started yet, without waiting."""
         if (config := self._read()) is not self._config:
             self._configure(config)
         for server in self._servers:
             server.begin()
 
     async def specs(self, names: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
-        """Return what models are told: ours, and those of the servers that could be started. Never raises.
+        """Return the tools' descriptions for models: ours, and those of the servers that could be started.
+        Never raises.
 
-        Only the servers of tools with these ``names`` are waited for, where there are some.
+        Waits only for the servers with tools of these ``names``, if there are some.
         """
         return tuple(one.spec for one in await self.listed(names))
 
     async def listed(
         self, names: Collection[str] | None = None, *, is_waiting: bool = True
     ) -> tuple[Listed, ...]:
-        """Return all tools, with what each may do without asking and where it comes from.
+        """Return all tools, with what each may do without asking and its source.
 
-        Takes as long as the slowest server needs to start (of those of ``names``, where there are some), when
-        one was not started yet; no time where it is not ``is_waiting``. The config file is read again if it
-        changed.
+        Takes as long as the slowest server needs to start (of those of ``names``, if there are some), if one
+        was not started yet; no time if not ``is_waiting``. The config file is read again if it changed.
         """
         self.begin()
         waited = self._of(names) if is_waiting else ()
@@ -102,12 +102,12 @@ class Toolbox:
         return listed if listed.problem else replace(listed, problem=how_many(server, used))
 
     def tool(self, name: str) -> Tool | None:
-        """Return the tool of that name, None where there is none (or its server was never reached)."""
+        """Return the tool of that name, ``None`` if there is none (or its server was never reached)."""
         return self._ours.get(name) or self._foreign.get(name)
 
     @property
     def on_this_machine(self) -> frozenset[str]:
-        """The names of our own tools, without those that need more than the config file says."""
+        """The names of our own tools, without those that need more than the config file."""
         return frozenset(self._ours) - {tool.spec.name for tool in self._added}
 
     async def aclose(self) -> None:
@@ -136,9 +136,9 @@ class Toolbox:
         self._waited &= set(self._servers)
 
     async def _ask(self, server: McpServer) -> None:
-        # One that cannot be started offers what it did before; its calls say why they cannot be made. Only
-        # while it starts for the first time everybody waits for it: one that hangs must not delay every
-        # question, nor one that takes long to be ended.
+        # A server that cannot be started keeps its last tools; their calls say why they fail. Only its
+        # first start is waited for: one that hangs must not delay every question, nor one that takes long
+        # to be ended.
         seconds = AGAIN_SECONDS if server in self._waited else server.start_seconds_left
         with suppress(ToolError, TimeoutError):
             async with asyncio.timeout(seconds):
@@ -146,7 +146,7 @@ class Toolbox:
         self._waited.add(server)
 
     def _take(self, server: McpServer) -> None:
-        """Offer what the server said last that it offers."""
+        """Offer the latest tools of the server."""
         if self._taken.get(server) is server.foreign_tools:
             return
         self._taken[server] = server.foreign_tools
@@ -155,5 +155,5 @@ class Toolbox:
 
 
 def _kept(server: McpServer | None, config: McpConfig) -> McpServer:
-    """Return the server that is running, or a new one where the file says something else of it."""
+    """Return the running server, or a new one if its table in the file changed."""
     return server if server is not None and server.config == config else McpServer(config)

@@ -1,4 +1,4 @@
-"""All files below a folder of the workspace, in order, without those that .gitignore leaves out."""
+"""All files below a folder of the workspace, in order, without those that .gitignore excludes."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Entry:
 def walk(
     workspace: Workspace, path: str, left: threading.Event, *, depth: int = MAX_DEPTH
 ) -> Iterator[Entry]:
-    """Yield what is below ``path``, each folder before what is in it; links are named, not followed. Ends
-    early once nobody waits for it any more (``left``).
+    """Yield what is below ``path``, each folder before its contents; links are named, not followed. Ends
+    early when it is no longer needed (``left``).
 
-    Raises ``ToolError`` when ``path`` is no folder of the workspace.
+    Raises ``ToolError`` if ``path`` is not a folder of the workspace.
     """
     with workspace.folder(path) as (folder, real):
         ignored = Ignored()
@@ -53,7 +53,7 @@ def walk(
 
 
 def glob_spec(glob: str) -> GitIgnoreSpec:
-    """Return what matches paths by a glob as in .gitignore; raises ``ToolError`` for one that is none."""
+    """Return a matcher for paths by a glob as in .gitignore; raises ``ToolError`` for an invalid one."""
     from pathspec import GitIgnoreSpec  # lazy: the backend starts without it, and this is a thread
 
     if not glob.strip() or is_costly(glob) or "\n" in glob:
@@ -75,7 +75,7 @@ def _rules_above(root: int, real: str) -> Ignored:
             opened.append(folder)
             ignored = _with_rules_of(folder, "/".join(names[: place + 1]), ignored)
     except OSError:
-        pass  # a folder that was there a moment ago: then its rules are gone too
+        pass  # a folder that was removed a moment ago: its rules are gone, too
     finally:
         for each in opened:
             os.close(each)

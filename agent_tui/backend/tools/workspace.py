@@ -1,7 +1,7 @@
-"""The folder that tools work in, and no way out of it.
+"""The folder in which tools work, without a way out of it.
 
-Every path is walked part by part from the folder's own descriptor, each step refusing to follow a link
-(``O_NOFOLLOW``); links are read and walked the same way. So what was checked is what is opened: a part that
+Every path is opened part by part from the folder's own descriptor, and each step refuses to follow a link
+(``O_NOFOLLOW``); links are read and resolved the same way. So what was checked is what is opened: a part that
 is swapped for a link in between is refused, not followed.
 """
 
@@ -26,13 +26,13 @@ MAX_LINKS = 20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# What git would run or believe. Compared without case: some file systems know none.
+# What git would run or trust. Compared without case, since some file systems ignore it.
 _NEVER_WRITTEN = (".git",)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a path leads: the open folder it is in, its name there, and what is there, None for nothing."""
+    """Where a path leads: the open folder, the name in it, and what is there, ``None`` for nothing."""
 
     folder: int
     name: str
@@ -41,7 +41,7 @@ class Found:
 
 
 class Missing(ToolError):
-    """A folder on the way is not there."""
+    """A folder on the way does not exist."""
 
 
 class Workspace:
@@ -52,13 +52,13 @@ class Workspace:
 
     @classmethod
     def of(cls, place: ToolPlace) -> Workspace:
-        """Return the workspace of a call; raises ``ToolError`` when it has none."""
+        """Return the workspace of a call; raises ``ToolError`` if it has none."""
         if place.workspace is None:
             raise ToolError("this conversation has no workspace: a person must choose a folder for it first")
         return cls(place.workspace)
 
     def checked_root(self) -> Path:
-        """Return the folder; raises ``ToolError`` when it is not there."""
+        """Return the folder; raises ``ToolError`` if it does not exist."""
         os.close(self._open_root())
         return self.root
 
@@ -78,7 +78,7 @@ class Workspace:
 
     @contextmanager
     def file(self, path: str) -> Iterator[int]:
-        """Open a regular file for reading: its descriptor."""
+        """Open a regular file for reading; return its descriptor."""
         with self.find(path) as found, _opened(self._regular(found, path)) as file:
             yield file
 
@@ -96,7 +96,7 @@ class Workspace:
         return file
 
     def read(self, path: str, most_bytes: int) -> bytes:
-        """Return a whole file; raises ``ToolError`` when it has more than ``most_bytes``."""
+        """Return a whole file; raises ``ToolError`` if it has more than ``most_bytes``."""
         with self.file(path) as file, os.fdopen(file, "rb", closefd=False) as reader:
             data = reader.read(most_bytes + 1)
         if len(data) > most_bytes:
@@ -104,7 +104,7 @@ class Workspace:
         return data
 
     def read_if_there(self, path: str, most_bytes: int) -> bytes | None:
-        """Return a whole file as ``read``, None when there is nothing of that name yet."""
+        """Return a whole file as ``read``, ``None`` if there is none yet."""
         try:
             with self.find(path, is_written=True) as found:
                 if found.status is None:
@@ -114,9 +114,9 @@ class Workspace:
         return self.read(path, most_bytes)
 
     def write(self, path: str, data: bytes) -> str:
-        """Put ``data`` into the file, all or nothing, keeping its mode; make the folders it needs.
+        """Write ``data`` into the file, all or nothing, keeping its mode; make missing folders.
 
-        Returns the path without links. What other programs hold open or link to elsewhere stays as it was.
+        Returns the path without links. Other programs' open files and hard links elsewhere stay as they were.
         """
         with self.find(path, is_written=True, makes_folders=True) as found:
             mode = 0o666 & ~UMASK
@@ -133,7 +133,7 @@ class Workspace:
             return found.path
 
     def remove(self, path: str) -> None:
-        """Take a regular file away."""
+        """Remove a regular file."""
         with self.find(path, is_written=True) as found:
             os.close(self._regular(found, path))
             try:
@@ -143,9 +143,9 @@ class Workspace:
 
     @contextmanager
     def find(self, path: str, *, is_written: bool = False, makes_folders: bool = False) -> Iterator[Found]:
-        """Walk to where ``path`` leads; the last part need not be there.
+        """Walk to where ``path`` leads; the last part may not exist.
 
-        Raises ``ToolError`` for whatever leads out of the workspace or cannot be a path.
+        Raises ``ToolError`` for anything that leads out of the workspace or cannot be a path.
         """
         walk = _Walk(self, path, makes_folders)
         try:
@@ -165,7 +165,7 @@ class Workspace:
 
 
 class _Walk:
-    """One way through the workspace: a stack of open folders, and the parts that are still to go."""
+    """One walk through the workspace: a stack of open folders, and the parts that are left."""
 
     def __init__(self, workspace: Workspace, path: str, makes_folders: bool) -> None:
         self._workspace = workspace

@@ -1,4 +1,4 @@
-"""The tools that change files. What they are going to do is shown as a diff first."""
+"""The tools that change files. Their changes are shown as a diff first."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _PATCH = ToolSpec(
 
 
 class _ChangingTool(ABC):
-    """One file from what it is to what it shall be."""
+    """Changes one file from its text to another."""
 
     permission: Permission = "ask"
     seconds = FILE_SECONDS
@@ -76,9 +76,9 @@ class _ChangingTool(ABC):
         return ToolAsk(call, visible(diff(old or "", new, visible_line(path), is_new=old is None)), "diff")
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Return in a line what was written."""
-        # In a thread, and to its end also when cancelled: a file is written whole or not at all, and what
-        # was done to it is known before anybody says that the call was cut.
+        """Return one line about what was written."""
+        # In a thread, and to its end even when cancelled: a file is written completely or not at all, and
+        # what was done to it is known before the call is reported as cut.
         work = asyncio.create_task(asyncio.to_thread(self._write, arguments, place))
         try:
             return await asyncio.shield(work)
@@ -107,7 +107,7 @@ class _ChangingTool(ABC):
 
     @abstractmethod
     def _both(self, arguments: Mapping[str, Any], workspace: Workspace) -> tuple[str | None, str]:
-        """Return the text that is there, None for none, and the one that shall be."""
+        """Return the current text, ``None`` for none, and the new one."""
 
 
 class WriteFile(_ChangingTool):

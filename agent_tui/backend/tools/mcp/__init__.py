@@ -1,1 +1,1 @@
-"""Tools of MCP servers: the ways to a server, what it offers, what it asks, what it answers."""
+"""Tools of MCP servers: transports, offered tools, questions, answers."""

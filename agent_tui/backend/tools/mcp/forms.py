@@ -1,7 +1,7 @@
-"""What an MCP server asks a person for, as a form of ours. Nothing that it says is believed or obeyed.
+"""A form that an MCP server asks a person to fill in. Nothing in it is trusted.
 
-Source: MCP specification 2025-11-25, "Elicitation". Texts that people read are inert and visibly cut; what
-goes back to the server (names, choices) stays as it is, and a form that cannot be shown whole is refused.
+Source: MCP specification 2025-11-25, "Elicitation". Texts for people are inert and visibly cut; what is sent
+back to the server (names, choices) stays as it is, and a form that cannot be shown completely is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TYPES: Final[Mapping[str, FieldType]] = {
 
 
 def form_of(server: str, message: str, schema: Mapping[str, Any]) -> ToolForm:
-    """Return the form; raises ``ToolError`` with the reason why it cannot be shown to a person."""
+    """Return the form; raises ``ToolError`` with the reason if it cannot be shown to a person."""
     properties = schema.get("properties") or {}
     if not isinstance(properties, Mapping):
         raise ToolError("its form is not one of MCP")
@@ -76,7 +76,7 @@ def _field(name: str, schema: Any, is_required: bool) -> FormField:
 
 
 def _with_default(field: FormField, default: Any) -> FormField:
-    """Return the field with its default, where that is a value that fits."""
+    """Return the field with its default, if that is a valid value."""
     if default is None or problems(ToolForm("", "", (field,)), {field.name: default}):
         return field
     if isinstance(default, str) and field.type == "text" and visible_line(default, len(default)) != default:
@@ -107,7 +107,7 @@ def _options(schema: Mapping[str, Any]) -> tuple[FormOption, ...]:
 
 
 def _check_exact(text: str) -> None:
-    """Raise ``ToolError`` where what goes back to the server could not be stored or sent."""
+    """Raise ``ToolError`` for a text for the server that could not be stored or sent."""
     if len(text) > MAX_NAME_CHARACTERS or encodable(text) != text:
         raise ToolError("its form has a name or a choice that is too long or no text")
 

@@ -1,6 +1,6 @@
-"""The way to an MCP server that has an address: streamable HTTP, with a token and a largest answer.
+"""The transport to an MCP server with an address: streamable HTTP, with a token and a limit for answers.
 
-Imported with ``mcp`` itself, only when a server of tools is first needed.
+Imported with ``mcp`` itself, only when an MCP server is first needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS
 from agent_tui.config.tools import McpConfig
 from agent_tui.tls import tls_context
 
-if TYPE_CHECKING:  # a name for checkers only: the package keeps it to itself
+if TYPE_CHECKING:  # a name only for type checkers: the package does not export it
     from mcp.client._transport import TransportStreams
 
 CONNECT_SECONDS = 10.0
@@ -35,8 +35,8 @@ async def http_transport(
 ) -> AsyncGenerator[TransportStreams]:
     """Connect to the server at ``config.url``; the token is the environment's.
 
-    ``answered`` is called with the status of every answer to a message, which the package keeps to itself.
-    Raises ``ConfigError`` when the environment names certificates that cannot be read.
+    ``answered`` is called with the status of every answer to a message, which the package does not tell.
+    Raises ``ConfigError`` if the environment names certificates that cannot be read.
     """
 
     async def status(response: httpx2.Response) -> None:
@@ -74,7 +74,7 @@ async def _client(
     token = os.environ.get(config.token_env, "") if config.token_env else ""
     return httpx2.AsyncClient(
         headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {token}"} if token else {})},
-        # A stream of events may be silent for long; every call has a time of its own.
+        # An event stream may be silent for long; every call has a time limit of its own.
         timeout=httpx2.Timeout(CONNECT_SECONDS, read=None),
         verify=await asyncio.to_thread(tls_context, None, os.environ),
         trust_env=urlsplit(config.url).hostname not in LOOPBACK_HOSTS,  # a proxy cannot reach these
@@ -83,7 +83,7 @@ async def _client(
 
 
 async def _limit(response: httpx2.Response) -> None:
-    """Have an answer end with an error when it is packed or too large; of events each one has a limit."""
+    """End an answer with an error if it is packed or too large; in a stream the limit is for each event."""
     is_stream = "text/event-stream" in response.headers.get("content-type", "")
     response.stream = BoundedBody(response, 0 if is_stream else MAX_BODY_BYTES, _refuse)
 

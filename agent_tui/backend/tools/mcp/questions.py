@@ -1,7 +1,7 @@
-"""What an MCP server asks its person in the middle of a call ("elicitation"), and what it is answered.
+"""The questions of an MCP server to its user during a call ("elicitation"), and their answers.
 
-Over one connection a server does not say for which call it asks. Where several run, the newest one that has
-somebody to ask is taken.
+Over one connection a server does not say for which call it asks. If several are running, the newest one with
+a person to ask is chosen.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from mcp_types import ElicitRequestParams, ElicitResult
 
 MAX_ADDRESS_CHARACTERS: Final = 200
-MAX_OPEN: Final = 8  # questions of one call at a time; more are declined
+MAX_OPEN: Final = 8  # questions of one call at the same time; more are declined
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A call that runs; ``open`` are its questions, which are asked one after the other."""
+    """A running call; ``open`` are its questions, which are asked one after the other."""
 
     place: ToolPlace
     limit: asyncio.Timeout
@@ -48,7 +48,7 @@ class Questions:
 
     @asynccontextmanager
     async def of_call(self, place: ToolPlace, limit: asyncio.Timeout) -> AsyncGenerator[None]:
-        """A call runs as long as this is open; its questions end with it, as cancelled."""
+        """Mark a call as running while this is open; its questions end with it, as cancelled."""
         call = _Call(place, limit)
         self._calls.append(call)
         try:
@@ -61,8 +61,8 @@ class Questions:
                 await asyncio.wait(call.open)
 
     async def answer(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
-        """Return a person's answer; the callback that the ``mcp`` package wants. Whatever cannot be asked is
-        declined, and its person told so.
+        """Return a person's answer; this is the callback of the ``mcp`` package. Questions that cannot be
+        asked are declined, and the person is told.
         """
         from mcp_types import ElicitResult  # as in mcp_server._load
 
@@ -81,7 +81,7 @@ class Questions:
         task.add_done_callback(call.open.discard)
         try:
             await asyncio.wait({task})
-        except asyncio.CancelledError:  # the server takes its question back
+        except asyncio.CancelledError:  # the server withdraws its question
             task.cancel()
             raise
         answer = FormAnswer("cancel") if task.cancelled() else task.result()

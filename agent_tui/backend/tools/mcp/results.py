@@ -1,7 +1,7 @@
-"""What a server's answer is to a model: text, and the images in it. Resources that it links to are read.
+"""A server's answer for a model: text, and the images in it. Resources that it links to are read.
 
-The size of the text is capped by whoever runs the tool; of images only those kinds are taken that all
-providers know, whatever the server calls them.
+The caller limits the size of the text; only image types that all providers know are taken, whatever the
+server calls them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _SIGNATURES = {
 
 
 async def output(result: CallToolResult, read: Read) -> ToolOutput:
-    """Return the answer as text, with its images beside it; ``read`` reads a resource of the server, or
-    raises ``ToolError``.
+    """Return the answer as text, with its images; ``read`` reads a resource of the server, or raises
+    ``ToolError``.
     """
     told = _Told(read)
     for block in result.content:
@@ -55,7 +55,7 @@ async def output(result: CallToolResult, read: Read) -> ToolOutput:
 
 
 class _Told:
-    """``parts`` of the text, and ``images``, as the blocks of an answer come."""
+    """Collects ``parts`` of the text, and ``images``, from the blocks of an answer."""
 
     def __init__(self, read: Read) -> None:
         self.parts: list[str] = []
@@ -114,7 +114,7 @@ def _line(what: str, kind: str, encoded: str) -> str:
 
 
 def _image(encoded: str) -> Image | None:
-    """Return the image, None where it is none that providers take."""
+    """Return the image, ``None`` if providers do not take it."""
     try:
         data = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):

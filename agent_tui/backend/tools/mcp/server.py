@@ -1,7 +1,7 @@
-"""One MCP server of the config file: started when it is first needed, again when it died, never in a hurry.
+"""One MCP server of the config file: started when it is first needed, and again after it died, with a pause.
 
-The connection lives in a task of its own, for the ``mcp`` package ties it to the task that opened it, and a
-call that is cancelled must not take the server down with it.
+The connection lives in a task of its own: the ``mcp`` package ties it to the task that opened it, and a
+cancelled call must not end the server.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ PAUSE_SECONDS = 10.0  # between two starts
 MAX_LISTED = 2_000
 MAX_PROGRESS_CHARACTERS = 100
 MAX_PAGES = 20
-MIN_SECRET_CHARACTERS = 8  # a shorter value is a setting like "info", which errors may say
+MIN_SECRET_CHARACTERS = 8  # a shorter value is a setting like "info", which errors may contain
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerListed:
-    """An MCP server as ``GET /api/tools`` tells of it: ``tools`` of the ``offered`` ones are used; what is
-    wrong, or which are left out, and what helps.
+    """An MCP server as in ``GET /api/tools``: ``tools`` of the ``offered`` ones are used; what is wrong, or
+    which are left out, and what helps.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ServerListed:
 
 
 class McpServer:
-    """The connection to one server. ``foreign_tools`` is what it offered when it was last asked."""
+    """The connection to one server. ``foreign_tools`` is its latest list of tools."""
 
     def __init__(
         self,
@@ -79,14 +79,14 @@ class McpServer:
         self._ready: asyncio.Future[Client] | None = None
         self._over = asyncio.Event()
         self._why = ""
-        self._failed = ""  # why it was over the last time
+        self._failed = ""  # why it ended the last time
         self._fix = ""  # what helps against that
-        self._status = HTTPStatus.OK.value  # of the newest answer of a server that has an address
+        self._status = HTTPStatus.OK.value  # of the newest answer of a server with an address
         self._is_closed = False
         self._questions = Questions(config.name, call_seconds)
 
     async def start(self) -> None:
-        """Have it running; raises ``ToolError`` when it cannot be started, or not again so soon."""
+        """Start it and wait; raises ``ToolError`` if it cannot be started, or not again so soon."""
         await self._connected()
 
     def begin(self) -> None:
@@ -100,7 +100,7 @@ class McpServer:
         return self._start_seconds - (0.0 if self._ready is None else time.monotonic() - self._tried)
 
     def listed(self, used: int) -> ServerListed:
-        """Return its state; so many of its tools are ``used``."""
+        """Return its state; ``used`` is how many of its tools are used."""
         said = ServerListed(self.config.name, "ready", used, len(self.foreign_tools))
         if self._ready is None:
             return replace(said, status="idle")
@@ -108,7 +108,7 @@ class McpServer:
             if self.start_seconds_left > 0:
                 again = f"it is started again: {self._failed}" if self._failed else ""
                 return replace(said, status="starting", problem=again)
-            return replace(said, status="failed", problem=self._too_slow)  # it is only being ended
+            return replace(said, status="failed", problem=self._too_slow)  # it is just being ended
         if self._over.is_set():
             return replace(said, status="failed", problem=self._why or "it ended", fix=self._fix)
         return said
@@ -116,8 +116,8 @@ class McpServer:
     async def call(
         self, name: str, arguments: Mapping[str, Any], place: ToolPlace | None = None
     ) -> CallToolResult:
-        """Return what the server's tool ``name`` answers; raises ``ToolError`` saying what went wrong. What
-        the server says of its progress, and what it asks a person, goes to ``place``.
+        """Return the answer of the server's tool ``name``; raises ``ToolError`` with the reason. The server's
+        progress, and what it asks a person, go to ``place``.
         """
         place = place or ToolPlace()
         client = await self._connected()
@@ -148,7 +148,7 @@ class McpServer:
             ) from None
 
     async def read(self, uri: str) -> Sequence[TextResourceContents | BlobResourceContents]:
-        """Return what is in one of the server's resources; raises ``ToolError``."""
+        """Return one of the server's resources; raises ``ToolError``."""
         client = await self._connected()
         try:
             async with asyncio.timeout(self.call_seconds):
@@ -159,13 +159,13 @@ class McpServer:
             raise ToolError(self._reason(error)) from None
 
     async def aclose(self) -> None:
-        """End the server and all it has started."""
+        """End the server and everything it started."""
         self._is_closed = True
         self._over.set()
         if self._runner is not None:
             if self._ready is not None and not self._ready.done():
                 self._ready.set_exception(ToolError(f"{self._named} is closed"))
-                self._runner.cancel()  # it may take its time to start, but not now
+                self._runner.cancel()  # a start may take its time, but not now
             await asyncio.wait([self._runner])
 
     @property
@@ -205,7 +205,7 @@ class McpServer:
         self._runner = asyncio.create_task(self._run(self._ready, self._over))
 
     async def _run(self, ready: asyncio.Future[Client], over: asyncio.Event) -> None:
-        """Hold the connection until it is over, whoever says so."""
+        """Hold the connection until it ends, for whatever reason."""
         try:
             await asyncio.to_thread(_load)
             async with asyncio.timeout(self._start_seconds) as limit:
@@ -239,7 +239,7 @@ class McpServer:
                 _log.warning("the MCP server %s cannot be started: %s", self.config.name, why)
 
     async def _follow(self, client: Client, changed: asyncio.Event) -> None:
-        """Ask for the tools again whenever the server says that they changed."""
+        """Request the tools again whenever the server says that they changed."""
         while True:
             await changed.wait()
             changed.clear()
@@ -250,7 +250,7 @@ class McpServer:
                 _log.warning("the MCP server %s did not list its changed tools", self.config.name)
 
     async def _explain(self) -> None:
-        """Say what helps a server that could not be started; look whether it speaks the older transport."""
+        """Say what helps if a server could not be started; check whether it uses the older transport."""
         where = f"mcp.{self.config.name}"
         if self.config.command:
             self._fix = f"run its command by hand, or mend {where}.command and .args"
@@ -288,7 +288,7 @@ class McpServer:
         def answered(status: int) -> None:
             self._status = status
 
-        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log what servers say
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log the server's words
         if self.config.url:
             transport = http_transport(self.config, answered)
         else:
@@ -306,7 +306,7 @@ class McpServer:
             yield client
 
     async def _check(self, client: Client, over: asyncio.Event) -> bool:
-        """Return whether the server still answers; one that does not is over."""
+        """Return whether the server still answers; if not, it counts as ended."""
         try:
             async with asyncio.timeout(self._check_seconds):
                 await client.list_tools()
@@ -317,7 +317,7 @@ class McpServer:
         return True
 
     def _reason(self, error: BaseException) -> str:
-        """Return in a line what an error of the package says; of several at once the first."""
+        """Return an error of the package in one line; of several, the first."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         if (tls := tls_cause(error)) is not None:
@@ -326,20 +326,20 @@ class McpServer:
         return (inert_line(said, 300) or type(error).__name__) + self._how_answered()
 
     def _secrets(self) -> tuple[str, ...]:
-        """Return what it was given and may repeat in an error."""
+        """Return the secrets that it was given and may repeat in an error."""
         names = (*self.config.env_from, self.config.token_env)
         given = (*self.config.env.values(), *(os.environ.get(name, "") for name in names if name))
         return tuple(value for value in given if len(value) >= MIN_SECRET_CHARACTERS)
 
     def _how_answered(self) -> str:
-        """Return what its status adds to an answer, which the package only calls an error."""
+        """Return what the status adds to an answer that the package only calls an error."""
         if self._status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             return f" (status {self._status}: is the token right?)"
         return f" (status {self._status})" if self._status >= HTTPStatus.BAD_REQUEST else ""
 
 
 def _load() -> None:
-    """Import the package, in a thread: it takes a second or more, and most people have no server."""
+    """Import the package, in a thread: it takes a second or more, and most people have no MCP server."""
     importlib.import_module("agent_tui.backend.tools.mcp.http")
     importlib.import_module("agent_tui.backend.tools.mcp.stdio")
 

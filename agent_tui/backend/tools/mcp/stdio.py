@@ -1,8 +1,8 @@
-"""The way to an MCP server that is a program: one JSON-RPC message a line, over its input and output.
+"""The transport to an MCP server that is a program: one JSON-RPC message a line, over its input and output.
 
-Not the transport of the ``mcp`` package, for three things that one lacks: a line has a largest size, the
-program ends with all it has started (``child``), and its last words on stderr explain why it ended.
-Imported with ``mcp`` itself, only when a server of tools is first needed.
+Not the transport of the ``mcp`` package, which lacks three things: a limit for lines, ending the program with
+everything it started (``child``), and its last words on stderr as the reason of its end. Imported with
+``mcp`` itself, only when an MCP server is first needed.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from agent_tui.backend.tools.texts import Spool
 from agent_tui.config.tools import McpConfig
 from agent_tui.model.inert import inert_line
 
-if TYPE_CHECKING:  # a name for checkers only: the package keeps it to itself
+if TYPE_CHECKING:  # a name only for type checkers: the package does not export it
     from mcp.client._transport import TransportStreams
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 LAST_WORDS_BYTES = 2_000
-LEAVE_SECONDS = 0.5  # for a server to end when its input does, before it is ended
+LEAVE_SECONDS = 0.5  # for a server to end after its input, before it is ended
 
 
 @asynccontextmanager
 async def stdio_transport(
     config: McpConfig, environ: Mapping[str, str], ended: Callable[[str], None]
 ) -> AsyncGenerator[TransportStreams]:
-    """Start the server and connect to it; ``ended(why)`` is called once when it ends by itself."""
+    """Start the server and connect to it; ``ended(why)`` is called once if it ends by itself."""
     program = (_with_home(config.command), *config.args)
     variables = {**passed_environment(), **environ}
     child = await Child.start(program, Path.home(), variables, is_fed=True, errors=asyncio.subprocess.PIPE)
@@ -50,13 +50,13 @@ async def stdio_transport(
                 why = await _receive(child, to_us) or await _last_words(child, words)
                 if not leaving:
                     ended(why)
-                await to_us.aclose()  # whoever waits for an answer learns that there is none
+                await to_us.aclose()  # a waiting request learns that there is no answer
 
             async def send() -> None:
                 async for message in from_us:
                     line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     child.stdin.write(line.encode("utf-8", "replace") + b"\n")
-                    with suppress(ConnectionError):  # it ended; what is received says so too
+                    with suppress(ConnectionError):  # it ended, which the reading side reports, too
                         await child.stdin.drain()
 
             async def listen() -> None:
@@ -79,7 +79,7 @@ def _with_home(command: str) -> str:
 
 
 async def _receive(child: Child, to_us: anyio.abc.ObjectSendStream[SessionMessage | Exception]) -> str:
-    """Hand on message after message until the output ends; return what was wrong with it, if anything."""
+    """Pass on messages until the output ends; return what was wrong with it, if anything."""
     pending = bytearray()
     while data := await child.stdout.read(PIPE_BYTES):
         *lines, rest = data.split(b"\n")
@@ -113,7 +113,7 @@ def _message(line: bytes) -> SessionMessage | Exception:
 
 
 async def _last_words(child: Child, words: Spool) -> str:
-    """Return how the program ended, with the last line of its stderr; end one that only fell silent."""
+    """Return how the program ended, with the last line of its stderr; end one that only became silent."""
     try:
         async with asyncio.timeout(GRACE_SECONDS):
             code = await child.wait()

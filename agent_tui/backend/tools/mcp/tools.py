@@ -1,4 +1,4 @@
-"""The tools that an MCP server offers, as tools of ours. What it says of itself is not believed."""
+"""The tools of an MCP server, as tools of ours. What it says about itself is not trusted."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ class McpTool:
 
     @property
     def seconds(self) -> float:
-        # The server's own time-out comes first: it says more, and looks whether the server is alive.
+        # The server's own time-out comes first: it says more, and checks whether the server is alive.
         return self.server.call_seconds + OWN_SECONDS
 
     def ask(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolAsk:
-        """Return the call and all its arguments."""
+        """Return the call with all its arguments."""
         line = visible_line(f"{self.spec.name} {json.dumps(arguments, ensure_ascii=False)}")
         return ToolAsk(line, visible(json.dumps(arguments, ensure_ascii=False, indent=2)))
 
     async def run(self, arguments: Mapping[str, Any], place: ToolPlace) -> ToolOutput:
-        """Return the server's answer as text; what is no text is named. Images come besides."""
+        """Return the server's answer as text; what is not text is named. Images are separate."""
         said = await self.server.call(self._name, arguments, place)
         return await output(said, self.server.read)
 
 
 def offered(server: McpServer) -> tuple[McpTool, ...]:
-    """Return those tools of a server that are to be used and can be, at most ``MAX_TOOLS``."""
+    """Return the server's tools that are wanted and valid, at most ``MAX_TOOLS``."""
     tools: dict[str, McpTool] = {}
     wanted = [foreign for foreign in server.foreign_tools if _is_wanted(server.config, foreign.name)]
     whole = [f"{server.config.name}__{foreign.name}" for foreign in wanted]
@@ -79,7 +79,7 @@ def offered(server: McpServer) -> tuple[McpTool, ...]:
 
 
 def how_many(server: McpServer, used: int) -> str:
-    """Return in a line which of a server's tools are not used and how to choose; "" where all are."""
+    """Return one line about a server's unused tools and how to choose them; "" if all are used."""
     wanted = sum(_is_wanted(server.config, foreign.name) for foreign in server.foreign_tools)
     if used == wanted:
         return ""
@@ -94,7 +94,9 @@ def _is_wanted(config: McpConfig, name: str) -> bool:
 
 
 def _in_letters(name: str, taken: Collection[str]) -> str:
-    """Return ``name`` in the letters and the length that all models' APIs take, as none of ``taken`` is."""
+    """Return ``name`` in letters and with a length that all models' APIs accept, different from all in
+    ``taken``.
+    """
     plain = _ODD.sub("_", name)[:MAX_NAME_CHARACTERS]
     numbered = (f"{plain[: MAX_NAME_CHARACTERS - len(str(n)) - 1]}_{n}" for n in count(2))
     return next(one for one in chain([plain], numbered) if one not in taken)

@@ -1,1 +1,1 @@
-"""Programs that tools start: what they may know, and that they end."""
+"""Programs that tools start: their environment, and how they are ended."""

@@ -1,4 +1,4 @@
-"""A program that never outlives what it was started for: it and all it starts end together (``keeper``)."""
+"""A program that never outlives its purpose: it and everything it started end together (``keeper``)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _KEEPER = Path(__file__).with_name("keeper.py")
 
 
 class Child:
-    """One running program. ``async with`` it: whatever happens, it is over afterwards.
+    """One running program. Use ``async with``: in any case, it has ended afterwards.
 
-    ``left`` says what could not be ended, as "name (process id)".
+    ``left`` names what could not be ended, as "name (process id)".
     """
 
     def __init__(self, process: asyncio.subprocess.Process, lifeline: int) -> None:
@@ -42,7 +42,7 @@ class Child:
         self._is_held = True
         self._keeper_ended = asyncio.Event()
         ORPHANS.keepers.add(process.pid)
-        # The keeper holds the other end: its end is noticed here, even while others hold its output.
+        # The keeper has the other end: its end is noticed here, even while others hold its output.
         asyncio.get_running_loop().add_reader(lifeline, self._keeper_ended.set)
 
     @classmethod
@@ -57,8 +57,8 @@ class Child:
     ) -> Self:
         """Start ``program`` in ``folder``; its input is empty unless ``is_fed``, its output is a pipe.
 
-        ``errors`` says where stderr goes, as for ``subprocess``. A program that is not there ends with 127.
-        Raises ``ToolError`` when not even the keeper can be started.
+        ``errors`` says where stderr goes, as for ``subprocess``. A missing program ends with 127. Raises
+        ``ToolError`` if not even the keeper can be started.
         """
         ours, theirs = None, None
         ORPHANS.starting += 1
@@ -105,15 +105,15 @@ class Child:
         return self._process.stdin
 
     async def wait(self) -> int | None:
-        """Return the exit code, as a shell says it, when the program and all it started are over.
+        """Return the exit code, as in a shell, when the program and everything it started have ended.
 
-        ``None``: its keeper was killed, so that nobody knows the code; the rest was ended then.
+        ``None``: its keeper was killed, so the code is unknown; the rest was ended then.
         """
         await self._keeper_ended.wait()
         return await self.end()
 
     def tell(self, number: int) -> None:
-        """Send a signal to the program and all it has started, which may ignore it."""
+        """Send a signal to the program and everything it started, which may ignore it."""
         if self._is_held and self._process.returncode is None:
             send(number, below({self._process.pid}, processes()))
 
@@ -129,7 +129,7 @@ class Child:
     async def end(self) -> int | None:
         """End everything and return what ``wait`` does; what cannot be ended is in ``left`` afterwards.
 
-        A keeper that was stopped, or does not get it done, is killed; what it kept is ended here.
+        A keeper that was stopped, or cannot do it, is killed; what it kept is ended here.
         """
         self.let_go()
         deadline = time.monotonic() + END_SECONDS
@@ -163,13 +163,13 @@ class Child:
                     await asyncio.gather(_emptied(self._process.stdout), _emptied(self._process.stderr))
                     await self._process.wait()
         finally:
-            # When even that did not help, at least nothing of ours stays open.
+            # If even that did not help, at least nothing of ours stays open.
             transport = getattr(self._process, "_transport", None)
             if isinstance(transport, asyncio.SubprocessTransport):
                 transport.close()
 
 
 async def _emptied(pipe: asyncio.StreamReader | None) -> None:
-    """Read what is still in a pipe: nobody else does, and an end that is not read never comes."""
+    """Read what is still in a pipe: otherwise its end would never come."""
     while pipe is not None and await pipe.read(PIPE_BYTES):
         pass

@@ -1,18 +1,18 @@
-"""What programs that tools start have of our environment: little, and nothing that could be a secret."""
+"""The environment of programs that tools start: a small part of ours, and nothing that could be a secret."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 
-# Who may read what tools make is the user's to say: the backend sets a stricter one for its own files. It can
-# only be read by setting it: once, while there are no threads yet.
+# The user decides who may read what tools make: the backend sets a stricter mask for its own files. It can
+# only be read by setting it: once, before there are threads.
 UMASK = os.umask(0o077)
 os.umask(UMASK)
 # There is no terminal and nobody to answer.
 _QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
-# Names whose values say who, where and in which language, or where tools for developers are installed.
-# What holds secrets has names of every kind, so nothing else is passed on unless the config file names it.
+# Variables that say who, where and in which language, or where tools for developers are installed.
+# Variables with secrets have names of every kind, so others are passed on only if the config file names them.
 HARMLESS = frozenset(
     {
         *("HOME", "LOGNAME", "USER", "SHELL", "PATH", "TMPDIR", "TZ", "LANG", "LANGUAGE", "MANPATH"),
@@ -27,8 +27,8 @@ _PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
 
 
 def passed_environment(named: Sequence[str] = ()) -> dict[str, str]:
-    """Return what a program gets of our environment: harmless variables, proxies that need no login, and
-    those that are ``named``.
+    """Return a program's part of our environment: harmless variables, proxies without a login, and those that
+    are ``named``.
     """
     return {name: value for name, value in os.environ.items() if name in named or _is_harmless(name, value)}
 

@@ -56,7 +56,7 @@ def adopt_orphans(*, wanted: bool = True) -> bool:
     """
     if not sys.platform.startswith("linux"):
         return False
-    import ctypes  # only where it is needed: it takes as long as everything else here
+    import ctypes  # only where needed: it takes as long as everything else here
 
     return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0) == 0)
 
@@ -86,7 +86,7 @@ def _end_with_the_keeper() -> None:
 
 
 def _reap(child: int) -> int | None:
-    """Bury all that ended; return the exit code of ``child`` when it is among them."""
+    """Collect the exit codes of all that ended; return that of ``child`` if it is among them."""
     code = None
     try:
         while True:
@@ -96,17 +96,17 @@ def _reap(child: int) -> int | None:
             if pid == child:
                 code = os.waitstatus_to_exitcode(status)
     except ChildProcessError:
-        pass  # nobody is left
+        pass  # no processes are left
     return 128 - code if code is not None and code < 0 else code
 
 
 def _end_all(child: int, grace: float) -> int:
-    """End everything below this process; return the exit code of ``child``, 137 when that is not known."""
+    """End everything below this process; return the exit code of ``child``, 137 if unknown."""
     code = None
     now = time.monotonic()
     until, give_up = now + grace, now + grace + _KILL_SECONDS
     if grace:
-        # The group first, at one moment: a shell whose child ends before it is told itself does not tidy up.
+        # The group first, at one moment: a shell whose child ends first does not clean up.
         send(signal.SIGTERM, [-child, *below({os.getpid()}, processes())])
     while True:
         found = _reap(child)
@@ -137,14 +137,14 @@ def stop_and_kill(roots: set[int], more: set[int]) -> None:
 
 
 def send(number: int, targets: Iterable[int]) -> None:
-    """Send a signal to processes, or groups below 0; those that are gone or not ours are left out."""
+    """Send a signal to processes, or groups below 0; those that are gone or not ours are skipped."""
     for target in targets:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(target, number)
 
 
 def below(roots: set[int], parents: dict[int, int]) -> set[int]:
-    """Return the ids of all processes below ``roots``, themselves left out."""
+    """Return the ids of all processes below ``roots``, without these."""
     children: dict[int, list[int]] = {}
     for pid, parent in parents.items():
         children.setdefault(parent, []).append(pid)
@@ -173,7 +173,7 @@ def processes() -> dict[int, int]:
 
 
 def processes_by_ps() -> dict[int, int]:
-    """Return what ``processes`` does where there is no /proc (macOS)."""
+    """Return the same as ``processes`` without /proc (macOS)."""
     with os.popen("ps -A -o pid= -o ppid=") as lines:  # noqa: S605 - no word of it is anybody else's
         pairs = [line.split() for line in lines]
     return {int(pid): int(parent) for pid, parent in pairs}

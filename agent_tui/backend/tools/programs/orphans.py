@@ -1,8 +1,8 @@
-"""Ends what a keeper leaves behind that was killed, or that could not end everything itself.
+"""Ends what is left by a keeper that was killed, or that could not end everything itself.
 
 The backend adopts orphans, as each keeper does (``keeper.adopt_orphans``). When a keeper dies, the processes
-that it kept become children of the backend. They are known by two facts: they are no keepers, and they are
-in a session of their own, which no process that the backend starts otherwise is.
+that it kept become children of the backend. Two facts identify them: they are not keepers, and they are in a
+session of their own, unlike all other processes that the backend starts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from agent_tui.backend.tools.programs import keeper
 from agent_tui.model.inert import inert_line
 
-SWEEP_SECONDS = 3.0  # for ending them; what lives longer is named
+SWEEP_SECONDS = 3.0  # for ending them; survivors are named
 LOOK_SECONDS = 0.01
 NOT_KNOWN = "programs that this system does not let us find"
 MAX_NAMED = 5
@@ -36,11 +36,13 @@ class Orphans:
         self._given_up: set[tuple[int, str]] = set()
 
     def adopt(self, *, wanted: bool = True) -> None:
-        """Have all orphans below this process come to it, from now on."""
+        """Adopt all orphans below this process from now on."""
         self._adopts = keeper.adopt_orphans(wanted=wanted) and wanted
 
     async def end(self) -> tuple[str, ...]:
-        """End all orphans; return what could not be ended, as "name (process id)", each at most once."""
+        """End all orphans; return those that could not be ended, as "name (process id)", each at most
+        once.
+        """
         if not self._adopts:
             return (NOT_KNOWN,)
         deadline = time.monotonic() + SWEEP_SECONDS
@@ -59,7 +61,9 @@ class Orphans:
         return (*names[:MAX_NAMED], *([f"{more} more"] if more > 0 else []))
 
     def _found(self) -> dict[int, tuple[str, str]]:
-        """Return the orphans and all below them: process id → name, when it began (in the system's unit)."""
+        """Return the orphans and everything below them: process id → name, start time (in the system's
+        unit).
+        """
         mine, session = os.getpid(), os.getsid(0)
         parents = keeper.processes()
         roots = set[int]()
@@ -75,20 +79,20 @@ class Orphans:
 
 
 def _bury(pids: Iterable[int]) -> None:
-    """Take note of the ends of our own children among ``pids``, without waiting for any."""
+    """Collect the exit codes of our own children among ``pids``, without waiting."""
     for pid in pids:
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
 
 
 def _described(pid: int) -> tuple[str, str]:
-    """Return a process's name and when it began; raises ``OSError`` when it is gone."""
+    """Return a process's name and start time; raises ``OSError`` if it is gone."""
     before, _, after = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")
     return before.partition("(")[2], after.split()[19]
 
 
 def is_stopped(pid: int) -> bool:
-    """Say whether a process was stopped by a signal, or by a debugger; False where that cannot be seen."""
+    """Return whether a process was stopped by a signal, or by a debugger; False if that is unknown."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     except (OSError, IndexError):
@@ -96,4 +100,4 @@ def is_stopped(pid: int) -> bool:
     return state in ("T", "t")
 
 
-ORPHANS = Orphans()  # of this process: there is one parent for all programs
+ORPHANS = Orphans()  # of this process: it is the parent of all programs
