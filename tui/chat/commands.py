@@ -24,7 +24,7 @@ from tui.screens.localised import localised
 from tui.screens.words import say
 
 if TYPE_CHECKING:
-    from tui.cli.export.document import Document
+    from tui.cli.export.document import Exported
 
 NOTHING: Final = "-"
 DEFAULT: Final = "default"
@@ -276,14 +276,12 @@ class ChatCommands:
         else:
             self._tell("command.export.nothing")
 
-    async def _read(self) -> tuple[Document, Mapping[str, object]]:
+    async def _read(self) -> Exported:
         # Lazy: loaded only for an export.
-        from tui.cli.export.conversations import fetch, of_conversation, raw_fields, shown
+        from tui.cli.export.conversations import fetch, shown
 
         chat = self._chat
-        is_kept = not chat.link.is_agent
-        exported = await fetch(await chat.client(), self._info.id) if is_kept else shown(chat.state)
-        return of_conversation(exported.conversation, exported.messages), raw_fields(exported)
+        return shown(chat.state) if chat.link.is_agent else await fetch(await chat.client(), self._info.id)
 
 
 def _told(prompt: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,9 +16,9 @@ from tui.screens.localised import localised
 from tui.screens.words import say
 
 if TYPE_CHECKING:
-    from tui.cli.export.document import Document
+    from tui.cli.export.document import Exported
 
-    Read = Callable[[], Awaitable[tuple[Document, Mapping[str, object]]]]
+    Read = Callable[[], Awaitable[Exported]]
 
 MOST_WORDS: Final = 6  # of a title, in the name of a file
 MAX_NAME_CHARACTERS: Final = 60

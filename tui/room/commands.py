@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from tui.room.running import Running
 from tui.screens.words import say
 
 if TYPE_CHECKING:
-    from tui.cli.export.document import Document
+    from tui.cli.export.document import Exported
 
 
 def commands_of(room: OpenRoom, runs: Running, acts: RoomActs) -> Commands:
@@ -58,12 +57,11 @@ def _copy(room: OpenRoom) -> None:
 
 
 def _export(room: OpenRoom, name: str) -> None:
-    async def read() -> tuple[Document, Mapping[str, object]]:
+    async def read() -> Exported:
         # Lazy: loaded only for an export.
-        from tui.cli.export.document import fetch, of_room, raw_fields
+        from tui.cli.export.document import fetch
 
-        exported = await fetch(await room.client(), room.id)
-        return of_room(exported.room, exported.messages), raw_fields(exported)
+        return await fetch(await room.client(), room.id)
 
     info = room.state.room
     export(name, info.name or info.task or say("room.untitled"), read, room.composer, room.host)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from widgets.composer import Composer
 from widgets.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
-    from tui.cli.export.document import Document
+    from tui.cli.export.document import Exported
 
 
 class VoiceComposer(Writing):
@@ -63,12 +63,11 @@ def commands_of(
         newest = next(lines, None)
         copy_newest(transcript, newest.text.text if newest is not None else "", host)
 
-    async def read() -> tuple[Document, Mapping[str, object]]:
+    async def read() -> Exported:
         # Lazy: loaded only for an export.
-        from tui.cli.export.conversations import fetch, of_conversation, raw_fields
+        from tui.cli.export.conversations import fetch
 
-        exported = await fetch(await asks.client(), run.log_id)
-        return of_conversation(exported.conversation, exported.messages), raw_fields(exported)
+        return await fetch(await asks.client(), run.log_id)
 
     def write(name: str) -> None:
         if run.log_id and len(run.state.lines):

@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal, TypeVar
 
+from agent_tui.clients.conversations import Conversations
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.room_file import room_file_text
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered, not_written
-from agent_tui.model.events import Message, RoomInfo, TurnNoted
+from agent_tui.model.events import ConversationInfo, Message, RoomInfo, TurnNoted
 from agent_tui.model.inert import inert
 from agent_tui.wire.rooms import decode_messages
 from agent_tui.wire.rooms_encode import room_fields
@@ -30,22 +31,12 @@ from tui.screens.localised import localised
 from tui.screens.words import count, said, say, say_count
 from widgets.units import duration
 
-ExportFormat = Literal["md", "json", "html", "toml"]
+Info = TypeVar("Info", RoomInfo, ConversationInfo)
 
 # What a file keeps of a text is everything but this: controls, and what makes a line read as another one.
 _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 APART: Final = " · "  # between what was used and what it cost
 _BREAKS: Final = {"\x0b": "\n", "\x0c": "\n", "\x85": "\n", "\u2028": "\n", "\u2029": "\n", "\r": ""}
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What a server has on record of one room; ``raw_room`` and ``raw_messages`` as it answered them."""
-
-    room: RoomInfo
-    messages: Sequence[Message]
-    raw_room: object
-    raw_messages: Sequence[object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +52,9 @@ class Document:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
+Exported = tuple[Document, dict[str, object]]  # what Markdown and pages are made of, and what JSON says
+
+
 @dataclass(frozen=True, slots=True)
 class Folded:
     """A part of a message that is read on demand: a thought, a tool, a file. ``body`` is
@@ -73,28 +67,31 @@ class Folded:
     body: str
 
 
-def export_room(source: Source, wanted: str, form: ExportFormat, out: Path | None) -> int:
+def export_room(
+    source: Source, wanted: str, form: Literal["md", "json", "html", "toml"], out: Path | None
+) -> int:
     """Write the room that ``wanted`` means to ``out`` or stdout.
 
     Raises ``ConfigError`` when the file cannot be written, and what the client raises.
     """
 
-    async def room_of(client: RoomsClient) -> Exported:
-        return await fetch(client, wanted, with_messages=form != "toml")
+    async def settings(client: RoomsClient) -> RoomInfo:
+        return await client.as_known(await connect.room_id(client, wanted))
 
-    exported = asked(source, connect.rooms_client, room_of)
     if form == "toml":
-        deliver(room_file_text(exported.room), out, is_harmless=True)
-    elif form == "json":
-        deliver_json(raw_fields(exported), out)
-    else:
-        deliver(rendered(of_room(exported.room, exported.messages), form), out)
+        return deliver(room_file_text(asked(source, connect.rooms_client, settings)), out)
+    return export(asked(source, connect.rooms_client, lambda client: fetch(client, wanted)), form, out)
+
+
+def export(exported: Exported, form: Literal["md", "json", "html", "srt"], out: Path | None) -> int:
+    """Write a room or chat to ``out`` or stdout; raises ``ConfigError`` when it cannot be written."""
+    document, fields = exported
+    if form != "json":
+        return deliver(rendered(document, form), out)
+    if out is not None:
+        return deliver(output.json_line(fields) + "\n", out)
+    output.write_json(fields)
     return exits.DONE
-
-
-def raw_fields(exported: Exported) -> dict[str, object]:
-    """Return the document that is JSON: all as the server answered it."""
-    return {"room": exported.raw_room, "messages": list(exported.raw_messages)}
 
 
 def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
@@ -117,56 +114,58 @@ def _with_prompts(text: str) -> str:
     return text if tokens.startswith("$") else f"{say('tokens.prompts', tokens=tokens)}{apart}{cost}"
 
 
-async def fetch(client: RoomsClient, wanted: str, *, with_messages: bool = True) -> Exported:
-    """Return what the server has on record of the room that ``wanted`` means.
-
-    A server that does not show single rooms gives what its list says. Raises ``NotOffered`` for one that
-    keeps no messages.
-    """
+async def fetch(client: RoomsClient, wanted: str) -> Exported:
+    """Return the document of the room that ``wanted`` means; raises as ``on_record``."""
     room_id = await connect.room_id(client, wanted)
-    messages: list[Any] = []
-    if with_messages:
-        try:
-            messages = await client.messages_raw(room_id)
-        except (NotFound, NotOffered) as error:
-            await client.as_known(room_id)
-            raise NotOffered("this server does not offer what was said in a room", str(error)) from error
-    room = await client.as_known(room_id)
-    raw_room: object = room_fields(room)
+    refusal = "this server does not offer what was said in a room"
+    room, fields = await on_record(client, room_id, "room", room_fields, refusal)
+    return of_room(room, decode_messages(fields["messages"])[0]), fields
+
+
+async def on_record(
+    client: Conversations[Info], id_: str, name: str, fields_of: Callable[[Info], object], refusal: str
+) -> tuple[Info, dict[str, object]]:
+    """Return a room or chat, and with its messages as the server answered it: ``{name: …, "messages": […]}``.
+
+    A server that does not show single ones gives what its list says. Raises ``NotOffered`` with ``refusal``
+    for one that keeps no messages.
+    """
+    try:
+        messages = await client.messages_raw(id_)
+    except (NotFound, NotOffered) as error:
+        await client.as_known(id_)
+        raise NotOffered(refusal, str(error)) from error
+    known = await client.as_known(id_)
+    raw = fields_of(known)
     with contextlib.suppress(AgentTuiError):
-        raw_room = await client.show_raw(room_id)
-    return Exported(room, decode_messages(messages)[0], raw_room, messages)
+        raw = await client.show_raw(id_)
+    return known, {name: raw, "messages": messages}
 
 
-def rendered(document: Document, form: Literal["md", "html"]) -> str:
-    """Return a document as Markdown or as a page."""
-    # Lazy: each format needs what the other does not.
+def rendered(document: Document, form: Literal["md", "html", "srt"]) -> str:
+    """Return a document as Markdown, as a page or as subtitles."""
+    # Lazy: each format needs what the others do not.
     if form == "md":
         from tui.cli.export.markdown import markdown
 
         return clean(markdown(document))
+    if form == "srt":
+        from tui.cli.export.srt import subtitles
+
+        return subtitles(document.messages)
     from tui.cli.export.html import page
 
     return page(document)
 
 
-def deliver(text: str, out: Path | None, *, is_harmless: bool = False) -> None:
-    """Write a document to ``out`` or stdout; raises ``ConfigError`` when it cannot be written.
-    ``is_harmless``: it holds nothing that a terminal would obey.
-    """
+def deliver(text: str, out: Path | None) -> int:
+    """Write a document to ``out`` or stdout; raises ``ConfigError`` when it cannot be written."""
     if out is None:
-        output.write(text if is_harmless else inert(text))
-        return
-    write_file(out, text)
-    output.notice(localised(f"written: {out}"))
-
-
-def deliver_json(fields: Mapping[str, object], out: Path | None) -> None:
-    """Write a document that is JSON, as ``deliver`` does."""
-    if out is None:
-        output.write_json(fields)
+        output.write(inert(text))
     else:
-        deliver(output.json_line(fields) + "\n", out)
+        write_file(out, text)
+        output.notice(localised(f"written: {out}"))
+    return exits.DONE
 
 
 def clean(text: str) -> str:
