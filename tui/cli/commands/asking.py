@@ -80,7 +80,7 @@ def of_one(
     return asked(source, kind.opened, acted)
 
 
-def show_one(source: Source, kind: Kind[Shows, Item], wanted: str, output_format: OutputFormat) -> int:
+def show_one(kind: Kind[Shows, Item], source: Source, wanted: str, output_format: OutputFormat) -> int:
     """Print one; as JSON as the server answered it."""
     if output_format == "json":
         output.write_json(of_one(source, kind, wanted, lambda client, id_: client.show_raw(id_)))
@@ -90,7 +90,7 @@ def show_one(source: Source, kind: Kind[Shows, Item], wanted: str, output_format
 
 
 def delete_one(
-    source: Source, kind: Kind[Shows, Item], wanted: str, yes: bool, output_format: OutputFormat
+    kind: Kind[Shows, Item], source: Source, wanted: str, yes: bool, output_format: OutputFormat
 ) -> int:
     """Delete one, asking first; raises ``ConfigError`` when nobody can be asked."""
     if not yes and not sys.stdin.isatty():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient
@@ -73,18 +74,6 @@ def search(source: Source, wanted: str, limit: int, output_format: OutputFormat)
     else:
         output.notice(localised(NOTHING_FOUND))
     return exits.DONE
-
-
-def show(source: Source, wanted: str, output_format: OutputFormat) -> int:
-    """Print what is known of one conversation; as JSON the body of ``GET /api/conversations/{id}`` as it was
-    answered.
-    """
-    return show_one(source, CONVERSATIONS, wanted, output_format)
-
-
-def delete(source: Source, wanted: str, yes: bool, output_format: OutputFormat) -> int:
-    """Delete a conversation, asking first; raises ``ConfigError`` when nobody can be asked."""
-    return delete_one(source, CONVERSATIONS, wanted, yes, output_format)
 
 
 def rename(source: Source, wanted: str, title: str, output_format: OutputFormat) -> int:
@@ -159,3 +148,5 @@ _KNOWN: Final = ChatClient.as_known
 CONVERSATIONS: Final = Kind(
     connect.chat_client, connect.conversation_id, _KNOWN, _called, _described, conversation_fields
 )
+show: Final = partial(show_one, CONVERSATIONS)
+delete: Final = partial(delete_one, CONVERSATIONS)

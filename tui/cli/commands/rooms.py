@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from agent_tui.clients.rooms import RoomsClient
@@ -55,16 +56,6 @@ def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:
         asked(source, connect.chat_client, lambda client: check_tools(client, tools))
     room = asked(source, connect.rooms_client, lambda client: connect.create(client, new))
     return print_one(inert_line(room.id), room_fields(room), output_format)
-
-
-def show_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
-    """Print one room; as JSON the body of ``GET /api/rooms/{id}`` as it was answered."""
-    return show_one(source, ROOMS, wanted, output_format)
-
-
-def delete_room(source: Source, wanted: str, yes: bool, output_format: OutputFormat) -> int:
-    """Delete a room, asking first; raises ``ConfigError`` when nobody can be asked."""
-    return delete_one(source, ROOMS, wanted, yes, output_format)
 
 
 def pause_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
@@ -124,3 +115,5 @@ def _spoken_for(agent: AgentInfo) -> str:
 ROOMS: Final = Kind(
     connect.rooms_client, connect.room_id, RoomsClient.as_known, _called, _described, room_fields
 )
+show_room: Final = partial(show_one, ROOMS)
+delete_room: Final = partial(delete_one, ROOMS)
