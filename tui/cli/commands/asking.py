@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
 from os.path import commonprefix
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.conversations import Conversations
 from agent_tui.clients.records import ToolInfo, ToolServer
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model import events as ev
@@ -29,15 +30,8 @@ from tui.request import Server, Source, reach
 from tui.screens.localised import localised
 from tui.screens.words import count, say
 
-
-class _Shows(Protocol):
-    def show_raw(self, id_: str, /) -> Awaitable[object]: ...
-    def show(self, id_: str, /) -> Awaitable[Any]: ...
-    def delete(self, id_: str, /) -> Awaitable[object]: ...
-
-
 Client = TypeVar("Client")
-Shows = TypeVar("Shows", bound=_Shows)
+Shows = TypeVar("Shows", bound=Conversations[Any])
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
 Opened = Callable[[Server], AbstractAsyncContextManager[Client]]  # ``connect.rooms_client``, say
@@ -63,7 +57,6 @@ class Kind(Generic[Shows, Item]):
 
     opened: Opened[Shows]
     id_of: Callable[[Shows, str], Awaitable[str]]  # of what a person wrote; raises for none and for several
-    known: Callable[[Shows, str], Awaitable[Item]]  # as far as the server tells, by its id
     called: Callable[[Item], str]
     described: Callable[[Item], str]
     fields: Callable[[Item], object]  # for JSON
@@ -97,7 +90,7 @@ def delete_one(
         raise ConfigError("deleting needs --yes where nobody can be asked")
 
     async def delete(client: Shows, id_: str) -> Item | None:
-        item = await kind.known(client, id_)
+        item: Item = await client.as_known(id_)
         if not yes and not output.agrees(localised(f"delete {kind.called(item)} and everything said in it?")):
             return None
         await client.delete(id_)

@@ -144,9 +144,8 @@ def _found(hit: Hit, short: Mapping[str, str]) -> str:
     return f"{'  '.join(text for text in about if text)}\n  {words}"
 
 
-_KNOWN: Final = ChatClient.as_known
 CONVERSATIONS: Final = Kind(
-    connect.chat_client, connect.conversation_id, _KNOWN, _called, _described, conversation_fields
+    connect.chat_client, connect.conversation_id, _called, _described, conversation_fields
 )
 show: Final = partial(show_one, CONVERSATIONS)
 delete: Final = partial(delete_one, CONVERSATIONS)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.rooms_encode import room_fields
@@ -112,8 +111,6 @@ def _spoken_for(agent: AgentInfo) -> str:
     return f"{inert_line(agent.name)} · {model}" if model else inert_line(agent.name)
 
 
-ROOMS: Final = Kind(
-    connect.rooms_client, connect.room_id, RoomsClient.as_known, _called, _described, room_fields
-)
+ROOMS: Final = Kind(connect.rooms_client, connect.room_id, _called, _described, room_fields)
 show_room: Final = partial(show_one, ROOMS)
 delete_room: Final = partial(delete_one, ROOMS)

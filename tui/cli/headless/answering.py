@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from agent_tui.clients.agents.chats import AgentChats
 from agent_tui.clients.announced import AnswerLeft, Told
@@ -38,29 +37,17 @@ TURN_ID: Final = f"{ev.LOCAL_ID}answer"
 Asks = Callable[[ev.ToolStatusChanged], Awaitable[None]]  # takes what becomes of the answer's calls
 
 
-@dataclass(slots=True)
-class Answering:
-    """One answer: ``frames`` bring it, ``take`` looks at each, ``stop`` is how the first signal ends it."""
-
-    frames: AsyncGenerator[Any, None]
-    take: Callable[[Any], Awaitable[Ending | None]]
-    stop: Stop
-
-    async def until_its_end(self, interrupts: Interrupts) -> Ending:
-        """Follow the answer; the first signal has it stopped and waits for that."""
-        return await until_its_end(interrupts, self._followed(), self.stop)
-
-    async def _followed(self) -> Ending:
-        try:
-            return await followed(self.frames, self.take)
-        except AnswerLeft:
-            return Ending("interrupted")
-
-
-def server_answers(
-    client: ChatClient, conversation_id: str, question: Question, telling: Telling, asks: Asks
-) -> Answering:
-    """Return the answer of a chat server to ``question``."""
+async def server_answers(
+    client: ChatClient,
+    conversation_id: str,
+    question: Question,
+    telling: Telling,
+    asks: Asks,
+    interrupts: Interrupts,
+) -> Ending:
+    """Follow the answer of a chat server to ``question``, and return how it ended; the first signal has it
+    stopped and waits for that.
+    """
     stop = Stop("plain.stopping", "stop", "answer", lambda: client.stop(conversation_id), telling.notice)
     decoder = ChatDecoder(TURN_ID)
 
@@ -79,7 +66,7 @@ def server_answers(
         return _failure(event, telling, stop) if item.event in TERMINAL else None
 
     frames = client.ask_frames(conversation_id, question, give_up_seconds=PATIENCE_SECONDS)
-    return Answering(frames, take, stop)
+    return await until_its_end(interrupts, followed(frames, take), stop)
 
 
 def _failure(event: ev.Event, telling: Telling, stop: Stop) -> Ending:
@@ -114,16 +101,17 @@ async def agent_client(
         await own.close()
 
 
-def agent_answers(
+async def agent_answers(
     client: AgentChats,
     backend: BackendConfig,
     asked: Asked,
     telling: Telling,
     asks: Asks,
+    interrupts: Interrupts,
     *,
     tells_session: bool = True,
-) -> Answering:
-    """Return the answer of an agent on another server: of its service or on its socket."""
+) -> Ending:
+    """Follow the answer of an agent on another server, as ``server_answers``, and return how it ended."""
     stop = Stop(
         "plain.stopping",
         "stop",
@@ -166,4 +154,11 @@ def agent_answers(
                 await asks(event)
         return None
 
-    return Answering(client.answering(asked.content, asked.attachments, asked.files, TURN_ID), take, stop)
+    async def follow() -> Ending:
+        try:
+            frames = client.answering(asked.content, asked.attachments, asked.files, TURN_ID)
+            return await followed(frames, take)
+        except AnswerLeft:
+            return Ending("interrupted")
+
+    return await until_its_end(interrupts, follow(), stop)

@@ -50,7 +50,7 @@ def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName
                 enabled_tools=options.tools,
             )
             asks = partial(decide, client, id_, options.allow, telling)
-            ending = await server_answers(client, id_, question, telling, asks).until_its_end(interrupts)
+            ending = await server_answers(client, id_, question, telling, asks, interrupts)
             if (told := _what_to_do(state, id_, ending)) and not ending.gave_up:
                 output.notice(told)
             if form_name != "json":
@@ -112,7 +112,7 @@ async def _ask_agent(
     wanted = _agents_conversation(backend, options)
     async with agent_client(backend, wanted, telling.notice) as client:
         asks = partial(decide, client, "", options.allow, telling)
-        ending = await agent_answers(client, backend, asked, telling, asks).until_its_end(interrupts)
+        ending = await agent_answers(client, backend, asked, telling, asks, interrupts)
         if ending.reason == "completed":
             await client.linger()
     about = {"conversation": {"id": client.agent_id or wanted or None}}

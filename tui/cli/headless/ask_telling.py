@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
+from agent_tui.clients.agents.chats import AgentChats
+from agent_tui.clients.chat import ChatClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, Refused
 from agent_tui.model.inert import inert_line
@@ -21,14 +23,6 @@ from tui.screens.localised import localised
 
 MAX_ERROR_CHARACTERS: Final = 500
 NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
-
-
-class _Answering(Protocol):
-    """A client that takes a person's word on a call."""
-
-    async def answer(
-        self, id_: str, message_id: str, step_id: str, decision: str, /, *, reason: str = ""
-    ) -> None: ...
 
 
 @dataclass(slots=True)
@@ -62,7 +56,7 @@ class Telling:
 
 
 async def decide(
-    client: _Answering,
+    client: ChatClient | AgentChats,
     conversation_id: str,
     allow: Sequence[str],
     telling: Telling,

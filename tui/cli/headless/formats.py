@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal
 
+from agent_tui.clients.conversations import Conversations
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ConnectFailed
 from agent_tui.model.growing_text import GrowingText
@@ -50,13 +51,6 @@ class Ending:
         return UNREACHABLE if self.gave_up else REASONS[self.reason]
 
 
-class Recorded(Protocol):
-    """A client of rooms or chats."""
-
-    def show_raw(self, id_: str, /) -> Awaitable[object]: ...
-    def messages_raw(self, id_: str, /) -> Awaitable[Sequence[object]]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Record:
     """What the server has on record at the end, as it answered it: the room or conversation by that name, and
@@ -68,7 +62,12 @@ class Record:
 
     @classmethod
     async def of(
-        cls, client: Recorded, name: str, id_: str, ending: Ending, said: Sequence[object] | None = None
+        cls,
+        client: Conversations[Any],
+        name: str,
+        id_: str,
+        ending: Ending,
+        said: Sequence[object] | None = None,
     ) -> Record:
         """Return what the server answers, as far as it offers that; in place of its messages what was
         ``said`` here.

@@ -25,7 +25,7 @@ from agent_tui.state.conversation import ConversationState
 from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.headless.answer import Answer
-from tui.cli.headless.answering import Answering, Asks, agent_answers, agent_client, server_answers
+from tui.cli.headless.answering import Asks, agent_answers, agent_client, server_answers
 from tui.cli.headless.ask import folder
 from tui.cli.headless.ask_input import Asked
 from tui.cli.headless.ask_telling import NOT_ALLOWED, Telling
@@ -86,8 +86,8 @@ def chat(source: Source, wanted: str, *, is_new: bool) -> int:
             else:
                 id_ = (await client.create(workspace=folder() if embedded else None)).id
 
-            def answers(text: str, telling: Telling, asks: Asks) -> Answering:
-                return server_answers(client, id_, Question(text), telling, asks)
+            async def answers(text: str, telling: Telling, asks: Asks) -> Ending:
+                return await server_answers(client, id_, Question(text), telling, asks, interrupts)
 
             talk = _Chat(client, await client.as_known(id_), interrupts, answers)
             return await talk.run(await _said_so_far(client, id_)), Record()
@@ -98,9 +98,11 @@ def chat(source: Source, wanted: str, *, is_new: bool) -> int:
 async def _agents_chat(backend: BackendConfig, wanted: str, interrupts: Interrupts) -> Ending:
     async with agent_client(backend, wanted, output.notice) as client:
 
-        def answers(text: str, telling: Telling, asks: Asks) -> Answering:
-            is_new = not client.agent_id
-            return agent_answers(client, backend, Asked(text), telling, asks, tells_session=is_new)
+        async def answers(text: str, telling: Telling, asks: Asks) -> Ending:
+            is_new, asked = not client.agent_id, Asked(text)
+            return await agent_answers(
+                client, backend, asked, telling, asks, interrupts, tells_session=is_new
+            )
 
         info = await client.opened(wanted)
         id_ = client.agent_id
@@ -364,7 +366,7 @@ class _Chat:
     client: Any  # of chats, or of an agent on another server
     info: ev.ConversationInfo
     interrupts: Interrupts
-    answers: Callable[[str, Telling, Asks], Answering]
+    answers: Callable[[str, Telling, Asks], Awaitable[Ending]]
     model: str = ""
     is_answering: bool = False
     waiting: list[str] = field(default_factory=list)  # questions
@@ -400,10 +402,9 @@ class _Chat:
         telling = Telling(AnswerText(), ConversationState())
         asks = self.typing.asks
         asks.waiting, asks.tell = [], telling.notice
-        answer = self.answers(question, telling, self._heard)
         output.notice(f"{self.model}:")
         self.is_answering = True
-        ending, is_left = await self.typing.during(answer.until_its_end(self.interrupts))
+        ending, is_left = await self.typing.during(self.answers(question, telling, self._heard))
         self.is_answering = False
         if self.typing.was_ctrl_c:
             self.waiting.clear()
