@@ -1,9 +1,9 @@
 """Keeps the sound libraries' own messages off the terminal.
 
-ALSA, JACK and PortAudio print about a hundred lines when they look for devices where some are missing, and
-more while sound runs ("underrun occurred"). They print with C's ``stderr``, and the screen is drawn on the
-same descriptor. Redirecting descriptor 2 would swallow what the program itself says there; pointing C's
-``stderr`` elsewhere does not: Python writes to the descriptor.
+ALSA, JACK and PortAudio print about a hundred lines when they look for missing devices, and more while sound
+runs ("underrun occurred"). They print with C's ``stderr``, and the screen is drawn on the same descriptor.
+Redirecting descriptor 2 would also swallow what the program itself writes there; redirecting C's ``stderr``
+does not, since Python writes to the descriptor.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _kept: Final[list[object]] = []  # C calls it as long as the process lives
 
 
 def silence_libraries() -> None:
-    """Make C libraries of this process print their messages nowhere; again is harmless.
+    """Make the C libraries of this process print nothing; calling it again is harmless.
 
     To be called before ``sounddevice`` is imported, which looks for devices at once.
     """
@@ -33,7 +33,7 @@ def silence_libraries() -> None:
     with suppress(OSError, AttributeError):  # no ALSA here
         ctypes.CDLL("libasound.so.2").snd_lib_error_set_handler(handler)
     program = ctypes.CDLL(None)
-    # ``stderr`` is a variable that may be set in glibc and macOS; in other libraries it is a constant.
+    # ``stderr`` is a variable in glibc and macOS; in other libraries it is a constant.
     name = "__stderrp" if sys.platform == "darwin" else "stderr"
     if sys.platform != "darwin" and not hasattr(program, "gnu_get_libc_version"):
         return

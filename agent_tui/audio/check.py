@@ -29,8 +29,8 @@ RUNTIME_FOLDERS: Final = Path("/run/user")
 
 @dataclass(frozen=True, slots=True)
 class SoundCheck:
-    """One thing that sound needs. When it ``is_ok``, ``problem`` and ``fix`` are empty; ``found`` says what
-    is there.
+    """One thing that sound needs. If it ``is_ok``, ``problem`` and ``fix`` are empty; ``found`` says what
+    there is.
     """
 
     name: str
@@ -42,7 +42,7 @@ class SoundCheck:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What decides where sound can be: the system, the user and the environment."""
+    """What sound depends on: the system, the user and the environment."""
 
     system: str  # as sys.platform
     is_wsl: bool = False
@@ -52,9 +52,9 @@ class Surroundings:
 
     @classmethod
     def of_this_process(cls) -> Surroundings:
-        """Look around."""
+        """Return the surroundings of this process."""
         sockets = [str(WSLG_SERVER)] if WSLG_SERVER.exists() else []
-        with suppress(OSError):  # not ours to look into
+        with suppress(OSError):  # a folder that we may not read
             sockets += sorted(str(found) for found in RUNTIME_FOLDERS.glob("*/pulse/native"))
         return cls(
             sys.platform,
@@ -66,8 +66,8 @@ class Surroundings:
 
 
 def no_device(direction: Direction, problem: str, around: Surroundings) -> str:
-    """Return one line: there is no microphone or speaker, and what helps. ``problem`` is that of the
-    listing.
+    """Return one line: there is no microphone or speaker, and what helps. ``problem`` is the one of the
+    device list.
     """
     if problem == NO_LIBRARY:
         return f"{NO_LIBRARY}: {library_fix(around)}"
@@ -84,7 +84,7 @@ def library_fix(around: Surroundings) -> str:
 
 
 def server_fix(around: Surroundings) -> str:
-    """Return what is likely to be wrong when no PulseAudio or PipeWire server answers."""
+    """Return the likely fault when no PulseAudio or PipeWire server answers."""
     named = around.environment.get("PULSE_SERVER", "")
     if named:
         return f"correct or unset PULSE_SERVER (nothing answers at {named})"
@@ -108,7 +108,7 @@ def device_fix(around: Surroundings) -> str:
 
 
 async def check_sound() -> list[SoundCheck]:
-    """Return what sound needs on this machine, in the order in which it should be mended. Never raises."""
+    """Return what sound needs on this machine, in the order in which to fix it. Never raises."""
     around = Surroundings.of_this_process()
     raw = await portaudio_listed()
     if raw.problem:
@@ -129,7 +129,7 @@ async def check_sound() -> list[SoundCheck]:
 
 
 async def _server_check(raw: DeviceList, around: Surroundings) -> SoundCheck:
-    """Sound cards may do without a server: then that there is none is no problem."""
+    """Return the check of the server; without one it is only a problem if the sound cards need it."""
     name = "sound server"
     has_bridge = any(device.name in PULSE_BRIDGES for device in raw.devices)
     if await pulse_answers():

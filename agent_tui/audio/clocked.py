@@ -1,4 +1,4 @@
-"""A session without devices: the clock takes their place. A file may be the microphone, or nothing is."""
+"""A session without devices: a clock takes their place. The microphone may be a file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from agent_tui.audio.sound import BLOCK_BYTES, Level, SoundStatus
 class ClockedSound:
     """``Sound`` in real time without devices: every 10 ms one block is heard and one is played.
 
-    ``microphone`` yields blocks of ``BLOCK_BYTES``; when it ends, silence goes on. Without one there is only
-    silence. ``status`` is told as it is given. What is played goes to ``recording``, or nowhere.
+    ``microphone`` yields blocks of ``BLOCK_BYTES``; after its end, or without one, there is silence.
+    ``status`` is returned unchanged. What is played goes to ``recording``, or nowhere.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class ClockedSound:
             self._recording.close()
 
     async def captured(self) -> AsyncGenerator[bytes, None]:
-        """Yield what the microphone gives, from when this is first read."""
+        """Yield the microphone's blocks, from the first call on."""
         assert self._captured is not None, "open() comes first"
         self._has_begun.set()
         while True:
@@ -67,7 +67,7 @@ class ClockedSound:
 
     @property
     def queued_seconds(self) -> float:
-        """How much was not played yet."""
+        """How much was not played yet, in seconds."""
         return self._ring.seconds
 
     def hold(self) -> None:
@@ -75,26 +75,26 @@ class ClockedSound:
         self._ring.hold()
 
     def resume(self) -> None:
-        """Go on after ``hold``."""
+        """Resume after ``hold``."""
         self._ring.resume()
 
     def drop(self) -> float:
-        """Forget what is queued; return how many seconds that was."""
+        """Drop what is queued; return how many seconds that was."""
         return self._ring.drop()
 
     @property
     def input_level(self) -> Level:
-        """How loud the microphone is."""
+        """The level of the microphone."""
         return self._input_meter.level
 
     @property
     def output_level(self) -> Level:
-        """How loud the played sound is."""
+        """The level of the played sound."""
         return self._output_meter.level
 
     @property
     def status(self) -> SoundStatus:
-        """What was said at the beginning, or that the recording ended."""
+        """The status given at the beginning, or that the recording ended."""
         if self._recording is not None and self._recording.problem:
             return replace(self._status, output_problem=self._recording.problem)
         return self._status
@@ -126,7 +126,7 @@ class ClockedSound:
 
 
 def silent_sound(problem: str = "", limits: RingLimits = CONSOLE_LIMITS) -> ClockedSound:
-    """Return a session's sound that is none: silence is heard, and what is played passes unheard.
+    """Return a session's sound without sound: it hears silence, and plays nothing.
 
     ``problem`` is one line that says why.
     """

@@ -1,4 +1,6 @@
-"""The sound of a session through real devices: lost ones are waited for, other ones taken while it runs."""
+"""The sound of a session through real devices: lost ones are waited for, and they can be changed at any
+time.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,12 @@ from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SECONDS, SAMPLE_RATE, Level
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 0.25  # how often streams are looked after
-STALLED_SECONDS: Final = 5.0  # a device that did not call for so long is lost, whatever it says
-GLITCHES: Final = 5  # of one stream, until it gets a longer latency
-RETRY_SECONDS: Final = (1.0, 2.0, 3.0, 5.0)  # then always the last
-PULSE_WATCH_SECONDS: Final = 3.0  # for another default, or a device that came back
-WATCH_SECONDS: Final = 15.0  # where that takes a child process that loads PortAudio
+LOOK_SECONDS: Final = 0.25  # how often streams are checked
+STALLED_SECONDS: Final = 5.0  # a device without a call for this long counts as lost, whatever it says
+GLITCHES: Final = 5  # of one stream, before it gets a longer latency
+RETRY_SECONDS: Final = (1.0, 2.0, 3.0, 5.0)  # then always the last one
+PULSE_WATCH_SECONDS: Final = 3.0  # how often to look for another default, or a device that came back
+WATCH_SECONDS: Final = 15.0  # likewise if that takes a child process that loads PortAudio
 CLOSE_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 15.0
 WORDS: Final = {"input": "heard with", "output": "played on"}
@@ -39,7 +41,7 @@ R = TypeVar("R")
 
 
 class Port:
-    """One direction: the device that is wanted and the one that runs."""
+    """One direction: the wanted device and the running one."""
 
     def __init__(self, direction: Direction, wanted: str) -> None:
         self.direction = direction
@@ -55,33 +57,33 @@ class Port:
 
     @property
     def name(self) -> str:
-        """The device that runs, or ""."""
+        """The running device, or ""."""
         return self.device.name if self.device is not None and self.stream is not None else ""
 
     @property
     def is_lost(self) -> bool:
-        """Whether a device that ran does no longer."""
+        """Whether a device that was running no longer is."""
         silent_for = time.monotonic() - self.called_at
         return self.stream is not None and (self.ended.is_set() or silent_for > STALLED_SECONDS)
 
     @property
     def needs_longer(self) -> bool:
-        """Whether the device is called too late too often for how little sound it keeps."""
+        """Whether the device is called too late too often for its latency."""
         is_late = self.stream is not None and self.stream.glitches >= GLITCHES
         return is_late and self.latency_seconds < LONG_LATENCY_SECONDS
 
     @property
     def is_as_wanted(self) -> bool:
-        """Whether nothing better can come: the device that was asked for by name runs."""
+        """Whether nothing better can come: the device that was asked for by name is running."""
         return self.stream is not None and bool(self.wanted) and not self.problem
 
     def begins(self) -> None:
-        """A device is about to run: the end of the last one means nothing any more."""
+        """Forget the end of the last device: another one is about to run."""
         self.ended = threading.Event()
         self.called_at = time.monotonic()
 
     def is_on(self, device: Device) -> bool:
-        """Whether it is ``device`` that runs."""
+        """Whether ``device`` is running."""
         ours = self.device
         return ours is not None and (ours.key, ours.pulse) == (device.key, device.pulse)
 
@@ -92,7 +94,7 @@ class Port:
         self.tries += 1
 
     def runs(self, device: Device, stream: Stream) -> None:
-        """Note the device that runs now."""
+        """Note the running device."""
         is_wanted = not self.wanted or DeviceList((device,)).find(self.wanted, self.direction) is not None
         self.problem = (
             "" if is_wanted else f'"{self.wanted}" is not there; "{device.name}" is used until it is'
@@ -103,8 +105,8 @@ class Port:
 class DeviceSound:
     """``Sound`` of a microphone and a speaker.
 
-    ``input_name`` and ``output_name`` are what ``Device.key`` gave, or names; empty is the system's default.
-    ``limits`` say how much may wait to be played: ``ROOM_LIMITS`` or ``CONSOLE_LIMITS``.
+    ``input_name`` and ``output_name`` are ``Device.key``, or names; empty is the system's default. ``limits``
+    say how much may wait to be played: ``ROOM_LIMITS`` or ``CONSOLE_LIMITS``.
     """
 
     def __init__(
@@ -132,13 +134,13 @@ class DeviceSound:
         self._captured: CaptureQueue[tuple[bytes, bytes]] | None = None
         self._one_at_a_time = asyncio.Lock()
         self._watcher: asyncio.Task[None] | None = None
-        self._glitches = 0  # of streams that were closed
+        self._glitches = 0  # of closed streams
         self._last_sound_at = 0.0
         self._unheard_at = time.monotonic()
         self._listed = DeviceList()
 
     async def open(self) -> None:
-        """Start both devices, as far as there are any."""
+        """Start both devices, if there are any."""
         self._captured = CaptureQueue()
         async with self._one_at_a_time:
             self._listed = await self._first_look()
@@ -160,8 +162,8 @@ class DeviceSound:
             self._recording.close()
 
     async def captured(self) -> AsyncGenerator[bytes, None]:
-        """Yield what the microphone hears, without the echo of the speaker. While there is none, silence: who
-        listens then knows that a sentence is over.
+        """Yield what the microphone hears, without the echo of the speaker. Without a microphone, yield
+        silence: a listener then knows that a sentence is over.
         """
         assert self._captured is not None, "open() comes first"
         due = time.monotonic()
@@ -186,7 +188,7 @@ class DeviceSound:
 
     @property
     def queued_seconds(self) -> float:
-        """How much was not heard yet, what is in the device included."""
+        """How much was not heard yet, in seconds, including what is in the device."""
         stream = self._ports["output"].stream
         in_device = self._last_sound_at + stream.latency_seconds - time.monotonic() if stream else 0.0
         return self._ring.seconds + max(0.0, in_device)
@@ -196,26 +198,26 @@ class DeviceSound:
         self._ring.hold()
 
     def resume(self) -> None:
-        """Go on after ``hold``."""
+        """Resume after ``hold``."""
         self._ring.resume()
 
     def drop(self) -> float:
-        """Forget what is queued; return how many seconds of it were never heard."""
+        """Drop what is queued; return how many seconds of it were never heard."""
         return self._ring.drop()
 
     @property
     def input_level(self) -> Level:
-        """How loud the microphone is, before anything is done to its sound."""
+        """The level of the microphone, before its sound is processed."""
         return self._input_meter.level
 
     @property
     def output_level(self) -> Level:
-        """How loud what is played is."""
+        """The level of what is played."""
         return self._output_meter.level
 
     @property
     def status(self) -> SoundStatus:
-        """The devices that run, and what is wrong with them."""
+        """The running devices, and what is wrong with them."""
         heard, played = self._ports["input"], self._ports["output"]
         glitches = played.stream.glitches if played.stream is not None else 0
         return SoundStatus(
@@ -229,7 +231,7 @@ class DeviceSound:
         )
 
     async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
-        """Change over to other devices while running; an empty name is the system's default."""
+        """Change to other devices while running; an empty name is the system's default."""
         names: dict[Direction, str | None] = {"input": input_name, "output": output_name}
         async with self._one_at_a_time:
             self._listed = await self._lister()
@@ -239,14 +241,14 @@ class DeviceSound:
                     await self._connect(self._ports[direction])
 
     def use_headphones(self, on: bool) -> None:
-        """With headphones nothing of the speaker reaches the microphone: the echo canceller is off."""
+        """Turn the echo canceller off: with headphones the microphone hears nothing of the speaker."""
         self._filter.use_headphones(on)
 
     # --- devices ---
 
     def _delay_seconds(self) -> float:
-        """Return how long after it was handed over a block comes back as echo, without the way through the
-        air: a constant of the two devices.
+        """Return the time from passing a block to the speaker until its echo comes from the microphone,
+        without the way through the air: a constant of the two devices.
         """
         return sum(port.stream.latency_seconds for port in self._ports.values() if port.stream is not None)
 
@@ -259,7 +261,7 @@ class DeviceSound:
         return with_pulse(listed, (await pulse).devices)
 
     async def _connect(self, port: Port) -> None:
-        """Run the device that is wanted, else the default one."""
+        """Run the wanted device, else the default one."""
         await self._close(port)
         device = self._meant(port)
         if device is None:
@@ -328,12 +330,12 @@ class DeviceSound:
             log.warning("The %s does not close", NOUNS[port.direction])
 
     def _meant(self, port: Port) -> Device | None:
-        """Return the device that should run: the one that is wanted, else the default."""
+        """Return the device that should run: the wanted one, else the default."""
         wanted = self._listed.find(port.wanted, port.direction)
         return wanted or self._listed.find("", port.direction)
 
     async def _look(self) -> None:
-        """List the devices anew, as cheaply as it can be done."""
+        """List the devices again, as cheaply as possible."""
         others = [device for device in self._listed.devices if device.host_api != PULSE]
         if len(others) < len(self._listed.devices):
             pulse = await self._lister(only_pulse=True)
@@ -368,7 +370,7 @@ class DeviceSound:
                         await self._mend(port)
 
     def _pass_unheard(self) -> None:
-        """Without a speaker, let what is queued go by as if it were heard: who sent it waits for its end."""
+        """Without a speaker, consume what is queued as if it were heard: the sender waits for its end."""
         now = time.monotonic()
         due = int((now - self._unheard_at) / BLOCK_SECONDS)
         self._unheard_at += due * BLOCK_SECONDS
@@ -377,7 +379,9 @@ class DeviceSound:
                 self._ring.read()
 
     async def _mend(self, port: Port) -> None:
-        """Change over when another device is meant by now, or none runs and it is time to try again."""
+        """Change to another device if the default changed, or if none is running and it is time to try
+        again.
+        """
         meant = self._meant(port)
         is_other = port.stream is not None and meant is not None and not port.is_on(meant)
         if is_other or (port.stream is None and time.monotonic() >= port.retry_at):
@@ -414,9 +418,10 @@ class DeviceSound:
 
 
 async def _answered(call: Callable[[], R], seconds: float = ANSWER_SECONDS) -> R:
-    """Return what ``call`` returns in a thread that nothing waits for longer: a device may hang for ever.
+    """Return what ``call`` returns, from a thread that is not waited for any longer: a device may hang
+    forever.
 
-    Raises ``DeviceFailed`` when it does not return within ``seconds``.
+    Raises ``DeviceFailed`` if it does not return within ``seconds``.
     """
     try:
         async with asyncio.timeout(seconds):

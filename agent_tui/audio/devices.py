@@ -1,9 +1,9 @@
-"""Microphones and speakers: which there are, and which one is meant by a name.
+"""Microphones and speakers: the list, and the device that a name means.
 
-PortAudio lists devices once, when it begins: ``list_devices`` asks a child process, so that what was plugged
-in since is seen while sound runs. Through ALSA it knows PulseAudio and PipeWire as one device only; ``pactl``
-knows what is behind them.
-``python -m agent_tui.audio.devices`` is that child: it prints one JSON object.
+PortAudio lists devices once, when it begins, so ``list_devices`` asks a child process: devices that were
+plugged in since are found while sound runs. Through ALSA, PortAudio knows PulseAudio and PipeWire as one
+device only; ``pactl`` knows the devices behind them. ``python -m agent_tui.audio.devices`` is that child: it
+prints one JSON object.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from typing import Any, Final, Literal
 from agent_tui.audio.alsa import silence_libraries
 
 Direction = Literal["input", "output"]
-LIST_SECONDS: Final = 15.0  # JACK and Bluetooth take their time
+LIST_SECONDS: Final = 15.0  # JACK and Bluetooth are slow
 PACTL_SECONDS: Final = 5.0
 PULSE: Final = "PulseAudio"
 PULSE_BRIDGES: Final = ("pulse", "default")  # ALSA's names of the way to PulseAudio
-CARD_NUMBER: Final = re.compile(r"\s*\(hw:[^)]*\)")  # changes with the order in which cards are found
+CARD_NUMBER: Final = re.compile(r"\s*\(hw:[^)]*\)")  # depends on the order in which cards are found
 NO_LIBRARY: Final = "PortAudio is not installed"
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A microphone (``inputs`` channels), a speaker (``outputs``) or both. ``pulse`` is PulseAudio's name of
+    """A microphone (``inputs`` channels), a speaker (``outputs``) or both. ``pulse`` is PulseAudio's name for
     it.
     """
 
@@ -46,13 +46,11 @@ class Device:
 
     @property
     def key(self) -> str:
-        """What to remember and to hand to ``Sound.choose``: name and host API. Numbers change, these do
-        not.
-        """
+        """What to store and to pass to ``Sound.choose``: name and host API. Numbers change, these do not."""
         return f"{self.name}, {self.host_api}"
 
     def is_default(self, direction: Direction) -> bool:
-        """Whether the system hears with it or plays on it unless told otherwise."""
+        """Whether it is the system's default in this direction."""
         return self.is_default_input if direction == "input" else self.is_default_output
 
     def channels(self, direction: Direction) -> int:
@@ -62,19 +60,19 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class DeviceList:
-    """All devices; without any, ``problem`` may say why in one line."""
+    """All devices; if there are none, ``problem`` may say why in one line."""
 
     devices: tuple[Device, ...] = ()
     problem: str = ""
 
     def of(self, direction: Direction) -> list[Device]:
-        """Return the microphones or the speakers, the default first."""
+        """Return the microphones or the speakers, the default one first."""
         found = [device for device in self.devices if device.channels(direction)]
         return sorted(found, key=lambda device: not device.is_default(direction))
 
     def find(self, wanted: str, direction: Direction) -> Device | None:
         """Return the device that ``wanted`` names: by key, name, name without the card's number, or a part of
-        the name; an empty name is the default (else the first there is).
+        the name; an empty name is the default (else the first one).
         """
         found = self.of(direction)
         if not wanted:
@@ -90,8 +88,8 @@ class DeviceList:
 
 
 async def list_devices(*, only_pulse: bool = False) -> DeviceList:
-    """Return the devices there are now. Never raises. ``only_pulse`` is a hundred times cheaper and asks
-    PulseAudio alone: no devices where there is none.
+    """Return the current devices. Never raises. ``only_pulse`` is a hundred times cheaper and asks only
+    PulseAudio: without it, no devices.
     """
     if only_pulse:
         return DeviceList(tuple(await pulse_devices()))
@@ -100,7 +98,7 @@ async def list_devices(*, only_pulse: bool = False) -> DeviceList:
 
 
 async def portaudio_listed() -> DeviceList:
-    """Return what PortAudio finds now, in a process that begins now. Never raises."""
+    """Return what PortAudio finds now, in a new process. Never raises."""
     text, problem = await _output_of(sys.executable, "-P", "-m", __name__, seconds=LIST_SECONDS)
     try:
         told = json.loads(text)
@@ -110,8 +108,8 @@ async def portaudio_listed() -> DeviceList:
 
 
 def with_pulse(listed: DeviceList, pulse: Sequence[Device]) -> DeviceList:
-    """Return PortAudio's devices and those behind PulseAudio, whose default is the default then; they can
-    only be used where ALSA has a bridge to it.
+    """Return PortAudio's devices and those behind PulseAudio, whose default is then the default; they can
+    only be used if ALSA has a bridge to it.
     """
     if not pulse or not any(device.name in PULSE_BRIDGES for device in listed.devices):
         return listed
@@ -124,8 +122,8 @@ def with_pulse(listed: DeviceList, pulse: Sequence[Device]) -> DeviceList:
 
 
 async def pulse_devices() -> list[Device]:
-    """Return the devices of PulseAudio or PipeWire, without monitors of speakers; none where there is no
-    ``pactl`` (from version 16 on) or nothing answers.
+    """Return the devices of PulseAudio or PipeWire, without monitors of speakers; none if there is no
+    ``pactl`` (version 16 or later) or nothing answers.
     """
     if not has_pactl():
         return []
@@ -152,7 +150,7 @@ def has_pactl() -> bool:
 
 
 async def pulse_answers() -> bool:
-    """Return whether a server of PulseAudio or PipeWire answers."""
+    """Return whether a PulseAudio or PipeWire server answers."""
     return has_pactl() and await _pactl("info") is not None
 
 
@@ -168,7 +166,7 @@ async def _pactl(*words: str) -> Any:
 
 
 async def _output_of(*command: str, seconds: float) -> tuple[str, str]:
-    """Return what a command printed, or "" and why there is nothing."""
+    """Return a command's output, or "" and why there is none."""
     pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     try:
         child = await asyncio.create_subprocess_exec(*command, stdin=nowhere, stdout=pipe, stderr=nowhere)
@@ -191,7 +189,7 @@ def _stable(name: str) -> str:
 
 
 def portaudio_devices() -> DeviceList:
-    """Return what PortAudio in this process knows, as old as its beginning. Never raises."""
+    """Return the devices that PortAudio in this process knows, as of its start. Never raises."""
     silence_libraries()
     try:
         import sounddevice  # it looks for devices at once, and fails without the library

@@ -24,8 +24,8 @@ from livekit import rtc
 from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SAMPLES, BLOCK_SECONDS, SAMPLE_RATE
 
 SILENCE: Final = bytes(BLOCK_BYTES)
-KEPT_BLOCKS: Final = 2  # played blocks that wait, at least: devices take and give in bursts of a few
-SPARE_BLOCKS: Final = 3  # a played block must not come to the canceller later than its echo
+KEPT_BLOCKS: Final = 2  # played blocks that wait, at least: devices work in bursts of a few
+SPARE_BLOCKS: Final = 3  # a played block must not reach the canceller after its echo
 MOST_BLOCKS: Final = 50
 WINDOW_BLOCKS: Final = 100
 MAX_DELAY_MS: Final = 500
@@ -33,9 +33,9 @@ MAX_DELAY_MS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Processing:
-    """What is done to the microphone's sound. With nothing of it the sound passes bit by bit as it came.
+    """How the microphone's sound is processed. Without any of it, the sound is unchanged.
 
-    The gain evens out loud and quiet, which those who listen do not need: it is off unless asked for.
+    The gain evens out loud and quiet, which speech recognition does not need: it is off by default.
     """
 
     echo: bool = True
@@ -45,7 +45,7 @@ class Processing:
 
     @property
     def is_any(self) -> bool:
-        """Whether anything is done."""
+        """Whether there is any processing."""
         return self.echo or self.noise or self.high_pass or self.gain
 
 
@@ -67,13 +67,13 @@ class MicrophoneFilter:
         return self._uses_headphones
 
     def use_headphones(self, on: bool) -> None:
-        """Turn the echo canceller off or on; it learns anew then."""
+        """Turn the echo canceller off or on; it starts learning again then."""
         if on != self._uses_headphones:
             self._uses_headphones = on
             self._start()
 
     def filtered(self, heard: bytes, played: bytes, delay_seconds: float) -> bytes:
-        """Return ``heard`` without the echo of ``played``. ``delay_seconds``: from handing a block to the
+        """Return ``heard`` without the echo of ``played``. ``delay_seconds``: from passing a block to the
         speaker until its echo comes from the microphone, as far as the devices know.
         """
         if self._apm is None:
@@ -107,19 +107,21 @@ class Lockstep:
     """Pairs heard and played blocks by their number. ``played`` is called by the speaker's thread, ``pair``
     by the microphone's.
 
-    Both devices run at the same rate but in bursts. A pair that comes too early gets silence; the block that
-    was late then waits for good, and is taken out once every pair of a second found more waiting than needed.
+    Both devices run at the same rate but in bursts. A pair that comes too early gets silence; the late block
+    then waits permanently, and is removed when every pair of a second found more waiting blocks than needed.
     """
 
     def __init__(self) -> None:
         self._played: deque[bytes] = deque(maxlen=MOST_BLOCKS)
         self._kept = KEPT_BLOCKS
-        self._silences = 0  # pairs that get none, so that enough blocks wait afterwards
+        self._silences = 0  # pairs with silence, so that enough blocks wait afterwards
         self._lowest = MOST_BLOCKS
         self._pairs = 0
 
     def expect(self, delay_seconds: float) -> None:
-        """Say how long after it was handed over a block comes back as echo: as many may wait, less a few."""
+        """Set how long after it was passed on a block comes back as echo: that many blocks, less a few, may
+        wait.
+        """
         self._kept = max(KEPT_BLOCKS, int(delay_seconds / BLOCK_SECONDS) - SPARE_BLOCKS)
 
     @property
@@ -128,11 +130,11 @@ class Lockstep:
         return len(self._played)
 
     def played(self, block: bytes) -> None:
-        """Note a block that was handed to the speaker."""
+        """Note a block that was passed to the speaker."""
         self._played.append(block)
 
     def pair(self) -> bytes:
-        """Return the played block that belongs to the heard block that came now."""
+        """Return the played block that belongs to the current heard block."""
         waiting = len(self._played)
         self._lowest = min(self._lowest, waiting)
         self._pairs += 1

@@ -1,4 +1,4 @@
-"""How loud sound is: a few microseconds of numpy per block, read by a meter as often as it draws."""
+"""The level of sound: a few microseconds of numpy per block, read by a meter as often as it draws."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from agent_tui.audio.sound import BLOCK_SECONDS, SILENT_DBFS, Level
 
 FULL_SCALE: Final = 32_768.0
-RAIL: Final = 32_767  # a sample that stands there was probably larger
+RAIL: Final = 32_767  # a sample at this value was probably larger
 CLIPPED_SAMPLES: Final = 3  # in one block; a single one is a loud sound that just fits
-CLIPPING_SECONDS: Final = 1.0  # for so long clipping is shown
+CLIPPING_SECONDS: Final = 1.0  # how long clipping is shown
 SMOOTH_SECONDS: Final = 0.08  # a meter that draws 12 times a second misses no block
 PEAK_HOLD_SECONDS: Final = 0.5
 PEAK_FALL_DB: Final = 20.0  # per second, after the hold
-STALE_SECONDS: Final = 0.3  # without a block for so long there is no sound at all
+STALE_SECONDS: Final = 0.3  # after this long without a block there is no sound at all
 NO_SIGNAL_SECONDS: Final = 2.0
 KEEP: Final = math.exp(-BLOCK_SECONDS / SMOOTH_SECONDS)
 
@@ -29,8 +29,8 @@ def dbfs(amplitude: float) -> float:
 
 
 class LevelMeter:
-    """Measures blocks of one direction. ``feed`` runs in the thread of the sound, ``level`` in another: every
-    number is written by ``feed`` alone, whole.
+    """Measures blocks of one direction. ``feed`` runs in the thread of the sound, ``level`` in another one:
+    only ``feed`` writes the numbers, each in one step.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -38,7 +38,7 @@ class LevelMeter:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, with another device: it has its two seconds to give a signal."""
+        """Start over, for another device: it has two seconds to give a signal."""
         self._power = 0.0
         self._peak = (0.0, -math.inf)  # amplitude, since when
         self._clipped_at = self._fed_at = -math.inf
@@ -62,7 +62,7 @@ class LevelMeter:
 
     @property
     def level(self) -> Level:
-        """How loud it is now."""
+        """The current level."""
         now = self._now()
         if now - self._fed_at > STALE_SECONDS:
             return Level(SILENT_DBFS, SILENT_DBFS)

@@ -1,4 +1,4 @@
-"""The seam to PortAudio: what ``DeviceSound`` needs of it, so that tests can put another library there."""
+"""The interface to PortAudio for ``DeviceSound``, so that tests can use another library."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final, Protocol
 from agent_tui.audio.devices import Device, DeviceList, Direction
 from agent_tui.audio.resampling import Format
 
-LATENCY_SECONDS: Final = 0.06  # of the devices: as long as Python may hold back their threads
-LONG_LATENCY_SECONDS: Final = 0.12  # where that is not long enough
+LATENCY_SECONDS: Final = 0.06  # of the devices: as long as Python may delay their threads
+LONG_LATENCY_SECONDS: Final = 0.12  # if that is not enough
 
 
 class DeviceFailed(Exception):
@@ -21,12 +21,12 @@ class Stream(Protocol):
 
     @property
     def latency_seconds(self) -> float:
-        """How long sound is under way in it."""
+        """The sound's delay in the device, in seconds."""
         ...
 
     @property
     def glitches(self) -> int:
-        """How often it had nothing to play, or nowhere to put what it heard."""
+        """How often it had nothing to play, or no room for what it heard."""
         ...
 
     def close(self) -> None:
@@ -44,7 +44,7 @@ class Library(Protocol):
         ...
 
     def begin_anew(self) -> DeviceList:
-        """Look for devices again. All streams are closed before."""
+        """Look for devices again. All streams have been closed before."""
         ...
 
     def knows(self, device: Device, direction: Direction) -> bool:
@@ -74,5 +74,7 @@ class Library(Protocol):
         given: Callable[[int], bytes],
         ended: Callable[[], None],
     ) -> Stream:
-        """Start a speaker: ``given`` returns so many bytes to play. Raises ``DeviceFailed``."""
+        """Start a speaker: ``given`` returns the requested number of bytes to play. Raises
+        ``DeviceFailed``.
+        """
         ...

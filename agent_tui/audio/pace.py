@@ -1,4 +1,4 @@
-"""Ten milliseconds after ten milliseconds, for sound that no device paces."""
+"""A clock of ten milliseconds, for sound without a device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 from agent_tui.audio.sound import BLOCK_SECONDS
 
-LATE_SECONDS: Final = 0.1  # who is later than this does not catch up
+LATE_SECONDS: Final = 0.1  # a longer delay is not caught up
 
 
 async def ticks() -> AsyncGenerator[int, None]:

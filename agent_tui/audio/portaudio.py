@@ -1,7 +1,7 @@
-"""PortAudio, by way of ``sounddevice``: the ``Library`` of real devices.
+"""PortAudio, through ``sounddevice``: the ``Library`` of real devices.
 
-Two separate streams, never a duplex one: that one called back 39 times in two seconds instead of 200. Nothing
-here is logged or waited for in a callback.
+Two separate streams, never a duplex one: that one called back 39 times in two seconds instead of 200.
+Callbacks neither log nor wait.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class PortAudio:
     """The ``Library`` of this process's PortAudio."""
 
     def begin(self) -> DeviceList:
-        """Load PortAudio if it is not yet, and return its devices."""
+        """Load PortAudio if necessary, and return its devices."""
         listed = portaudio_devices()
         if listed.problem != NO_LIBRARY:
             _end_without_waiting()
         return listed
 
     def begin_anew(self) -> DeviceList:
-        """End PortAudio and begin again: it looks for devices only then. It cannot end below a stream that
-        does not close; then nothing new is found.
+        """End PortAudio and start it again: it looks for devices only then. It cannot end while a stream does
+        not close; then nothing new is found.
         """
         if portaudio_devices().problem or _closing:
             return portaudio_devices()
@@ -63,7 +63,7 @@ class PortAudio:
         return True
 
     def accepts(self, device: Device, direction: Direction, form: Format) -> bool:
-        """Ask PortAudio whether the device runs at this rate with so many channels."""
+        """Ask PortAudio whether the device supports this rate with this many channels."""
         library = _sounddevice()
         check = library.check_input_settings if direction == "input" else library.check_output_settings
         try:
@@ -179,7 +179,9 @@ def _close(stream: Any) -> None:
 
 @cache
 def _end_without_waiting() -> None:
-    """At the end of the program, leave PortAudio alone when a stream does not close: it would wait, too."""
+    """At the end of the program, do not end PortAudio if a stream does not close: that would never return,
+    either.
+    """
     at_exit = _sounddevice()._exit_handler
     atexit.unregister(at_exit)
     atexit.register(lambda: None if _closing else at_exit())
@@ -187,7 +189,7 @@ def _end_without_waiting() -> None:
 
 @contextmanager
 def _pulse_device(device: Device, direction: Direction) -> Iterator[None]:
-    """Have ALSA's bridge connect to this device of PulseAudio: it takes the name from the environment."""
+    """Make ALSA's bridge connect to this device of PulseAudio, whose name it reads from the environment."""
     if not device.pulse:
         yield
         return
@@ -204,7 +206,7 @@ def _pulse_device(device: Device, direction: Direction) -> Iterator[None]:
 
 
 def _number(device: Device, direction: Direction) -> int:
-    """Return PortAudio's number of a device, as of now. Raises ``DeviceFailed`` when it has none."""
+    """Return PortAudio's current number of a device. Raises ``DeviceFailed`` if it has none."""
     library = _sounddevice()
     apis = [api["name"] for api in library.query_hostapis()]
     known = [(known["name"], apis[known["hostapi"]], known) for known in library.query_devices()]

@@ -1,4 +1,4 @@
-"""A recording of what was played, or of both directions: a WAV file that is readable at every moment."""
+"""A recording of what was played, or of both directions: a WAV file that can be read at any moment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from agent_tui.audio.sound import SAMPLE_RATE
 from agent_tui.model.errors import not_written
 
-FLUSH_BYTES: Final = SAMPLE_RATE  # half a second of one direction: what a killed program loses at most
+FLUSH_BYTES: Final = SAMPLE_RATE  # half a second of one direction: the most that a killed program loses
 MAX_BYTES: Final = 2**32 - 2**20  # sizes in a WAV file have 32 bits
 HEADER: Final = struct.Struct("<4sI4s4sIHHIIHH4sI")
 
@@ -21,7 +21,7 @@ class Recording:
     """A WAV file, 48 kHz, 16 bit: mono with what was played from its first sound on, or, ``with_microphone``,
     stereo from the beginning: left what was heard, right what was played.
 
-    Raises ``ConfigError`` when ``path`` cannot be written. Later failures end the recording: ``problem``.
+    Raises ``ConfigError`` if ``path`` cannot be written. Later failures end the recording: ``problem``.
     """
 
     def __init__(self, path: Path, *, with_microphone: bool = False) -> None:
@@ -48,11 +48,13 @@ class Recording:
 
     @property
     def seconds(self) -> float:
-        """How long it is so far."""
+        """Its length so far, in seconds."""
         return (self._size + len(self._waiting)) / (2 * self._channels * SAMPLE_RATE)
 
     def add(self, heard: bytes, played: bytes) -> None:
-        """Add a block of both directions, of one length. Called from any thread; nothing is written yet."""
+        """Add a block of both directions, of the same length. Called from any thread; nothing is written
+        yet.
+        """
         if self._file.closed:
             return
         if self.has_microphone:
@@ -68,7 +70,7 @@ class Recording:
             self._waiting += block
 
     def flush(self, *, all_of_it: bool = False) -> None:
-        """Write what waits, once it is worth it, and then how long the file is."""
+        """Write what is waiting if there is enough of it, and then the length of the file."""
         if self._file.closed or (len(self._waiting) < FLUSH_BYTES * self._channels and not all_of_it):
             return
         with self._lock:

@@ -1,4 +1,4 @@
-"""From any rate and number of channels to 48 kHz mono and back, by the resampler (soxr) in
+"""Conversion from any rate and number of channels to 48 kHz mono and back, with the resampler (soxr) of
 ``livekit.rtc``.
 """
 
@@ -15,7 +15,7 @@ from agent_tui.audio.sound import BLOCK_BYTES, SAMPLE_RATE
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """16 bit samples: so many a second, so many side by side."""
+    """16 bit samples: their rate, and the number of channels."""
 
     rate: int = SAMPLE_RATE
     channels: int = 1
@@ -41,7 +41,7 @@ def to_channels(sound: bytes, channels: int) -> bytes:
 
 
 class Resampler:
-    """Changes the rate of mono sound that comes bit by bit. At equal rates every byte passes unchanged."""
+    """Changes the rate of mono sound that comes in pieces. At equal rates every byte passes unchanged."""
 
     def __init__(self, rate_in: int, rate_out: int) -> None:
         self._soxr = (
@@ -62,7 +62,7 @@ class Resampler:
 
 
 class FromDevice:
-    """Takes what a microphone gives in its own format and hands it on in our blocks."""
+    """Takes a microphone's sound in its own format and passes it on in our blocks."""
 
     def __init__(self, form: Format, took: Callable[[bytes], None]) -> None:
         self._channels = form.channels
@@ -80,7 +80,7 @@ class FromDevice:
 
 
 class ToDevice:
-    """Takes our blocks and gives a speaker what it asks for in its own format."""
+    """Takes our blocks and returns what a speaker asks for in its own format."""
 
     def __init__(self, form: Format, give: Callable[[], bytes]) -> None:
         self._channels = form.channels

@@ -1,6 +1,4 @@
-"""What waits between the thread of a sound device and the program: captured blocks, and sound to be
-played.
-"""
+"""The buffers between a sound device's thread and the program: captured blocks, and sound to be played."""
 
 from __future__ import annotations
 
@@ -19,24 +17,24 @@ from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SECONDS
 
 BYTES_PER_SECOND: Final = round(BLOCK_BYTES / BLOCK_SECONDS)
 CAPTURE_SECONDS: Final = 0.1
-TARGET_SECONDS: Final = 0.06  # Python held back the device's thread for up to 70 ms on a busy machine
+TARGET_SECONDS: Final = 0.06  # Python delayed the device's thread by up to 70 ms on a busy machine
 UNDERRUN_TARGET_SECONDS: Final = 0.12
-WINDOW_BLOCKS: Final = 50  # the ring is trimmed by what it never went below in so many blocks
+WINDOW_BLOCKS: Final = 50  # the ring is trimmed by its minimum in this many blocks
 TRIM_EVERY: Final = (
     5  # at most every so many blocks: speech that is a fifth faster for a moment is still speech
 )
-GAP_SECONDS: Final = 0.25  # sound that goes on after so short a pause should not have paused
+GAP_SECONDS: Final = 0.25  # sound that continues after so short a pause should not have paused
 
 T = TypeVar("T")
 
 
 def whole_blocks(seconds: float) -> int:
-    """Return the bytes of so many seconds of sound, in whole blocks."""
+    """Return the bytes of this many seconds of sound, in whole blocks."""
     return round(seconds / BLOCK_SECONDS) * BLOCK_BYTES
 
 
 class CaptureQueue(Generic[T]):
-    """Blocks from the device's thread to one reader in the event loop; the oldest are dropped when it is
+    """Passes blocks from the device's thread to one reader in the event loop; the oldest are dropped if it is
     slow.
     """
 
@@ -52,7 +50,7 @@ class CaptureQueue(Generic[T]):
             self._loop.call_soon_threadsafe(self._came.set)
 
     def clear(self) -> None:
-        """Forget what waits."""
+        """Drop what is waiting."""
         self._blocks.clear()
 
     async def get(self) -> T:
@@ -69,9 +67,9 @@ class CaptureQueue(Generic[T]):
 class RingLimits:
     """How much sound may wait to be played.
 
-    With ``cap_seconds`` sound comes as fast as it is played (a room): what is too much is dropped, oldest
-    first, and what a slower device leaves behind is trimmed down to ``target_seconds``. Without, sound is
-    sent ahead (the console transport): all of it is kept.
+    With ``cap_seconds`` sound comes as fast as it is played (a room): too much of it is dropped, oldest
+    first, and what a slower device leaves behind is trimmed to ``target_seconds``. Without, sound is sent
+    ahead (the console transport): all of it is kept.
     """
 
     target_seconds: float = TARGET_SECONDS
@@ -86,8 +84,8 @@ CONSOLE_LIMITS: Final = RingLimits(cap_seconds=None)
 class PlayRing:
     """Sound on its way to the speaker. ``play`` is called by the program, ``read`` by the device's thread.
 
-    Playing begins once ``target_seconds`` are there, or what came first has waited that long: a short sound
-    is played, too. When it ran dry in the middle of sound, that is an underrun, and from then on more is
+    Playing begins when ``target_seconds`` are there, or when the first sound has waited that long: a short
+    sound is played, too. If it runs dry in the middle of sound, that is an underrun, and from then on more is
     kept.
     """
 
@@ -110,7 +108,7 @@ class PlayRing:
 
     @property
     def target_seconds(self) -> float:
-        """How much is kept so that short delays are not heard."""
+        """How much is kept so that short delays are not heard, in seconds."""
         return self._target / BYTES_PER_SECOND
 
     def play(self, sound: bytes) -> None:
@@ -129,15 +127,15 @@ class PlayRing:
                     del self._sound[:too_much]
 
     def hold(self) -> None:
-        """Give silence and keep what waits."""
+        """Return silence and keep what is waiting."""
         self._is_held = True
 
     def resume(self) -> None:
-        """Go on after ``hold``."""
+        """Resume after ``hold``."""
         self._is_held = False
 
     def drop(self) -> float:
-        """Forget what waits and return how many seconds that was. A hold stays."""
+        """Drop what is waiting and return how many seconds that was. A hold stays."""
         with self._lock:
             seconds = self.seconds
             self._sound.clear()
@@ -147,7 +145,7 @@ class PlayRing:
             return seconds
 
     def read(self, size: int = BLOCK_BYTES) -> bytes:
-        """Return ``size`` bytes: sound, filled up with silence."""
+        """Return ``size`` bytes: sound, padded with silence."""
         with self._lock:
             if self._is_held or not self._may_flow():
                 return bytes(size)
@@ -172,7 +170,7 @@ class PlayRing:
         return self._is_flowing
 
     def _trims(self) -> bool:
-        """Whether this block shall be made of two: the ring was fuller than it needs to be for a while."""
+        """Whether this block is made of two: the ring was fuller than necessary for a while."""
         if self._limits.cap_seconds is None:
             return False
         self._lowest = min(self._lowest, len(self._sound)) if self._reads else len(self._sound)

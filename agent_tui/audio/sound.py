@@ -1,4 +1,4 @@
-"""What a voice session needs of a microphone and a speaker, whatever provides them."""
+"""The interface of a microphone and a speaker for a voice session."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SILENT_DBFS: Final = -96.0  # what 16 bits can tell from nothing
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How loud one direction is, in dBFS (0 is full scale, ``SILENT_DBFS`` nothing at all); ``peak`` falls
-    slowly; ``is_clipping``: samples were cut off within the last second.
+    """The level of one direction, in dBFS (0 is full scale, ``SILENT_DBFS`` silence); ``peak`` falls slowly;
+    ``is_clipping``: samples were cut off within the last second.
     """
 
     rms: float
@@ -26,9 +26,9 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class SoundStatus:
-    """What is heard with and played on. An empty name: no device, and ``problem`` says why in one line.
+    """The devices in use. An empty name: no device, and ``problem`` says why in one line.
 
-    ``has_signal`` is false once an open microphone gave nothing but exact silence for two seconds.
+    ``has_signal`` is false after an open microphone gave nothing but exact silence for two seconds.
     """
 
     input_name: str = ""
@@ -57,7 +57,7 @@ class Sound(Protocol):
 
     @property
     def queued_seconds(self) -> float:
-        """How much is queued and not played yet."""
+        """How much is queued and not played yet, in seconds."""
         ...
 
     def hold(self) -> None:
@@ -65,11 +65,11 @@ class Sound(Protocol):
         ...
 
     def resume(self) -> None:
-        """Go on after ``hold``."""
+        """Resume after ``hold``."""
         ...
 
     def drop(self) -> float:
-        """Forget what is queued; return how many seconds of it were never heard."""
+        """Drop what is queued; return how many seconds of it were never heard."""
         ...
 
     @property
@@ -82,7 +82,7 @@ class Sound(Protocol):
     def status(self) -> SoundStatus: ...
 
     async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
-        """Change over to other devices while running; an empty name is the system's default."""
+        """Change to other devices while running; an empty name is the system's default."""
         ...
 
     def use_headphones(self, on: bool) -> None: ...

@@ -20,7 +20,7 @@ from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SECONDS, SAMPLE_RATE, Sound
 from agent_tui.model.errors import ConfigError
 
 MAX_BYTES: Final = 1 << 28  # 45 minutes at 48 kHz
-BEFORE_SECONDS: Final = 0.5  # of silence: voice detection wants to hear the room first
+BEFORE_SECONDS: Final = 0.5  # of silence, from which voice detection learns the room
 PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE  # wFormatTag (Microsoft's mmreg.h)
 RATES: Final = range(1_000, 768_001)
 CHANNELS: Final = range(1, 65)
@@ -37,7 +37,7 @@ def wav_sound(
 ) -> ClockedSound:
     """Return a session's sound that hears a WAV file ("-" is stdin) and plays into another one, or nowhere.
 
-    Before the file there is silence for ``before_seconds``, after it for ever; ``is_microphone_over`` is set
+    Before the file there is silence for ``before_seconds``, after it forever; ``is_microphone_over`` is set
     when it ended. Raises ``ConfigError`` for a file that cannot be read or written.
     """
     speech = read_wav(path) if path is not None else b""
@@ -58,7 +58,7 @@ def silence(seconds: float) -> Iterator[bytes]:
 
 
 def blocks(sound: bytes) -> Iterator[bytes]:
-    """Yield ``sound`` in blocks of ``BLOCK_BYTES``, the last one filled up with silence."""
+    """Yield ``sound`` in blocks of ``BLOCK_BYTES``, the last one padded with silence."""
     for start in range(0, len(sound), BLOCK_BYTES):
         yield sound[start : start + BLOCK_BYTES].ljust(BLOCK_BYTES, b"\0")
 
@@ -66,7 +66,7 @@ def blocks(sound: bytes) -> Iterator[bytes]:
 def read_wav(path: Path) -> bytes:
     """Return the sound of a WAV file as 48 kHz mono 16 bit samples. Several channels are mixed.
 
-    Raises ``ConfigError`` when it cannot be read, or holds another encoding than PCM or float.
+    Raises ``ConfigError`` if it cannot be read, or has another encoding than PCM or float.
     """
     try:
         if str(path) == "-":
@@ -95,7 +95,7 @@ def _sound(data: bytes) -> bytes:
     place = 12
     while place + 8 <= len(data):
         name, size = struct.unpack_from("<4sI", data, place)
-        # Who writes to a pipe does not know the length: it says 0 or the largest number.
+        # A writer to a pipe does not know the length: it writes 0 or the largest number.
         body = data[place + 8 : place + 8 + size] if size or name != b"data" else data[place + 8 :]
         if name == b"fmt ":
             form = body
@@ -107,7 +107,7 @@ def _sound(data: bytes) -> bytes:
 
 def _converted(form: bytes, body: bytes) -> bytes:
     kind, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", form)
-    if kind == EXTENSIBLE and len(form) >= 26:  # the real one stands in the first bytes of SubFormat
+    if kind == EXTENSIBLE and len(form) >= 26:  # the real one is in the first bytes of SubFormat
         (kind,) = struct.unpack_from("<H", form, 24)
     if rate not in RATES or channels not in CHANNELS:
         raise ValueError(f"{channels} channels at {rate} Hz make no sense.")

@@ -1,4 +1,4 @@
-"""The conversations that agents on other servers keep of ours: one row for each agent of a room, or chat."""
+"""The conversations that agents on other servers keep: one row for each agent of a room, or chat."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class StoredSessions:
         self._store = store
 
     async def get(self, member: Member) -> AgentSession | None:
-        """Return what is known of the agent's conversation; raises ``StoreError``."""
+        """Return what is stored about the agent's conversation; raises ``StoreError``."""
         return await self._store.read(_session, member)
 
     async def put(self, member: Member, session: AgentSession) -> None:
-        """Put it on disk; raises ``StoreError``."""
+        """Store it; raises ``StoreError``."""
         await self._store.append(member.room_id, (), [AgentSessionPut(member.agent_id, session)])
 
 

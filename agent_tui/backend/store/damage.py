@@ -1,7 +1,8 @@
-"""Rows that this program did not write so: a value of another type, a list that is none, an unknown state.
+"""Rows that this program cannot have written: a value of another type, a list that is not one, an unknown
+state.
 
-SQLite keeps what it is given, whatever a column is declared as. A damaged conversation is read with what
-is left of it, so that it can be seen and deleted and the others live.
+SQLite stores any value, whatever a column is declared as. A damaged conversation is read as far as possible,
+so that it can be seen and deleted and the others are not affected.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _ONE_OF = {
 
 
 def damaged_field(row_class: type, values: Mapping[str, Any]) -> str:
-    """Return the name of the first of ``values`` that is not what ``row_class`` says; "" where all are."""
+    """Return the name of the first of ``values`` that does not fit ``row_class``; "" if all do."""
     types = _types(row_class)
     for name, value in values.items():
         if not isinstance(value, types.get(name, object)) or value not in _ONE_OF.get(name, (value,)):
@@ -39,12 +40,12 @@ def damaged_place(row_class: type, values: Sequence[Any]) -> str:
 
 
 def intact(row_class: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of ``values`` that are what ``row_class`` says they are."""
+    """Return those of ``values`` that fit ``row_class``."""
     return {name: value for name, value in values.items() if not damaged_field(row_class, {name: value})}
 
 
 def names_in(stored: str) -> tuple[str, ...]:
-    """Return a stored list of names; raises ``ValueError`` for text that is none."""
+    """Return a stored list of names; raises ``ValueError`` for any other text."""
     names = json.loads(stored)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("not a list of names")
@@ -59,7 +60,7 @@ def damaged(kind: str, id_: str, field: str) -> StoreError:
 
 @cache
 def _types(row_class: type) -> dict[str, tuple[type, ...]]:
-    """Return the types of the plain fields of ``row_class``; a whole number is a number, too."""
+    """Return the types of the plain fields of ``row_class``; a whole number also fits a float."""
     found: dict[str, tuple[type, ...]] = {}
     for name, hint in get_type_hints(row_class).items():
         types = set(get_args(hint) or (hint,))

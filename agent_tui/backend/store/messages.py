@@ -1,4 +1,4 @@
-"""Stored rows as messages: what ``GET …/messages`` answers and the log's ``message`` says."""
+"""Stored rows as messages: for ``GET …/messages`` and the log's ``message``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from agent_tui.wire.content import dump, steps_content, text_content
 from agent_tui.wire.rooms_encode import note_fields, token_count
 from agent_tui.wire.steps_encode import step_fields
 
-# Of one answer. As JSON they are four times as many bytes at worst; a client may take no more than 64 MiB.
+# Of one answer. As JSON they are at most four times as many bytes; a client may refuse more than 64 MiB.
 MAX_PAGE_CHARACTERS = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Messages in order; ``more`` says that others follow, ``as_of`` is the seq they are the state of."""
+    """Messages in order; ``more`` says that others follow, ``as_of`` is the seq that they correspond to."""
 
     messages: list[Message]
     more: bool
@@ -29,7 +29,7 @@ class Page:
 
 
 def that_fit(messages: Sequence[Message]) -> list[Message]:
-    """Return the first messages that one answer can hold, at least one."""
+    """Return the first messages that fit into one answer, at least one."""
     characters = 0
     for place, message in enumerate(messages):
         characters += len(message.content)
@@ -39,14 +39,14 @@ def that_fit(messages: Sequence[Message]) -> list[Message]:
 
 
 def with_notes(stored: str, notes: Sequence[Note]) -> str:
-    """Return the notes of a turn as they are stored, once these are among them."""
+    """Return the stored notes of a turn with these added."""
     if not notes:
         return stored
     return dump([note_fields(note) for note in dict.fromkeys((*notes_of(stored), *notes))])
 
 
 def notes_of(stored: str) -> tuple[Note, ...]:
-    """Return what ``with_notes`` stored; nothing of empty text, and of what is damaged."""
+    """Return what ``with_notes`` stored; nothing for empty or damaged text."""
     try:
         return tuple(Note(**fields) for fields in json.loads(stored)) if stored else ()
     except (ValueError, TypeError):
@@ -54,23 +54,23 @@ def notes_of(stored: str) -> tuple[Note, ...]:
 
 
 def attachments_text(attachments: Sequence[Attachment]) -> str:
-    """Return attachments as they are stored; empty for none."""
+    """Return attachments as text to store; empty for none."""
     return json.dumps([asdict(one) for one in attachments], ensure_ascii=False) if attachments else ""
 
 
 def attachments_of(stored: str) -> tuple[Attachment, ...]:
-    """Return what ``attachments_text`` stored."""
+    """Return the attachments in such a text."""
     found: list[dict[str, Any]] = json.loads(stored) if stored else []
     return tuple(Attachment(**one) for one in found)
 
 
 def spoken_text(spoken: Spoken) -> str:
-    """Return how a message was spoken as it is stored: what is known of it."""
+    """Return how a message was spoken as text to store, as far as it is known."""
     return json.dumps(spoken_fields(spoken), ensure_ascii=False)
 
 
 def spoken_of(stored: str) -> Spoken | None:
-    """Return what ``spoken_text`` stored; None for a message that was not spoken."""
+    """Return how a message was spoken from such a text; ``None`` if it was not spoken."""
     return Spoken(**json.loads(stored)) if stored else None
 
 
@@ -118,11 +118,11 @@ def turn_message(
     *,
     kind: str,
 ) -> Message:
-    """Return one attempt at a turn as a message of its agent, under the name it had then.
+    """Return one attempt at a turn as a message of its agent, with the name it had then.
 
-    What differs with the kind is its protocol's: ``content``, and what ``token_count`` counts. In a chat that
-    is the provider's count of completion tokens, 0 where it is unknown (protocols.md §2). In a room, one that
-    did nothing but speak has no ``steps`` besides its text.
+    ``content`` and the meaning of ``token_count`` depend on the kind's protocol. In a chat the count is the
+    provider's for completion tokens, 0 if unknown (protocols.md §2). In a room, a turn with words only has no
+    ``steps`` besides its text.
     """
     text = turn.text or said_in(steps)
     if kind not in ROOM:

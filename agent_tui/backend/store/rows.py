@@ -1,4 +1,4 @@
-"""What goes into the store and comes out of it, as plain data. ``schema`` makes its tables of these rows."""
+"""The rows of the store, as plain data. ``schema`` makes its tables from them."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ KINDS = (*ROOM, *CHATS)
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One stored event in the form of the log (``wire.log``), or in a dialect that was made of that."""
+    """One stored event in the form of the log (``wire.log``), or in a dialect made from that."""
 
     room_id: str
     seq: int
     name: str
     data: str
     message_id: str
-    written: Event | None = field(default=None, compare=False, repr=False)  # what was written just now
+    written: Event | None = field(default=None, compare=False, repr=False)  # just written
 
     @property
     def event(self) -> Event:
-        """The event, of a frame in the form of the log."""
+        """The event of a frame in the form of the log."""
         return log.decode(self.name, self.data) if self.written is None else self.written
 
     @property
     def as_sent(self) -> tuple[str, str] | None:
-        """What an earlier version sent for it, where no dialect would write the same."""
+        """The frame that an earlier version sent for it, if no dialect would write the same."""
         return log.as_sent(self.data) if self.written is None else None
 
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event that has no seq yet; ``message_id`` is empty where it belongs to no message."""
+    """An event without a seq yet; ``message_id`` is empty if it belongs to no message."""
 
     event: Event
     name: str
@@ -59,7 +59,7 @@ class NewEvent:
 
 @dataclass(frozen=True, slots=True)
 class ConversationRow:
-    """A conversation as stored. Its ``kind`` (room, chat, voice) says only what comes next in it.
+    """A conversation as stored. Its ``kind`` (room, chat, voice) only decides what comes next in it.
 
     A room goes round by round; in a chat each answer is a round of its own, with one agent.
     """
@@ -69,50 +69,50 @@ class ConversationRow:
     task: str = ""
     execution_mode: str = "sequential"
     max_rounds: int = 0  # 0: no end
-    status: str = "idle"  # what is: idle | running | paused | completed | error
-    desired: str = "idle"  # what is wanted, on record before it is done: idle | running | paused | deleted
+    status: str = "idle"  # the state: idle | running | paused | completed | error
+    desired: str = "idle"  # the wanted state, stored before it is reached: idle | running | paused | deleted
     interrupted: str = ""  # why it is paused or about to be
     keep_running: bool = False
     round_open: int = 0  # the newest round that began
-    round_done: int = 0  # the newest that ended; they differ while a round is under way
-    run_seq: int = 0  # seq of the newest ``room_started``, 0 where there is none
+    round_done: int = 0  # the newest round that ended; they differ during a round
+    run_seq: int = 0  # seq of the newest ``room_started``, 0 if there is none
     last_seq: int = 0
     created_at: str = ""
     updated_at: str = ""
-    round_mode: str = ""  # how the newest round is spoken, whatever ``execution_mode`` is by now
+    round_mode: str = ""  # the mode of the newest round, whatever ``execution_mode`` is now
     max_tokens: int = 0  # the budget; 0: none
     max_cost: float = 0.0
     on_error: str = "continue"
     archived: bool = False
     used_tokens: int = 0
-    used_cost: float | None = None  # None: no price is known
+    used_cost: float | None = None  # ``None``: a price is unknown
     last_speaker: str = ""
     last_words: str = ""
     kind: str = "room"
-    tools: tuple[str, ...] | None = ()  # names that may be used; None: those that need not be allowed
+    tools: tuple[str, ...] | None = ()  # names that may be used; ``None``: those that need no permission
     workspace: str = ""  # the folder of these tools, empty for none
-    answer_tokens: int = 0  # the most that one answer may have; 0: what the provider says
-    on_resume: str = "continue"  # what becomes of a turn that was cut: continue | again
-    temperature: float | None = None  # None: the model's own
+    answer_tokens: int = 0  # the most tokens of one answer; 0: the provider's limit
+    on_resume: str = "continue"  # what happens to an interrupted turn: continue | again
+    temperature: float | None = None  # ``None``: the model's own
     thinking: bool | None = None
-    head: str = ""  # the last message of the branch that is shown; empty where there are no branches
+    head: str = ""  # the last message of the shown branch; empty if there are no branches
     on_full: str = (
         "summarise"  # of a chat: what becomes of what its model cannot be told: summarise | leave_out
     )
-    guide: str = "tell"  # whether models are told the AGENTS.md of the folder: tell | ignore
-    view: str = "auto"  # what a screen opens a room with: auto | timeline | panes
-    is_named: bool = False  # a person gave it its name; else that is the beginning of what was said first
+    guide: str = "tell"  # whether models get the AGENTS.md of the folder: tell | ignore
+    view: str = "auto"  # what a screen shows first of a room: auto | timeline | panes
+    is_named: bool = False  # a person chose its name; else it is the beginning of the first message
     synthesis: bool = False  # the last round ends with one agent's synthesis
     # What is stored elsewhere.
-    agents: tuple[AgentInfo, ...] = ()  # those that take turns, in turn order
-    queue: tuple[QueuedMessage, ...] = ()  # what people said and no turn has taken yet
-    cut: str = ""  # why the answer at the head was cut or failed
+    agents: tuple[AgentInfo, ...] = ()  # the active ones, in turn order
+    queue: tuple[QueuedMessage, ...] = ()  # messages of people that no turn has taken yet
+    cut: str = ""  # why the answer at the head was interrupted or failed
     error: str = ""
-    damaged: str = ""  # the field that cannot be read, of one that can only be deleted
+    damaged: str = ""  # the unreadable field, if it can only be deleted
 
     @property
     def parallel(self) -> bool:
-        """Whether the newest round is spoken all at once (the next one follows ``execution_mode``)."""
+        """Whether the newest round is parallel (the next one follows ``execution_mode``)."""
         return (self.round_mode or self.execution_mode) == "parallel"
 
     @property
@@ -123,17 +123,17 @@ class ConversationRow:
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """One attempt at a turn as stored; ``agent_id`` says whose.
+    """One attempt at a turn as stored; ``agent_id`` is its agent.
 
-    Its ``text`` is stored once it is closed (that of all its text steps); until then the log is the record.
+    Its ``text`` (of all its text steps) is stored when it is closed; until then only the log has it.
     """
 
     round: int
     agent_id: str
-    attempt: int  # counts the attempts of that agent in that round, or the answers to that ``parent``
+    attempt: int  # the number of the agent's attempt in that round, or of the answer to that ``parent``
     message_id: str
     status: str = "streaming"  # … | completed | interrupted | failed | skipped | superseded
-    reason: str = ""  # why it was cut
+    reason: str = ""  # why it was interrupted
     text: str = ""
     error: str = ""
     first_seq: int = 0  # the place of its first event in the log, and so its place among the messages
@@ -145,16 +145,16 @@ class TurnRow:
     first_token_seconds: float | None = None
     cost: float | None = None
     trimmed: int = 0
-    supersedes: str = ""  # the attempt that this one says again
+    supersedes: str = ""  # the attempt that it repeats
     again: bool = False  # a retry was requested
-    parent: str = ""  # the message that it answers, where messages form a tree
+    parent: str = ""  # the message that it answers, if messages form a tree
     model: str = ""
     seconds: float | None = None  # how long it took
-    client_key: str = ""  # what the asker called the question, empty for none
-    continues: str = ""  # the attempt whose text precedes its own; empty: it begins anew
+    client_key: str = ""  # the asker's key for the question, empty for none
+    continues: str = ""  # the attempt whose text precedes its own; empty for none
     to_continue: bool = False  # its rest was requested
-    spoken: str = ""  # how it was spoken, as JSON; empty for what was not
-    notes: str = ""  # what stays true of how its model was asked, a JSON list; empty for nothing
+    spoken: str = ""  # how it was spoken, as JSON; empty if it was not
+    notes: str = ""  # notes about how its model was asked, a JSON list; empty for none
     context: int = (
         0  # tokens that its model has in mind once it is over, and the most that it can; 0: unknown
     )
@@ -162,7 +162,7 @@ class TurnRow:
 
     @property
     def usage(self) -> Usage | None:
-        """What it used; None where its model does not say."""
+        """Its usage; ``None`` if its model does not report it."""
         if not (self.prompt_tokens or self.completion_tokens):
             return None
         return Usage(
@@ -185,8 +185,8 @@ class UserSaid:
     sender_name: str
     sender_color: str
     created_at: str
-    to_agent: str = ""  # the one agent that is told, empty for all
-    parent: str = ""  # the answer that it follows, where messages form a tree
+    to_agent: str = ""  # the only agent that gets it, empty for all
+    parent: str = ""  # the answer that it follows, if messages form a tree
     attachments: str = ""  # JSON, and so is spoken
     spoken: str = ""
     event: int = 0
@@ -194,7 +194,7 @@ class UserSaid:
 
 @dataclass(frozen=True, slots=True)
 class ToolRule:
-    """Calls that run without being asked for; ``conversation_id`` empty: in every conversation.
+    """Calls that run without asking; ``conversation_id`` empty: in every conversation.
 
     ``scope`` is "exact" for the one call of ``pattern`` in ``folder`` ("" for calls that work in none),
     "wide" for a glob of an earlier version that a person confirmed, "suspended" for one that covers nothing.
@@ -221,7 +221,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A message, or a title (no ``message_id``), in which words were found; ``snippet`` has them between
+    """A message, or a title (without ``message_id``), in which words were found; ``snippet`` has them between
     U+0002 and U+0003.
     """
 
@@ -246,7 +246,7 @@ class ConversationCreated:
 
 @dataclass(frozen=True, slots=True)
 class ConversationSet:
-    """Fields of the row; with ``while_running`` only if it still has the status running."""
+    """Fields of the row; with ``while_running`` only if its status is still running."""
 
     values: Mapping[str, Value | tuple[str, ...]]
     while_running: bool = False
@@ -254,12 +254,12 @@ class ConversationSet:
 
 @dataclass(frozen=True, slots=True)
 class RunOpened:
-    """It runs; the write's first event is its ``room_started``."""
+    """The run begins; the write's first event is its ``room_started``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationUsed:
-    """The conversation, and this agent of it, used so much more; ``cost`` None: no price is known."""
+    """Usage of the conversation and of this agent; ``cost`` ``None``: a price is unknown."""
 
     tokens: int
     cost: float | None = None
@@ -268,7 +268,7 @@ class ConversationUsed:
 
 @dataclass(frozen=True, slots=True)
 class AgentsSet:
-    """The agents from now on, in this order; those that are missing take no more turns."""
+    """The agents from now on, in this order; missing ones take no more turns."""
 
     agents: tuple[AgentInfo, ...]
 
@@ -286,8 +286,8 @@ class TurnOpened:
     """A new attempt; its ``first_seq`` is the seq of the write's event number ``event``.
 
     The turn that it ``supersedes`` becomes superseded with it, and so do the attempts which that one
-    continues. No turn of that agent in that round is asked for any more. Refused by the database when the
-    attempt that it ``continues`` has a continuation under way or completed.
+    continues. Requests for another turn of that agent in that round end. Refused by the database if the
+    attempt that it ``continues`` has a current or completed continuation.
     """
 
     turn: TurnRow
@@ -296,14 +296,14 @@ class TurnOpened:
 
 @dataclass(frozen=True, slots=True)
 class TurnClosed:
-    """The attempt is over, and is ``turn`` now. Refused by the database when it was completed before."""
+    """The attempt is over, and is ``turn`` now. Refused by the database if it was completed before."""
 
     turn: TurnRow
 
 
 @dataclass(frozen=True, slots=True)
 class TurnAgain:
-    """The turn is to be said again, as soon as it is over; with ``rest`` only what is missing of it."""
+    """The turn is to be said again when it is over; with ``rest`` only the missing part."""
 
     message_id: str
     rest: bool = False
@@ -311,7 +311,7 @@ class TurnAgain:
 
 @dataclass(frozen=True, slots=True)
 class TurnNotePut:
-    """Something that stays true of how the model of the attempt was asked; nothing new if it is there."""
+    """A note about how the attempt's model was asked; nothing new if it is there."""
 
     message_id: str
     note: Note
@@ -319,7 +319,7 @@ class TurnNotePut:
 
 @dataclass(frozen=True, slots=True)
 class SpokenSet:
-    """How a message was spoken; refused for one that is not on record."""
+    """How a message was spoken; refused for one that is not stored."""
 
     message_id: str
     spoken: str
@@ -327,7 +327,7 @@ class SpokenSet:
 
 @dataclass(frozen=True, slots=True)
 class AgentSessionPut:
-    """What an agent on another server knows of us by now."""
+    """What an agent on another server knows about us."""
 
     agent_id: str
     session: AgentSession
@@ -335,7 +335,7 @@ class AgentSessionPut:
 
 @dataclass(frozen=True, slots=True)
 class InboxPut:
-    """A person's words wait for the next turn; ``client_key`` is what the sender called them."""
+    """A person's message waits for the next turn; ``client_key`` is the sender's key for it."""
 
     id: str
     content: str
@@ -348,9 +348,9 @@ class InboxPut:
 
 @dataclass(frozen=True, slots=True)
 class InboxSet:
-    """Columns of words that still wait; refused when one of them does not.
+    """Columns of a message that still waits; refused if it does not.
 
-    With the state taken they are said, and the same write has their ``UserSaid``.
+    With the state taken it is said, and the same write has its ``UserSaid``.
     """
 
     ids: tuple[str, ...]
@@ -359,7 +359,7 @@ class InboxSet:
 
 @dataclass(frozen=True, slots=True)
 class StepPut:
-    """A step of the answer is recorded, in place of what was there before."""
+    """A step of the answer, which replaces its earlier state."""
 
     message_id: str
     step: Step
@@ -368,7 +368,7 @@ class StepPut:
 
 @dataclass(frozen=True, slots=True)
 class StepStands:
-    """The state of a call, and what it asks if it asks; refused for one that is not recorded."""
+    """The state of a call, and what it asks if it asks; refused for one that is not stored."""
 
     message_id: str
     place: int
@@ -390,28 +390,28 @@ class FileChanged(FileChange):
 
 @dataclass(frozen=True, slots=True)
 class RulePut:
-    """Such calls run from now on; nothing new if that rule is there."""
+    """Such calls run from now on; nothing new if the rule exists."""
 
     rule: ToolRule
 
 
 @dataclass(frozen=True, slots=True)
 class RuleConfirmed:
-    """A suspended rule holds again, as wide as it is."""
+    """A suspended rule is restored, as wide as it is."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class RuleDropped:
-    """The rule does not hold any more."""
+    """The rule is removed."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Searchable:
-    """The message is found by its words from now on."""
+    """The message is searchable from now on."""
 
     message_id: str
     role: str
@@ -421,7 +421,7 @@ class Searchable:
 
 @dataclass(frozen=True, slots=True)
 class Unsearchable:
-    """At most so many messages of the conversation are not found any more."""
+    """At most this many messages of the conversation are no longer searchable."""
 
     most: int
 
@@ -435,7 +435,7 @@ class EventsDropped:
 
 @dataclass(frozen=True, slots=True)
 class ConversationDropped:
-    """The conversation and all but its events, which are gone before."""
+    """The conversation and everything except its events, which are gone before."""
 
 
 RuleChange = RulePut | RuleConfirmed | RuleDropped
@@ -468,7 +468,7 @@ Change = (
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What is committed as one: the events get the conversation's next seqs, in order."""
+    """What is committed as a whole: the events get the conversation's next seqs, in order."""
 
     room_id: str
     events: tuple[NewEvent, ...] = ()

@@ -1,8 +1,8 @@
 """The tables. The event log is the record; everything else is derived from it.
 
 The columns are explained in ``rows``, whose fields they are. One migration per change under
-``migrations/versions``; a test holds them against this file. What only one kind of database has (full text
-search, partial indexes) is in ``sqlite``.
+``migrations/versions``; a test compares them with this file. What only some databases have (full text search,
+partial indexes) is in ``sqlite``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ version = Table(
 )
 
 _TYPES = {str: Text, int: Integer, float: Float, bool: Boolean}
-# Fields of a conversation that other tables hold.
+# Fields of a conversation that are in other tables.
 NOT_STORED = ("agents", "queue", "cut", "error", "damaged")
 
 
@@ -61,7 +61,7 @@ def _text(*names: str) -> Iterator[Column[str]]:
 def _of(
     row_class: type, *keys: str, unique: str = "", without: Collection[str] = ()
 ) -> Iterator[Column[object]]:
-    """Yield a column for each field of a row; what is not plain is JSON text."""
+    """Yield a column for each field of a row; values that are not plain are JSON text."""
     hints = get_type_hints(row_class)
     for field in fields(row_class):
         if field.name not in without:
@@ -81,7 +81,7 @@ def _owner(*, is_key: bool = False) -> Column[str]:
 
 
 def _once(name: str, *columns: Column[Any], where: str = "") -> Index:
-    """Let the database itself refuse the same a second time, of the rows ``where`` that is so."""
+    """Have the database refuse duplicates, of the rows for which ``where`` is true."""
     return Index(name, *columns, unique=True, info={"where": where})
 
 
@@ -93,7 +93,7 @@ conversation = Table(
     Column("number", Integer, nullable=False, unique=True),
 )
 
-# Agents that were removed stay as rows: what they said is theirs.
+# Removed agents stay as rows: what they said is theirs.
 agent = Table(
     "agent",
     metadata,
@@ -103,7 +103,7 @@ agent = Table(
     Column("removed", Boolean, nullable=False),
 )
 
-# What an agent on another server knows of us; agent_id is whose conversation with it that is.
+# What an agent on another server knows about us; agent_id is the agent whose conversation it is.
 agent_session = Table(
     "agent_session",
     metadata,
@@ -135,8 +135,8 @@ user_message = Table(
 )
 _once("user_message_by_first_seq", user_message.c.conversation_id, user_message.c.first_seq)
 
-# What people said and no turn has taken yet (state queued), was taken with (taken: its user_message has the
-# same id), or took back (removed). number orders them.
+# Messages of people that no turn has taken yet (state queued), were taken (taken: its user_message has the
+# same id), or removed (removed). number is their order.
 inbox = Table(
     "inbox",
     metadata,
@@ -163,7 +163,7 @@ step = Table(
     Column("seconds", Float),
 )
 
-# What calls did to files, so that it can be undone. Rows are never changed: its call says that it was undone.
+# What calls did to files, so that it can be undone. Rows never change: the call says if it was undone.
 file_change = Table(
     "file_change",
     metadata,
@@ -171,12 +171,12 @@ file_change = Table(
     *_of(FileChanged, "message_id", "place"),
 )
 
-# Which calls run without being asked for. No foreign key: the rules of all conversations are of none.
+# Calls that run without asking. No foreign key: the rules of all conversations belong to none.
 tool_rule = Table("tool_rule", metadata, *_of(ToolRule, "id"))
 _RULE = tool_rule.c
 _once("tool_rule_once", _RULE.conversation_id, _RULE.pattern, _RULE.folder, _RULE.scope)
 
-# What is found by its words: those are stored under its ``number``, and newer ones have greater ones.
+# Searchable words: stored under their ``number``; newer messages have greater ones.
 searched = Table(
     "searched",
     metadata,

@@ -1,5 +1,5 @@
-"""Everything that is SQLite's: opening the file, its settings, what its errors mean to a person; and what
-other databases do otherwise: full text search, a row put in place of another, partial indexes.
+"""Everything specific to SQLite: opening the file, its settings, what its errors mean for a person; and what
+other databases do differently: full text search, replacing a row, partial indexes.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from agent_tui.backend.store import schema
 from agent_tui.model.errors import StoreError, StoreFull
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-# Of free space: for the copy, for every page anew in the write-ahead log, for some growth.
+# Free space: for the copy, for every page again in the write-ahead log, for some growth.
 SPACE_PER_BYTE = 3
-# What reading and writing raise; a StoreError is ours: what is asked contradicts what is stored.
+# Errors of reading and writing; a StoreError is ours: the request contradicts what is stored.
 DATABASE_ERRORS = (DBAPIError, sqlite3.Error, StoreError)
 NUMBERS_PER_DELETE = 500
-# What comes of taking a row for one of ours that is not.
+# Errors of reading a row that is not one of ours.
 DAMAGE = (ValueError, TypeError, LookupError)
 
 # Primary result codes (sqlite.org/rescode.html) → what happened, what helps.
@@ -68,7 +68,7 @@ _MEANING = {
     sqlite3.SQLITE_IOERR: ("cannot be read or written", "The disk reports an error."),
     sqlite3.SQLITE_CONSTRAINT: ("refused a write that contradicts what is stored", ""),
 }
-# What may be over in a moment: these writes are tried again.
+# Errors that may be over in a moment: these writes are tried again.
 _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 for _table in schema.metadata.tables.values():
@@ -77,7 +77,7 @@ for _table in schema.metadata.tables.values():
             _index.dialect_options["sqlite"]["where"] = text(where)
 schema.event.dialect_options["sqlite"]["with_rowid"] = False
 
-# Full text search (FTS5). SQLAlchemy knows no such tables: it makes this one by its own words.
+# Full text search (FTS5). SQLAlchemy does not support such tables, so this is our own SQL.
 MAKE_SEARCH_WORDS = (
     "CREATE VIRTUAL TABLE search_words USING fts5("
     "words, tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2 3')"
@@ -102,12 +102,12 @@ def _make_search_words(_: MetaData, connection: Connection, **_options: object) 
 
 
 def index(connection: Connection, number: int, words: str) -> None:
-    """Let a search find these words under ``number``."""
+    """Make these words searchable under ``number``."""
     connection.execute(_INDEX, {"rowid": number, "words": words})
 
 
 def unindex(connection: Connection, numbers: Sequence[int]) -> None:
-    """Let no search find these any more."""
+    """Remove these words from the search."""
     for of, number in ((search_words, search_words.c.rowid), (schema.searched, schema.searched.c.number)):
         for at in range(0, len(numbers), NUMBERS_PER_DELETE):
             some = numbers[at : at + NUMBERS_PER_DELETE]
@@ -115,22 +115,22 @@ def unindex(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def found(connection: Connection, wanted: str, kinds: Collection[str], most: int) -> list[tuple[Any, ...]]:
-    """Return (conversation, its name, message, role, words as indexed, time, kind) of at most so many
-    messages in conversations of these kinds that ``words.expression`` finds, the newest first.
+    """Return (conversation, its name, message, role, words as indexed, time, kind) of at most this many
+    messages in conversations of these kinds that match ``words.expression``, the newest first.
     """
     values = {"words": wanted, "kinds": list(kinds), "most": most}
     return [tuple(row) for row in connection.execute(_FOUND, values)]
 
 
 def put(into: Table) -> Insert:
-    """Return an insert that takes the place of the row with the same key."""
+    """Return an insert that replaces the row with the same key."""
     new = sqlite_insert(into)
     rest = {one.name: new.excluded[one.name] for one in into.c if not one.primary_key}
     return new.on_conflict_do_update(index_elements=list(into.primary_key), set_=rest)
 
 
 def put_once(into: Table) -> Insert:
-    """Return an insert that does nothing where there is such a row."""
+    """Return an insert that does nothing if there is such a row."""
     return sqlite_insert(into).on_conflict_do_nothing()
 
 
@@ -153,10 +153,10 @@ def database_file(database: str | Path) -> Path:
 
 
 def sqlite_code(error: BaseException | None) -> int:
-    """Return the primary result code of an error of SQLite's, 0 for any other error."""
+    """Return the primary result code of a SQLite error, 0 for any other error."""
     if isinstance(error, DBAPIError):
         error = error.orig
-    # Raised by the Python module itself, an error has no code.
+    # An error raised by the Python module itself has no code.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF if isinstance(error, sqlite3.Error) else 0
 
 
@@ -166,13 +166,13 @@ def is_passing(error: BaseException) -> bool:
 
 
 def is_undecodable(error: DBAPIError) -> bool:
-    """Return whether a text that was read is not UTF-8; Python's own module has no code for that."""
+    """Return whether a text is not UTF-8; Python's own module has no code for that."""
     return isinstance(error.orig, sqlite3.OperationalError) and "decode to UTF-8" in str(error.orig)
 
 
 @contextmanager
 def with_replacements(connection: Connection) -> Iterator[None]:
-    """Read what is not UTF-8 with U+FFFD in its place, as long as the context is open."""
+    """Read text that is not UTF-8 with U+FFFD in its place, as long as the context is open."""
     driver = cast("sqlite3.Connection", connection.connection.dbapi_connection)
     strict, driver.text_factory = driver.text_factory, partial(str, encoding="utf-8", errors="replace")
     try:
@@ -182,7 +182,7 @@ def with_replacements(connection: Connection) -> Iterator[None]:
 
 
 def store_error(file: Path, error: BaseException) -> StoreError:
-    """Return what ``error`` means, in one clear line."""
+    """Return the meaning of ``error``, in one clear line."""
     if isinstance(error, StoreError):
         return error
     cause = error.orig if isinstance(error, DBAPIError) else error
@@ -205,7 +205,9 @@ def clear_errors(file: Path) -> Iterator[None]:
 
 
 class Alike(SQLiteDialect_pysqlite):
-    """SQLite as SQLAlchemy speaks to it; what one engine has compiled serves all of the process."""
+    """The SQLite dialect of SQLAlchemy, made equal for all engines: what one has compiled serves the whole
+    process.
+    """
 
     supports_statement_cache = True
 
@@ -229,11 +231,11 @@ def open_engines(
     head: str = schema.HEAD,
     upgrading: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> tuple[Engine, Engine]:
-    """Return (the writing engine, the reading engine) of a file that has the tables of today.
+    """Return (the writing engine, the reading engine) of a file with the current tables.
 
-    Makes the tables in a new file and brings those of an older version up to date. Raises ``StoreError``
-    for a missing folder, a file that is locked, damaged, read-only, no database, somebody else's, or of
-    a newer version.
+    Makes the tables in a new file and upgrades those of an older version. Raises ``StoreError`` for a missing
+    folder, a file that is locked, damaged, read-only, not a database, another program's, or of a newer
+    version.
     """
     if not file.parent.is_dir():
         raise StoreError(f"The folder {file.parent} does not exist", "Make it, or name another one.")
@@ -263,7 +265,7 @@ def _engine(file: Path, begin: str, busy_seconds: float, connections: int) -> En
 
     @event.listens_for(engine, "connect")
     def settings(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        # Transactions are begun by us, below: the module's own way begins them too late for reading.
+        # We begin transactions ourselves, below: the module begins them too late for reading.
         connection.isolation_level = None
         with closing(connection.cursor()) as cursor:
             cursor.execute("PRAGMA synchronous = FULL")
@@ -277,7 +279,7 @@ def _engine(file: Path, begin: str, busy_seconds: float, connections: int) -> En
 
 
 def _use_wal(engine: Engine, file: Path) -> None:
-    # Only now: a file that is not ours must be left as it is. The mode stays with the file.
+    # Only now: a file that is not ours must stay as it is. The mode is kept in the file.
     with closing(engine.raw_connection()) as connection, closing(connection.cursor()) as cursor:
         cursor.execute("PRAGMA journal_mode = WAL")
         mode = cursor.fetchone()
@@ -287,11 +289,11 @@ def _use_wal(engine: Engine, file: Path) -> None:
 
 
 def _to_be_upgraded(engine: Engine, file: Path, head: str) -> str:
-    """Return the version of the file if it is an older one, else nothing; a new file gets its tables.
+    """Return the version of the file if it is an older one, else ""; a new file gets its tables.
 
-    Takes one query when there is nothing to do.
+    Takes one query if there is nothing to do.
     """
-    with engine.begin() as connection:  # begins with the write lock: says at once what cannot be written
+    with engine.begin() as connection:  # takes the write lock: fails at once if the file is read-only
         found = _version(connection)
         if found == head:
             return ""
@@ -305,7 +307,7 @@ def _to_be_upgraded(engine: Engine, file: Path, head: str) -> str:
 
 
 def _back_up(file: Path, backup: Path) -> None:
-    """Copy the database; the copy is whole or not there, and stays until a person deletes it."""
+    """Copy the database; the copy is complete or not there, and stays until a person deletes it."""
     size = file.stat().st_size
     needed, free = SPACE_PER_BYTE * size, shutil.disk_usage(file.parent).free
     if free < needed:
@@ -314,7 +316,7 @@ def _back_up(file: Path, backup: Path) -> None:
     begun = backup.with_name(f"{backup.name}.part")
     begun.unlink(missing_ok=True)
     try:
-        # Readable by nobody else from the first byte on.
+        # Readable only by its owner from the first byte on.
         begun.touch(mode=0o600)
         with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(begun)) as copy:
             source.backup(copy)
@@ -343,7 +345,7 @@ def _create(connection: Connection, file: Path, head: str) -> None:
 
 
 def _migrate(connection: Connection, file: Path, migrations: Path, head: str) -> None:
-    # Lazy: alembic costs 290 ms of start-up and is needed once per new version (architecture.md §7).
+    # Lazy: alembic costs 290 ms at the start and is needed once per new version (architecture.md §7).
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError

@@ -1,4 +1,4 @@
-"""Steps of turns: those on record, and of turns under way what the log says so far."""
+"""Steps of turns: the stored ones, and for current turns those in the log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent_tui.wire import log
 from agent_tui.wire.content import BETWEEN_STEPS
 
 IDS_PER_QUERY = 500
-# What is stored of a step as it is.
+# The fields of a step that are stored unchanged.
 STORED = ("id", "type", "name", "id_ref", "arguments", "content", "success", "status", "seconds")
 
 has_called = exists().where(
@@ -38,9 +38,7 @@ _OF_STEPS = tuple(map(log.event_name, (StepSet, StepAdded, TextAdded)))
 
 
 def steps(connection: Connection, id_: str, rows: Sequence[TurnRow]) -> dict[str, tuple[Step, ...]]:
-    """Return the steps of those of these turns that have any, by message; those under way as far as the
-    log says.
-    """
+    """Return the steps of these turns, by message, if they have any; of current ones from the log."""
     taken = _on_record(connection, id_, [row.message_id for row in rows])
     for turn in rows:
         if turn.status == "streaming" and (logged := _logged(connection, id_, turn)):
@@ -51,7 +49,7 @@ def steps(connection: Connection, id_: str, rows: Sequence[TurnRow]) -> dict[str
 def steps_before(
     connection: Connection, id_: str, turn: TurnRow, without: Collection[str] = ()
 ) -> list[tuple[Step, ...]]:
-    """Return the steps of each attempt at this turn that was cut before, oldest first, but for the messages
+    """Return the steps of each interrupted attempt at this turn, oldest first, except those of the messages
     ``without``.
     """
     cut = schema.turn.c.status == "interrupted"
@@ -79,23 +77,23 @@ def _on_record(connection: Connection, id_: str, ids: Sequence[str]) -> dict[str
 
 
 def _step(row: Row[Any]) -> Step:
-    """Return a step as it is on record."""
+    """Return a stored step."""
     values = {name: getattr(row, name) for name in STORED}
     return Step(index=row.place, **values, ask=_stored_ask(row.ask) if row.status == "asks" else None)
 
 
 def _stored_ask(stored: str) -> ToolAsk:
-    """Return what a call asks, as ``steps_encode.ask_fields`` wrote it. (Without pydantic: this process is to
-    start quickly.)
+    """Return what a call asks, as ``steps_encode.ask_fields`` wrote it. (Without pydantic, so that this
+    process starts quickly.)
     """
     return log.read_record(ToolAsk, json.loads(stored))
 
 
 def _logged(connection: Connection, id_: str, turn: TurnRow) -> dict[str, Step]:
-    """Return the steps of a turn as the log has them, by their ids: what was added to a step joined.
+    """Return the steps of a turn from the log, by their ids, with their pieces joined.
 
-    A text that says which step it belongs to has a blank line before the first words of each text step but
-    the first: those are not the step's.
+    A text with a step's id has a blank line before the first words of each text step but the first, which
+    does not belong to the step.
     """
     event = schema.event.c
     mine = (

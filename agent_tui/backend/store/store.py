@@ -1,4 +1,6 @@
-"""The store: append events and change rows (durable when awaited), read, be told what was committed."""
+"""The store: append events and change rows (durable when awaited), read, and subscribe to what was
+committed.
+"""
 
 from __future__ import annotations
 
@@ -33,16 +35,16 @@ T = TypeVar("T")
 
 READERS = 2
 BUSY_SECONDS = 5.0  # how long SQLite itself waits for another process's lock
-RETRY_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # a disk that is full has about 16 s to change
+RETRY_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # a full disk has about 16 s to change
 
 
 def utc_now() -> datetime:
-    """Return the time as it is noted beside things; nothing is ordered by it."""
+    """Return the current time for stored things; nothing is ordered by it."""
     return datetime.now(UTC)
 
 
 class Store(Protocol):
-    """What the engine needs of a store. Everything raises ``StoreError``."""
+    """What the engine needs from a store. Everything raises ``StoreError``."""
 
     def subscribe(self, subscriber: Callable[[list[Frame]], None]) -> None:
         """Call ``subscriber`` in the event loop with the frames of each write, after its commit, in order."""
@@ -51,21 +53,21 @@ class Store(Protocol):
     async def append(
         self, room_id: str, events: Sequence[NewEvent] = (), changes: Sequence[Change] = ()
     ) -> int:
-        """Commit ``events`` and ``changes`` as one; return the first event's seq (0 without events).
+        """Commit ``events`` and ``changes`` as a whole; return the first event's seq (0 without events).
 
-        Once it returns they are durable and the subscribers have the frames. A caller that is cancelled
-        does not take its write back. Raises ``StoreError``; then nothing of this write is stored.
+        When it returns they are durable and the subscribers have the frames. Cancelling the caller does not
+        undo its write. Raises ``StoreError``; then nothing of this write is stored.
         """
         ...
 
     async def read(
         self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return ``query(connection, …)`` (reads.py), of one moment."""
+        """Return ``query(connection, …)`` (reads.py), in one transaction."""
         ...
 
     async def close(self) -> None:
-        """Commit what is queued, and let go of the database."""
+        """Commit what is queued, and release the database."""
         ...
 
 
@@ -83,8 +85,8 @@ class FileStore:
     ) -> None:
         """Open ``database`` (a file or ``sqlite:///…``), making or migrating its tables; blocks.
 
-        ``upgrading`` is entered while one of an older version is brought up to date, which may take minutes.
-        Raises ``StoreError`` whose title says in one line why it cannot be used.
+        ``upgrading`` is entered while an older version is upgraded, which may take minutes. Raises
+        ``StoreError`` whose title says in one line why it cannot be used.
         """
         self.file = database_file(database)
         self._subscribers: list[Callable[[list[Frame]], None]] = []
@@ -118,9 +120,9 @@ class FileStore:
         )
 
     async def close(self) -> None:
-        """Commit what is queued, end the threads, let go of the file."""
+        """Commit what is queued, end the threads, release the file."""
         self._closed = True
-        # In a thread of its own: those that all share may be busy with what never ends.
+        # In a thread of its own: the shared ones may all be busy with something endless.
         closer = ThreadPoolExecutor(1, thread_name_prefix="store-closer")
         await asyncio.get_running_loop().run_in_executor(closer, self._close)
         closer.shutdown()

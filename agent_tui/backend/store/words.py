@@ -1,5 +1,5 @@
-"""Words as the full text search sees them. Chinese, Japanese and Korean have no gaps between words: each
-character becomes a word of its own, and what is searched for a row of such words.
+"""Words for the full text search. Chinese, Japanese and Korean have no spaces between words: each character
+becomes a word of its own, and a search looks for a row of such words.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import islice
 
-MAX_INDEXED_CHARACTERS = 50_000  # of one message: others wait while it is put into the index
+MAX_INDEXED_CHARACTERS = 50_000  # of one message: others wait while it is indexed
 MAX_TERMS = 16
 EXCERPT_WORDS = 24
-EXCERPT_LEAD = 6  # words of it before the first match
-EXCERPT_NEAR = 100  # characters: matches closer than that are seen together
-EXCERPT_REACH = 400  # characters looked at before and behind the first match
-# Stands between such characters in the index: found nowhere else, so that it can be taken out again.
+EXCERPT_LEAD = 6  # words before the first match
+EXCERPT_NEAR = 100  # characters: closer matches are shown together
+EXCERPT_REACH = 400  # characters that are looked at before and after the first match
+# Between such characters in the index: it occurs nowhere else, so that it can be removed again.
 _GAP = "\x01"
-BEGIN, END = "\x02", "\x03"  # around what was found
+BEGIN, END = "\x02", "\x03"  # around each match
 
 _CJK = "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
 _CJK += "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
-# Before and after each of them, where a word character is next to it.
+# Before and after each of them, next to a word character.
 _GAPS = re.compile(f"(?<=[{_CJK}])(?=\\w)|(?<=[^\\W{_CJK}])(?=[{_CJK}])")
 _CONTROLS = re.compile("[\x00-\x03]")
 _TERMS = re.compile(r"\w+")
@@ -30,7 +30,7 @@ _LETTER = r"[^\W_]"
 
 
 class _Plain(dict[int, str]):
-    """One small letter without its accent for each letter, as the index has it."""
+    """Maps each letter to one small letter without an accent, as in the index."""
 
     def __missing__(self, code: int) -> str:
         letter = chr(code)
@@ -49,20 +49,20 @@ def indexed(text: str) -> str:
 
 
 def expression(words: str) -> str:
-    """Return the query for messages that hold all of ``words``, each as the beginning of a word.
+    """Return the query for messages that contain all of ``words``, each as the beginning of a word.
 
-    Nothing in it is syntax: every term is quoted. Empty where there is nothing to search for.
+    Nothing in it is syntax: every term is quoted. Empty if there is nothing to search for.
     """
     return " ".join(_term(term) for term in _terms(words))
 
 
 def shown(snippet: str) -> str:
-    """Return a snippet of the index as a person reads it."""
+    """Return a snippet of the index for a person."""
     return " ".join(snippet.replace(_GAP, "").split())
 
 
 def marked(title: str, words: str) -> str:
-    """Return a title with marks around what the index would find of it; "" where one of ``words`` is not."""
+    """Return a title with marks around what the index would find in it; "" if one of ``words`` is missing."""
     whole = indexed(title)
     plain = whole.translate(_PLAIN)
     starts = _starts(words)
@@ -72,10 +72,10 @@ def marked(title: str, words: str) -> str:
 
 
 def excerpt(message: str, words: str) -> str:
-    """Return a few words of an indexed message with marks around those that were searched: the place where
-    most of ``words`` stand together first.
+    """Return a few words of an indexed message with marks around the matches: the first place with most of
+    ``words`` together.
 
-    FTS5's own ``snippet`` looks at every match against every other: a minute for one message of 25,000.
+    FTS5's own ``snippet`` compares every match with every other: a minute for one message of 25,000.
     """
     plain = message.translate(_PLAIN)
     starts = _starts(words)
@@ -92,7 +92,7 @@ def excerpt(message: str, words: str) -> str:
 
 
 def _near(wanted: Sequence[re.Pattern[str]], plain: str, first: int) -> list[int]:
-    """Return ``first`` and where each of those that match near it does, in order."""
+    """Return ``first`` and the places of the matches near it, in order."""
     begin, end = max(0, first - EXCERPT_NEAR), first + EXCERPT_NEAR
     return sorted({first, *(match.start() for one in wanted if (match := one.search(plain, begin, end)))})
 

@@ -1,6 +1,6 @@
-"""The one writer: a thread that commits whatever all rooms have queued, in one transaction.
+"""The one writer: a thread that commits everything that all rooms have queued, in one transaction.
 
-No timer and no waiting for more: while one transaction is being committed the next one gathers.
+It never waits for more: while one transaction is being committed, the next one gathers.
 """
 
 from __future__ import annotations
@@ -43,12 +43,11 @@ Outcome = list[Frame] | StoreError
 
 
 class Writer:
-    """Commits writes in the order they were put, and hands the outcome to the event loop.
+    """Commits writes in their order, and passes the results to the event loop.
 
-    ``published`` is called in the loop after each commit with one write's frames, before that write's
-    future is resolved. A disk that is full or a lock held by another process is waited for, ``retry_seconds``
-    from try to try, and everybody queues meanwhile; then the writes fail. One bad write never takes others
-    with it.
+    ``published`` is called in the loop after each commit with one write's frames, before that write's future
+    is resolved. After a full disk or a lock held by another process it tries again, ``retry_seconds`` apart,
+    and all writes queue meanwhile; then the writes fail. One bad write never makes others fail.
     """
 
     def __init__(
@@ -92,7 +91,7 @@ class Writer:
             except BaseException:
                 log.critical("the store's writer died of a bug", exc_info=True)
                 raise
-            finally:  # whatever happens, nobody waits for ever
+            finally:  # in any case, nobody waits forever
                 self._deliver(group, outcomes)
 
     def _gather(self) -> list[Pending] | None:
@@ -113,7 +112,7 @@ class Writer:
         return group
 
     def _commit(self, writes: Sequence[Write]) -> list[Outcome]:
-        """Commit ``writes`` as one; if one of them is bad, each on its own."""
+        """Commit ``writes`` as a whole; if one of them is bad, each on its own."""
         try:
             return list(self._persist(writes))
         except DATABASE_ERRORS as error:
@@ -124,7 +123,7 @@ class Writer:
         return [outcome for write in writes for outcome in self._commit([write])]
 
     def _persist(self, writes: Sequence[Write]) -> list[list[Frame]]:
-        """Commit, trying again for as long as what is in the way may pass."""
+        """Commit, trying again as long as the obstacle may go away."""
         for delay in self._retry_seconds:
             try:
                 return self._transaction(writes)
@@ -141,11 +140,11 @@ class Writer:
 
     def _deliver(self, group: Sequence[Pending], outcomes: Sequence[Outcome]) -> None:
         loop = group[0].done.get_loop()
-        if not loop.is_closed():  # else the program ended without closing the store: nobody waits
+        if not loop.is_closed():  # otherwise the program ended without closing the store: nobody waits
             loop.call_soon_threadsafe(self._resolve, group, outcomes)
 
     def _resolve(self, group: Sequence[Pending], outcomes: Sequence[Outcome]) -> None:
-        # The waiters continue after this function: by then everything is published.
+        # The waiters continue after this function, when everything is published.
         for pending, outcome in zip(group, outcomes, strict=True):
             if pending.done.done():
                 continue  # its waiter was cancelled

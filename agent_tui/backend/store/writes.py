@@ -68,8 +68,8 @@ from agent_tui.model.events import AgentInfo
 from agent_tui.wire.content import dump
 from agent_tui.wire.steps_encode import ask_fields
 
-# All that a turn needs is put together once: that takes longer than to carry it out. Of an update, parameters
-# that are columns are set; these are none: the conversation's id, and whose and which of it is meant.
+# The statements of a turn are built once: building them takes longer than running them. In an update,
+# parameters that are columns are set; these are not: the conversation's id, and which row is meant.
 _OF: BindParameter[Any] = bindparam("of")
 _WHOSE: BindParameter[Any] = bindparam("whose")
 _ONE: BindParameter[Any] = bindparam("one")
@@ -115,9 +115,9 @@ _CLOSING = (
 
 
 def apply(connection: Connection, writes: Sequence[Write], now: datetime) -> list[list[Frame]]:
-    """Carry out ``writes`` in order; return for each the frames that its events became.
+    """Apply ``writes`` in order; return for each the frames of its events.
 
-    ``now`` is only noted: the order of things is the order of their seq.
+    ``now`` is only stored: the order of things is the order of their seq.
     """
     frames = _append(connection, writes, now)
     for write, written in zip(writes, frames, strict=True):
@@ -133,7 +133,7 @@ def _append(connection: Connection, writes: Sequence[Write], now: datetime) -> l
     last = {row.id: row.last_seq for row in connection.execute(_LAST_SEQS, {"ids": sorted(ids)})}
     frames: list[list[Frame]] = []
     for write in writes:
-        # A conversation that is gone has no last seq; its events are refused by the foreign key.
+        # A deleted conversation has no last seq; the foreign key refuses its events.
         start = last.get(write.room_id, 0) + 1
         written = [_frame(write.room_id, seq, new) for seq, new in enumerate(write.events, start)]
         if written:
@@ -222,7 +222,7 @@ def _set(
     connection: Connection, id_: str, values: Mapping[str, Any], now: datetime, *, while_running: bool = False
 ) -> None:
     news = _stored(values)
-    if news.keys() != {"view"}:  # which is only how it is shown: nothing happened
+    if news.keys() != {"view"}:  # only how it is shown: nothing happened
         news["updated_at"] = now.isoformat()
     if unknown := news.keys() - conversation.c.keys():
         raise StoreError(f"Nothing is stored as {', '.join(sorted(unknown))}")
@@ -355,7 +355,7 @@ def _change_rules(connection: Connection, change: RuleChange) -> None:
 
 
 def _index(connection: Connection, id_: str, said: Searchable) -> None:
-    """Let a search find the words. Those that continue others are found with them, as one message."""
+    """Make the words searchable. Those that continue others are found with them, as one message."""
     text, parts = said.text, []
     if said.role == "assistant":
         parts = chain(connection, id_, said.message_id)

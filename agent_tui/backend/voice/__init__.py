@@ -1,1 +1,1 @@
-"""The backend's part of voice: the LiveKit server it runs, tokens for it, and the agent beside it."""
+"""The backend's part of voice: its LiveKit server, tokens for it, and the agent."""

@@ -1,7 +1,7 @@
 """Our agent in one voice room: a process of its own (``agent_tui.voice_agent``), started with the room.
 
-It says on its output what it does, one JSON object a line (``state``: warm, joined, notice or failed, these
-with ``detail``), and is told on its input, in one line, where to join and as whom.
+It reports its state on its output, one JSON object a line (``state``: warm, joined, notice or failed, these
+with ``detail``), and gets on its input, in one line, where to join and as whom.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from agent_tui.redaction import redacted
 MODULE = "agent_tui.voice_agent"
 EXIT_USAGE = 2  # of the agent: a setting is wrong
 MAX_NOTICE_CHARACTERS = 500
-JOIN_SECONDS = 120.0  # from its start: models are loaded, on slow machines slowly
-# Where things are, and how many cores a model may use: nothing secret. ``passed_environment`` knows the rest.
+JOIN_SECONDS = 120.0  # from its start: slow machines load models slowly
+# Paths, and how many cores a model may use: nothing secret. ``passed_environment`` has the rest.
 PASSED_VARIABLES = frozenset(
     {
         *("AGENT_TUI_DATA", "AGENT_TUI_CONFIG", "OMP_NUM_THREADS"),
@@ -35,12 +35,12 @@ PASSED_VARIABLES = frozenset(
     }
 )
 
-# What the agent is told: address, token, who it works for (the keys are those of ``VoiceRooms.orders``).
+# The agent's orders: address, token, whom it works for (the keys are those of ``VoiceRooms.orders``).
 Orders = Mapping[str, Any]
 
 
 class VoiceAgent:
-    """The agent's process in one room; started again under the same identity when it dies."""
+    """The agent's process in one room; started again with the same identity when it dies."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class VoiceAgent:
         is_over: Callable[[], Awaitable[bool]],
         join_seconds: float,
     ) -> None:
-        """``identity`` is the one it joins under.
+        """``identity`` is the one with which it joins.
 
-        ``program`` is its Python and the folder it works in. ``orders`` waits until there is a server and
-        returns what to tell it; ``is_over`` says whether nobody is in the room any more. Within
-        ``join_seconds`` of its start it has to be in the room.
+        ``program`` is its Python and its working folder. ``orders`` waits until there is a server and returns
+        its orders; ``is_over`` says whether nobody is in the room anymore. It has to be in the room within
+        ``join_seconds`` of its start.
         """
         self.identity = identity
         self._python, self._folder = program
@@ -65,7 +65,7 @@ class VoiceAgent:
         self._orders = orders
         self._is_over = is_over
         self._join_seconds = join_seconds
-        self.notices: list[str] = []  # what it wants people to know, as that it cannot hear their language
+        self.notices: list[str] = []  # for people, such as that it cannot hear their language
         self._words = LastWords(file, f"agent of {room}")
         self._program = Program("a voice agent", self._words, self._command, self._live)
 
@@ -79,11 +79,11 @@ class VoiceAgent:
         return self._program.why
 
     def start(self) -> None:
-        """Start it unless it runs; returns at once."""
+        """Start it unless it is running; returns at once."""
         self._program.start()
 
     async def stop(self) -> None:
-        """Have it leave, and end it."""
+        """Make it leave, and end it."""
         await self._program.stop()
 
     async def _command(self) -> Command:
@@ -120,7 +120,7 @@ class VoiceAgent:
             raise ProgramDone
 
     async def _failed(self, child: Child, detail: str) -> NoReturn:
-        """Raise what its failure means: wrong settings are wrong the next time, too."""
+        """Raise the failure: wrong settings will be wrong the next time, too."""
         why = _shown(detail) or "it failed without a reason"
         if await child.wait() == EXIT_USAGE:
             raise ProgramFailed(why)
@@ -129,7 +129,7 @@ class VoiceAgent:
 
 async def _tell(child: Child, orders: Orders) -> None:
     child.stdin.write(json.dumps(orders).encode() + b"\n")
-    with suppress(ConnectionError):  # it has ended: its output says so next
+    with suppress(ConnectionError):  # it has ended: its output will say so
         await child.stdin.drain()
 
 
@@ -138,7 +138,7 @@ def _shown(text: str) -> str:
 
 
 def said(line: str) -> tuple[str, str]:
-    """Return the state and the detail that a line of the agent's output says, if it says one."""
+    """Return the state and the detail in a line of the agent's output, if there are any."""
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError):
@@ -150,11 +150,11 @@ def said(line: str) -> tuple[str, str]:
 
 
 def agent_environment(config: VoiceAgentConfig) -> dict[str, str]:
-    """Return the agent's environment: what is harmless, and the keys of the providers that it is to use."""
+    """Return the agent's environment: harmless variables, and the keys of its providers."""
     named = [name for name in os.environ if name in PASSED_VARIABLES or config.passes(name)]
     return passed_environment(named)
 
 
 def agent_settings(config: VoiceAgentConfig) -> dict[str, Any]:
-    """Return ``[voice.agent]`` as the agent is told it."""
+    """Return ``[voice.agent]`` for the agent."""
     return asdict(config)

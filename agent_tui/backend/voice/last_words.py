@@ -1,4 +1,4 @@
-"""What a program of voice wrote last: kept for the person who asks why it ended, and in a file."""
+"""The last output of a voice program: kept for the person who asks why it ended, and in a file."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ READ_BYTES = 64 * 1024
 
 
 class LogFile:
-    """One rotating file in the data folder; the backend's umask lets only its owner read it. Where it cannot
-    be written, the lines are lost.
+    """A rotating file in the data folder; the backend's umask lets only its owner read it. If it cannot be
+    written, the lines are lost.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,7 +54,7 @@ class LastWords:
 
     @property
     def text(self) -> str:
-        """Return the last lines, fit to be shown."""
+        """Return the last lines, safe to be shown."""
         return "\n".join(self._lines)
 
     def add(self, line: str) -> None:
@@ -65,7 +65,7 @@ class LastWords:
             self._file.write(f"{self._name}: {shown}")
 
     async def listen(self, pipe: asyncio.StreamReader) -> None:
-        """Keep all that comes from ``pipe``; returns at its end."""
+        """Keep everything that comes from ``pipe``; returns at its end."""
         async for line in lines_of(pipe):
             self.add(line)
 

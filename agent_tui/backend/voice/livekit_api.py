@@ -1,5 +1,5 @@
-"""Tokens for a LiveKit server and questions to it; loads LiveKit's library, which takes half a second: import
-it in a thread, when voice begins.
+"""Tokens for a LiveKit server and questions to it. This loads LiveKit's library, which takes half a second:
+import it in a thread, when voice begins.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from agent_tui.model.errors import Refused
 
 OWNER_ATTRIBUTE = "agent-tui.owner"
 AGENT_NAME_ATTRIBUTE = "lk.agent.name"
-TOKEN_LIFE = timedelta(minutes=10)  # the server renews it for those who are in the room
+TOKEN_LIFE = timedelta(minutes=10)  # the server renews the tokens of participants in the room
 CALL_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class InRoom:
-    """Somebody in a LiveKit room."""
+    """A participant of a LiveKit room."""
 
     identity: str
     name: str
@@ -36,7 +36,7 @@ class InRoom:
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Makes tokens under one server's key and secret."""
+    """Makes tokens with one server's key and secret."""
 
     key: str
     secret: str
@@ -52,7 +52,7 @@ class Signer:
     ) -> str:
         """Return a token for a person: to join this room, to be heard there and to write.
 
-        Nobody may change what the token says of them, so that only an owner is one. Raises ``Refused`` (422)
+        Nobody can change what the token says about them, so only an owner is one. Raises ``Refused`` (422)
         for a ``room_config`` that LiveKit does not know.
         """
         grants = api.VideoGrants(
@@ -70,7 +70,9 @@ class Signer:
         return token.to_jwt()
 
     def agent(self, room: str, identity: str, name: str) -> str:
-        """Return a token for our agent: one of kind agent may write under the identity of those it hears."""
+        """Return a token for our agent: one of kind agent may write under the identity of the people it
+        hears.
+        """
         grants = api.VideoGrants(room_join=True, room=room, agent=True, can_update_own_metadata=True)
         token = self._token(identity, name).with_kind("agent").with_grants(grants)
         return token.with_attributes({AGENT_NAME_ATTRIBUTE: name}).to_jwt()
@@ -81,13 +83,13 @@ class Signer:
 
 
 class RoomCalls:
-    """Calls to one server; each returns None when the server does not answer."""
+    """Calls to one server; each returns ``None`` if the server does not answer."""
 
     def __init__(self, url: str, key: str, secret: str) -> None:
         self._api = api.LiveKitAPI(url, key, secret, timeout=aiohttp.ClientTimeout(total=CALL_SECONDS))
 
     async def people(self) -> dict[str, list[InRoom]] | None:
-        """Return who is in which room, agents among them."""
+        """Return the participants of all rooms, including agents."""
         with suppress(api.TwirpError, aiohttp.ClientError, TimeoutError):
             rooms = (await self._api.room.list_rooms(api.ListRoomsRequest())).rooms
             asked = (api.ListParticipantsRequest(room=room.name) for room in rooms)
@@ -99,7 +101,7 @@ class RoomCalls:
         return None
 
     async def people_in(self, room: str) -> list[InRoom] | None:
-        """Return who is in one room, agents among them."""
+        """Return the participants of one room, including agents."""
         with suppress(api.TwirpError, aiohttp.ClientError, TimeoutError):
             answer = await self._api.room.list_participants(api.ListParticipantsRequest(room=room))
             return [_in_room(one) for one in answer.participants]
@@ -111,7 +113,7 @@ class RoomCalls:
             await self._api.room.remove_participant(api.RoomParticipantIdentity(room=room, identity=identity))
 
     async def delete(self, room: str) -> None:
-        """Delete a room, and send everybody out of it."""
+        """Delete a room, and send everyone out of it."""
         with suppress(api.TwirpError, aiohttp.ClientError, TimeoutError):
             await self._api.room.delete_room(api.DeleteRoomRequest(room=room))
 

@@ -1,4 +1,4 @@
-"""A program of voice that is started again when it dies, until it dies too often."""
+"""A voice program that is started again when it dies, until it dies too often."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to start: the program and its arguments, its working folder, all of its environment."""
+    """What to start: the program and its arguments, its working folder, its whole environment."""
 
     program: Sequence[str]
     folder: Path
@@ -35,8 +35,8 @@ class Command:
 class Program:
     """One program, started again when it ends by itself; three ends within a minute are a failure.
 
-    ``command`` says what to start, each time anew; ``live`` is given the running child, and returns or raises
-    ``ProgramEnded`` once it is over, ``ProgramDone`` or ``ProgramFailed`` when it is not to be started again.
+    ``command`` returns what to start, each time; ``live`` gets the running child, and returns or raises
+    ``ProgramEnded`` when it is over, ``ProgramDone`` or ``ProgramFailed`` if it is not to be started again.
     """
 
     def __init__(
@@ -65,17 +65,17 @@ class Program:
         return self._why
 
     def start(self) -> None:
-        """Start it unless it runs; a failed one gets another chance."""
+        """Start it unless it is running; a failed one gets another chance."""
         if self._keeping is None or self._keeping.done():
             self._become("starting")
             self._keeping = asyncio.create_task(self._keep())
 
     def is_running(self) -> None:
-        """``live`` says that the program does what it is for."""
+        """Note, from ``live``, that the program works."""
         self._become("running")
 
     async def settled(self) -> State:
-        """Return what has become of it once it does not start any more."""
+        """Return its state when it is no longer starting."""
         while self._state == "starting":
             await self._changed.wait()
         return self._state
@@ -86,7 +86,7 @@ class Program:
         if keeping is not None:
             keeping.cancel()
             await asyncio.wait({keeping})
-        if self._state != "failed":  # why it failed is still asked for
+        if self._state != "failed":  # the reason of a failure is still needed
             self._become("stopped")
 
     def _become(self, state: State, why: str = "") -> None:
@@ -105,7 +105,7 @@ class Program:
             except ProgramFailed as error:
                 self._become("failed", str(error))
                 return
-            except Exception:  # the last line of defence: others wait for what becomes of it
+            except Exception:  # the last line of defence: others wait for the result
                 log.exception("%s cannot be kept", self._name)
                 self._become("failed", "internal error; the backend's log says more")
                 return
@@ -143,7 +143,7 @@ class Program:
 
 
 class ProgramEnded(Exception):
-    """The program is no use any more; says why."""
+    """The program is no longer usable; says why."""
 
 
 class ProgramFailed(Exception):

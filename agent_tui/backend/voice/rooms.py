@@ -1,4 +1,4 @@
-"""The voice rooms of this machine: one LiveKit server for all, one agent and one conversation for each.
+"""The voice rooms of this machine: one LiveKit server for all of them, an agent and a conversation for each.
 
 In a room of another server only the agent is ours.
 """
@@ -32,21 +32,21 @@ from agent_tui.voice_parts import find_agent_python, find_server, located_server
 if TYPE_CHECKING:  # half a second, and only needed once a person talks
     from agent_tui.backend.voice.livekit_api import InRoom, RoomCalls, Signer
 
-LEFT_SECONDS = 30.0  # a room that everybody has left for so long is over
-LOOK_SECONDS = 2.0  # between looks at who is in the rooms
-LOOKS_ELSEWHERE = 5  # one look at a room of another server for so many at ours
+LEFT_SECONDS = 30.0  # a room that everyone has left for this long is over
+LOOK_SECONDS = 2.0  # between checks who is in the rooms
+LOOKS_ELSEWHERE = 5  # one check of another server's room for this many of ours
 OWNER_PREFIX = "owner-"
 GUEST_PREFIX = "guest-"
 MAX_NAME_CHARACTERS = 60
 NONCE_BYTES = 4  # of a backend, in identities on servers where others sign tokens, too
-SUFFIX_BYTES = 3  # of identities: the same person twice is two people in the room
+SUFFIX_BYTES = 3  # of identities: the same person twice counts as two people in the room
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Somebody else's LiveKit server (``url`` begins with ws), with what signs tokens for it."""
+    """Another LiveKit server (``url`` begins with ws), with the key and secret for its tokens."""
 
     url: str
     key: str = field(repr=False)
@@ -60,9 +60,9 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """Who wants to join which room. ``room_config`` is LiveKit's, as its token endpoints take it; ours does
-    not come without ``with_agent``. ``locale`` is the language they speak; ``server`` the one the room is on,
-    None: ours.
+    """The participant, and the room to join. ``room_config`` is LiveKit's, as its token endpoints take it;
+    our agent does not come without ``with_agent``. ``locale`` is the spoken language; ``server`` the room's,
+    ``None``: ours.
     """
 
     room: str
@@ -77,7 +77,7 @@ class TokenRequest:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """How our agent reaches this backend; ``is_near``: only this machine does."""
+    """How our agent reaches this backend; ``is_near``: only from this machine."""
 
     url: str
     token: str = field(repr=False)
@@ -86,17 +86,17 @@ class Home:
 
 @dataclass(slots=True)
 class VoiceRoom:
-    """A room in use: ``seen_at`` (monotonic) is when a person was in it last, or was given a token."""
+    """A room in use: ``seen_at`` (monotonic) is when a person was last in it, or was given a token."""
 
     conversation_id: str
     locale: str
     seen_at: float
-    server: Elsewhere | None = None  # that it is on, None: ours
+    server: Elsewhere | None = None  # its server, ``None``: ours
     agent: VoiceAgent | None = None
     people: list[InRoom] = field(default_factory=list)
 
 
-# The address of the server that a room is on, empty for ours, and the room's name.
+# The address of a room's server, empty for ours, and the room's name.
 Spot = tuple[str, str]
 
 
@@ -146,10 +146,10 @@ class VoiceRooms:
         return len(self._rooms)
 
     async def token(self, request: TokenRequest) -> dict[str, Any]:
-        """Return what a client needs to join, in LiveKit's words and ours; server and agent are started.
+        """Return what a client needs to join, in LiveKit's words and ours; starts server and agent.
 
-        Raises ``Refused``: 409 with a ``code`` when there is no server or no agent, 403 when a guest asks for
-        what is the owner's, 422 for a name that cannot be.
+        Raises ``Refused``: 409 with a ``code`` if there is no server or no agent, 403 if a guest asks for
+        what is the owner's, 422 for an invalid name.
         """
         request = checked(request)
         async with self._changing:
@@ -187,7 +187,9 @@ class VoiceRooms:
         }
 
     async def about(self) -> dict[str, Any]:
-        """Return what there is and what runs: server, agent's Python, rooms and who is in them; no secret."""
+        """Return what is installed and running: server, agent's Python, rooms and the people in them; no
+        secrets.
+        """
         await self._look()
         found, python = located_server(self._data), find_agent_python(self._data)
         server = self._server
@@ -218,7 +220,7 @@ class VoiceRooms:
         return self._known_version[1]
 
     async def aclose(self) -> None:
-        """Have the agents leave and end the server; nothing is started any more."""
+        """Make the agents leave and end the server; nothing is started anymore."""
         self._closed = True
         tasks = [task for task in (self._watching, self._attending) if task is not None]
         for task in tasks:
@@ -282,7 +284,7 @@ class VoiceRooms:
         return python
 
     async def _ready(self, server: VoiceServer | Elsewhere) -> Signer:
-        """Wait for the server that is started; raises ``Refused`` (409) when it fails."""
+        """Wait for the server that is starting; raises ``Refused`` (409) if it fails."""
         if isinstance(server, Elsewhere):
             return (await self._connected(server))[0]
         state, _ = await asyncio.gather(server.settled(), asyncio.to_thread(_load_livekit))
@@ -298,7 +300,7 @@ class VoiceRooms:
         return any(not url for url, _ in self._rooms)
 
     async def _connected(self, server: VoiceServer | Elsewhere) -> tuple[Signer, RoomCalls]:
-        """Return what signs tokens for the running server, and what asks it."""
+        """Return the signer and the calls for the running server."""
         livekit = await asyncio.to_thread(_load_livekit)
         if isinstance(server, Elsewhere):
             if server not in self._elsewhere:
@@ -313,15 +315,15 @@ class VoiceRooms:
     # --- rooms -----------------------------------------------------------------------------------------
 
     def _owner_prefix(self, server: Elsewhere | None) -> str:
-        """Return how the identities of this backend's person begin. Where others sign tokens, too, they and
-        their terminals are guests of our agent.
+        """Return how the identities of this backend's person begin. On servers where others sign tokens, too,
+        they and their terminals are guests of our agent.
         """
         return OWNER_PREFIX if server is None else f"{OWNER_PREFIX}{self._nonce}-"
 
     async def _opened(self, spot: Spot, request: TokenRequest) -> VoiceRoom:
         room = self._rooms.get(spot)
         if room is not None and not await conversation_exists(self._engine, room.conversation_id):
-            if room.agent is not None:  # it was told the one that was deleted
+            if room.agent is not None:  # it worked for the deleted conversation
                 await room.agent.stop()
                 room.agent = None
             room.conversation_id = await begin_conversation(self._engine, spot[1], self._locale(room.locale))
@@ -344,7 +346,7 @@ class VoiceRooms:
                 return await self._orders(spot[1], room)
 
             async def is_over() -> bool:
-                self._looks = 0  # now, wherever it is
+                self._looks = 0  # check now, on whatever server
                 await self._look()
                 return not room.people
 
@@ -361,7 +363,7 @@ class VoiceRooms:
         room.agent.start()
 
     async def _orders(self, name: str, room: VoiceRoom) -> Orders:
-        """Return what the agent of a room is told, once there is a server for it."""
+        """Return the orders for a room's agent, when there is a server for it."""
         assert room.agent is not None
         server: VoiceServer | Elsewhere | None = room.server or self._server
         assert server is not None
@@ -385,7 +387,7 @@ class VoiceRooms:
         }
 
     def _locale(self, of_terminal: str) -> str:
-        """Return the language that is spoken in a room: the config file's, the terminal's, or ours."""
+        """Return the spoken language of a room: the config file's, the terminal's, or ours."""
         return self._config().locale or of_terminal or own_locale()
 
     async def _end_rooms(self, spots: list[Spot]) -> None:
@@ -398,7 +400,7 @@ class VoiceRooms:
         await self._end_servers()
 
     async def _end_servers(self) -> None:
-        """End what no room needs any more."""
+        """End what no room needs anymore."""
         used = {room.server for room in self._rooms.values()}
         for server in [one for one in self._elsewhere if one not in used]:
             await self._elsewhere.pop(server)[1].aclose()
@@ -417,18 +419,18 @@ class VoiceRooms:
             self._watching = asyncio.create_task(self._watch_rooms())
 
     async def _watch_rooms(self) -> None:
-        """Look from time to time who is there, and end what everybody has left."""
+        """Check regularly who is there, and end what everyone has left."""
         while self._rooms:
             await asyncio.sleep(self._look_seconds)
             try:
                 async with self._changing:
                     await self._look()
                     await self._end_left()
-            except Exception:  # the last line of defence: rooms that nobody ends keep the backend for ever
+            except Exception:  # the last line of defence: rooms that never end keep the backend running
                 log.exception("a look at the voice rooms failed")
 
     async def _look(self) -> None:
-        """Note who is in which room; a server that does not answer says nothing about that."""
+        """Note who is in which room; a server that does not answer tells nothing."""
         now = time.monotonic()
         found = await self._livekit[1].people() if self._livekit is not None else None
         is_turn, self._looks = self._looks % LOOKS_ELSEWHERE == 0, self._looks + 1
@@ -436,7 +438,7 @@ class VoiceRooms:
             here = found.get(name, []) if found is not None and not url else None
             if room.server is not None and is_turn:
                 here = await (await self._connected(room.server))[1].people_in(name)
-                mine = self._owner_prefix(room.server)  # for strangers alone our agent does not stay
+                mine = self._owner_prefix(room.server)  # our agent does not stay for strangers alone
                 here = here and [one for one in here if one.identity.startswith(mine)]
             if here is not None:
                 room.people = [one for one in here if not one.is_agent]
@@ -460,7 +462,7 @@ class VoiceRooms:
                 room.agent.start()
 
     def _attend(self) -> None:
-        """Be present as long as an owner is in a voice room: their terminal may show nothing else."""
+        """Count an owner in a voice room as present: their terminal may show nothing else."""
         is_there = any(one.is_owner for room in self._rooms.values() for one in room.people)
         if is_there and self._attending is None:
             self._attending = asyncio.create_task(_attend(self._presence))
@@ -470,8 +472,8 @@ class VoiceRooms:
 
 
 async def begin_conversation(engine: Engine, room: str, locale: str) -> str:
-    """Make the conversation that a voice room's session is kept in; return its id. Its model is told in the
-    language of ``locale`` that it is heard and not read.
+    """Make the conversation for a voice room's session; return its id. Its model is told, in the language of
+    ``locale``, that it is heard and not read.
     """
     new = {"title": room, "kind": "voice", "system_prompt": spoken_prompt(locale)}
     return (await engine.create(CHATS, new)).id
@@ -487,18 +489,18 @@ async def conversation_exists(engine: Engine, conversation_id: str) -> bool:
 
 
 async def end_conversation(engine: Engine, conversation_id: str) -> None:
-    """Forget a voice session in which nobody said anything."""
+    """Delete a voice session in which nobody said anything."""
     try:
         if not (await engine.messages(CHATS, conversation_id, None, 1)).messages:
             await engine.delete(CHATS, conversation_id)
     except NotFound:  # it was deleted
         pass
-    except StoreError as error:  # the room is over all the same
+    except StoreError as error:  # the room is over in any case
         log.warning("an empty voice conversation stays: %s", error)
 
 
 def checked(request: TokenRequest) -> TokenRequest:
-    """Return the request if it can be granted; raises ``Refused``: 422 for bad names, 403 for a guest's
+    """Return the request if it can be granted; raises ``Refused``: 422 for invalid names, 403 for a guest's
     ``room_config``.
     """
     request = replace(request, room=" ".join(request.room.split()), name=" ".join(request.name.split()))
@@ -515,8 +517,8 @@ def checked(request: TokenRequest) -> TokenRequest:
 
 
 def identity_of(request: TokenRequest, owner_prefix: str = OWNER_PREFIX) -> str:
-    """Return the identity under which a person joins. Its beginning says whether they are an owner, whatever
-    identity they ask for; they get that again when they had it before.
+    """Return the identity with which a person joins. Its beginning says whether they are an owner, whatever
+    identity they ask for; they get it again if they had it before.
     """
     prefix = GUEST_PREFIX if request.is_guest else owner_prefix
     wanted = request.identity[: 2 * MAX_NAME_CHARACTERS]
@@ -528,7 +530,7 @@ def identity_of(request: TokenRequest, owner_prefix: str = OWNER_PREFIX) -> str:
 
 
 def no_server(title: str, detail: str, code: str = "voice.no_server") -> NoReturn:
-    """Refuse: there can be no server."""
+    """Raise a refusal: there can be no server."""
     raise Refused(title, detail, status=409, code=code)
 
 

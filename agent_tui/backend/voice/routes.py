@@ -1,4 +1,4 @@
-"""The calls about voice: a token to join a room with, in LiveKit's standard form, and what there is."""
+"""The calls about voice: a token to join a room, in LiveKit's standard form, and the state of voice."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ class Voice:
 
 
 def token_request(fields: Fields) -> TokenRequest:
-    """Return what the body of a token request asks for; raises ``Refused`` (422) for wrong types.
+    """Return the request in a token request's body; raises ``Refused`` (422) for wrong types.
 
     ``room_name``, ``participant_name``, ``participant_identity`` and ``room_config`` are LiveKit's (its token
-    endpoints), ``guest``, ``agent``, ``locale`` and ``livekit`` ours. Nobody may say what their attributes
-    are.
+    endpoints), ``guest``, ``agent``, ``locale`` and ``livekit`` ours. Nobody may choose their own attributes.
     """
     room_config = fields.table("room_config") or {}
     named = bool(room_config.get("agents"))

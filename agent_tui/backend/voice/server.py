@@ -1,7 +1,7 @@
-"""The livekit-server that this backend runs: for this machine alone, under a secret nobody else knows.
+"""The livekit-server that this backend runs: only for this machine, with a secret that nobody else knows.
 
-How the real server behaves was measured with 1.13.5: it ends with 0 on every failure, a signal in its first
-tenth of a second is swallowed, one SIGTERM waits for everybody to leave and a second one does not.
+The real server was measured with 1.13.5: it ends with 0 on every failure, ignores a signal in its first tenth
+of a second, and waits after one SIGTERM for everyone to leave, but not after a second one.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LOOPBACK = "127.0.0.1"
 KEY = "agent-tui"
 READY_SECONDS = 10.0
 POLL_SECONDS = 0.02
-SETTLE_SECONDS = 0.2  # after it is ready: before that a signal is lost
+SETTLE_SECONDS = 0.2  # after it is ready: an earlier signal is lost
 LEAVE_SECONDS = 0.5  # between the first SIGTERM and the second
-ROOM_SECONDS = 30  # a room nobody is in, or everybody has left, stays that long
+ROOM_SECONDS = 30  # how long an empty room stays
 SECRET_BYTES = 32
 VERSION_SECONDS = 5.0
 OLDEST_VERSION = (1, 12)
@@ -36,7 +36,7 @@ class VoiceServer:
     """One livekit-server: started on demand, watched, restarted on the same port with the same secret."""
 
     def __init__(self, path: Path, folder: Path, file: LogFile) -> None:
-        """``path`` is the program, ``folder`` the one it works in."""
+        """``path`` is the program, ``folder`` its working folder."""
         self.secret = secrets.token_hex(SECRET_BYTES)
         self.path = path
         self._folder = folder
@@ -56,7 +56,7 @@ class VoiceServer:
 
     @property
     def url(self) -> str:
-        """Return the address for clients of LiveKit."""
+        """Return the address for LiveKit clients."""
         return f"ws://{LOOPBACK}:{self._ports[0]}"
 
     @property
@@ -65,23 +65,23 @@ class VoiceServer:
         return f"http://{LOOPBACK}:{self._ports[0]}"
 
     def start(self) -> None:
-        """Start it unless it runs; a failed one gets another chance."""
+        """Start it unless it is running; a failed one gets another chance."""
         self._program.start()
 
     async def settled(self) -> State:
-        """Return what has become of it once it does not start any more."""
+        """Return its state when it is no longer starting."""
         return await self._program.settled()
 
     async def stop(self) -> None:
-        """End it, whoever is still in a room."""
+        """End it, even if people are still in a room."""
         await self._program.stop()
         self._was_ready = False
 
     async def _command(self) -> Command:
-        if not self._was_ready:  # the ports are not known yet, and another process may have taken them
+        if not self._was_ready:  # the ports are not in use yet, and another process may have taken them
             self._ports = free_ports()
         config = json.dumps(server_config(*self._ports, self.secret))
-        # In the environment: an argument could be read by every user of this machine.
+        # In the environment: every user of this machine could read an argument.
         environ = {**passed_environment(), "LIVEKIT_CONFIG": config}
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Command((str(self.path),), self._folder, environ)
@@ -103,12 +103,12 @@ class VoiceServer:
             ended.cancel()
 
     async def _ready(self, ended: asyncio.Future[tuple[None, None]]) -> None:
-        """Wait until it answers; raises ``ProgramEnded`` when it ends before, or never does."""
+        """Wait until it answers; raises ``ProgramEnded`` if it ends before, or never does."""
         try:
             async with asyncio.timeout(READY_SECONDS):
                 while not ended.done() and await answered_status(self._ports[0]) != HTTPStatus.OK:
                     await asyncio.wait({ended}, timeout=POLL_SECONDS)
-                # Whoever has taken our port may have answered: ours has ended then, or does so now.
+                # Another process on our port may have answered: ours has ended then, or ends now.
                 await asyncio.wait({ended}, timeout=SETTLE_SECONDS)
         except TimeoutError:
             raise ProgramEnded("it did not get ready") from None
@@ -117,9 +117,9 @@ class VoiceServer:
 
 
 def server_config(port: int, media_port: int, secret: str) -> dict[str, object]:
-    """Return a livekit-server's configuration with which it is on 127.0.0.1 only, for calls (TCP) and media
-    (UDP). Without ``tcp_port`` 0 and ``ips`` media would listen on every interface; without ``stun_servers``
-    clients would be sent to public ones.
+    """Return a livekit-server's configuration that binds only 127.0.0.1, for calls (TCP) and media (UDP).
+    Without ``tcp_port`` 0 and ``ips`` media would listen on every interface; without ``stun_servers`` clients
+    would be sent to public ones.
     """
     return {
         "port": port,
@@ -134,7 +134,7 @@ def server_config(port: int, media_port: int, secret: str) -> dict[str, object]:
             "enable_loopback_candidate": True,
         },
         "keys": {KEY: secret},
-        # The agent counts as nobody: with a shorter time it would be sent away before its person is back.
+        # The agent does not count: with a shorter time it would be removed before its person is back.
         "room": {"empty_timeout": ROOM_SECONDS, "departure_timeout": ROOM_SECONDS},
         "logging": {"level": "warn"},
         "development": True,
@@ -169,13 +169,13 @@ async def answered_status(port: int) -> int:
 
 
 def is_old(version: str) -> bool:
-    """Say whether a livekit-server is older than the oldest that is known to work with us."""
+    """Return whether a livekit-server is older than the oldest known to work with us."""
     numbers = [int(word) for word in version.split(".")[:2] if word.isdigit()]
     return bool(numbers) and tuple(numbers) < OLDEST_VERSION
 
 
 async def server_version(path: Path) -> str:
-    """Return what the program says its version is, as "1.13.5"; empty when it does not."""
+    """Return the version that the program reports, as "1.13.5"; empty if it does not."""
     try:
         program = await asyncio.create_subprocess_exec(
             str(path),

@@ -1,4 +1,4 @@
-"""What is read, each in one transaction: ``await store.read(reads.conversation, id)``."""
+"""The queries, each in one transaction: ``await store.read(reads.conversation, id)``."""
 
 from agent_tui.backend.store.reads.branches import leaf as leaf
 from agent_tui.backend.store.reads.branches import links as links

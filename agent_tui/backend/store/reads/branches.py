@@ -1,4 +1,4 @@
-"""How the messages of a chat hang together."""
+"""The tree of a chat's messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TURN, _USER = schema.turn.c, schema.user_message.c
 
 
 def links(connection: Connection, id_: str) -> dict[str, Link]:
-    """Return every message by its id, with its place in the tree, in the order they were begun."""
+    """Return every message by its id, with its place in the tree, in the order of their beginning."""
     people = select(_USER.id, _USER.parent, literal("user").label("role"), _USER.first_seq)
     answers = select(_TURN.message_id, _TURN.parent, literal("assistant"), _TURN.first_seq)
     both = union_all(people.where(_USER.conversation_id == id_), answers.where(_TURN.conversation_id == id_))
@@ -32,7 +32,7 @@ def branch(links: Mapping[str, Link], head: str) -> list[str]:
 
 
 def leaf(links: Mapping[str, Link], message_id: str) -> str:
-    """Return the last message of the newest branch that goes through ``message_id``."""
+    """Return the last message of the newest branch through ``message_id``."""
     newest = {link.parent: link.id for link in links.values()}  # in their order: the newest child stays
     while message_id in newest:
         message_id = newest[message_id]
@@ -40,7 +40,7 @@ def leaf(links: Mapping[str, Link], message_id: str) -> str:
 
 
 def versions(links: Mapping[str, Link]) -> dict[str, tuple[str, ...]]:
-    """Return of each message with siblings all of them, itself too, oldest first."""
+    """Return, for each message with siblings, all of these including itself, oldest first."""
     children: dict[tuple[str, str], list[str]] = {}
     for link in links.values():
         children.setdefault((link.parent, link.role), []).append(link.id)

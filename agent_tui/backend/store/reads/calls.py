@@ -1,4 +1,4 @@
-"""What calls of tools did to files, and which may run."""
+"""Changes that tool calls made to files, and the rules for calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TURN = schema.turn.c
 def file_changes(
     connection: Connection, id_: str, kinds: Collection[str] = KINDS
 ) -> list[tuple[FileChanged, Step]]:
-    """Return what calls did to files, each with its call, in their order. Raises ``NotFound``."""
+    """Return the changes to files, each with its call, in their order. Raises ``NotFound``."""
     conversation(connection, id_, kinds)
     changes, calls = schema.file_change.c, schema.step.c
     mine = (calls.conversation_id == changes.conversation_id) & (calls.message_id == changes.message_id)
@@ -41,7 +41,7 @@ def file_changes(
 
 
 def rules(connection: Connection) -> list[ToolRule]:
-    """Return all rules, those of single conversations too, the oldest first."""
+    """Return all rules, including those of single conversations, the oldest first."""
     rule = schema.tool_rule.c
     query = select(*(rule[field.name] for field in fields(ToolRule))).order_by(rule.created_at, rule.id)
     return [ToolRule(*row) for row in connection.execute(query)]

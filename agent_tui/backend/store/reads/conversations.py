@@ -1,4 +1,4 @@
-"""Conversations in their present state, each with its agents and its queue."""
+"""Conversations in their current state, each with its agents and its queue."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from agent_tui.backend.store.rows import KINDS, ROOM, ConversationRow
 from agent_tui.model.errors import NotFound
 from agent_tui.model.events import AgentInfo, QueuedMessage
 
-# What is stored of an agent, in the order of ``AgentInfo``; the rest of it is computed.
+# The stored fields of an agent, in the order of ``AgentInfo``; the rest is computed.
 AGENT_COLUMNS = ("id", "name", "color", "model", "turn_order", "system_prompt", "provider_id", "skip_next")
-FEW = 100  # of more conversations than so many the agents are read with those of all others
+FEW = 100  # for more conversations than this, the agents of all are read at once
 
 _ROW, _TURN = schema.conversation.c, schema.turn.c
 _ID: BindParameter[Any] = bindparam("id")
 _SOME: BindParameter[Any] = bindparam("ids", expanding=True)
 _NO_STATUS: ColumnElement[str] = literal_column("''")
-# What is read at every step is put together once: that takes longer than to read it.
+# Statements of every step are built once: building them takes longer than reading.
 _ROWS = select(
     *(column for column in _ROW if column.name != "number"),
     func.coalesce(_TURN.reason, "").label("cut"),
@@ -89,7 +89,7 @@ def conversation(
 
 
 def exists(connection: Connection, id_: str) -> bool:
-    """Return whether there is a conversation of that id, and it is not being deleted."""
+    """Return whether there is a conversation with that id that is not being deleted."""
     return connection.execute(select(_ROW.desired).where(_ROW.id == id_)).scalar() not in (None, "deleted")
 
 
@@ -100,9 +100,9 @@ def conversations(
     deleted: bool = False,
     ids: Collection[str] | None = None,
 ) -> list[ConversationRow]:
-    """Return all of these kinds, or those of ``ids`` that there are, in the order they were made.
+    """Return all of these kinds, or the existing ones of ``ids``, in the order of their making.
 
-    With ``deleted`` those that are being deleted, and only them.
+    With ``deleted`` only those that are being deleted.
     """
     condition = (_ROW.desired == "deleted") if deleted else (_ROW.desired != "deleted")
     query = _ROWS.where(condition, _ROW.kind.in_(kinds)).order_by(_ROW.number)
@@ -120,7 +120,7 @@ def stands(connection: Connection, ids: Collection[str] | None = None) -> dict[s
 def conversation_and_stands(
     connection: Connection, id_: str, kinds: Collection[str]
 ) -> tuple[ConversationRow, dict[str, str]]:
-    """Return the conversation, also a damaged one, and of a room its ``stands`` of one moment."""
+    """Return the conversation, also a damaged one, with its ``stands`` of the same moment if it is a room."""
     row = conversation(connection, id_, kinds, or_damaged=True)
     return row, stands(connection, [id_]) if row.kind in ROOM else {}
 
@@ -128,7 +128,7 @@ def conversation_and_stands(
 def conversations_and_stands(
     connection: Connection, kinds: Collection[str], ids: Collection[str] | None
 ) -> tuple[list[ConversationRow], dict[str, str]]:
-    """Return all conversations of these kinds, or some, and of rooms their ``stands`` of one moment."""
+    """Return all conversations of these kinds, or some, with the rooms' ``stands`` of the same moment."""
     found = stands(connection, ids) if kinds == ROOM else {}
     return conversations(connection, kinds, ids=ids), found
 
@@ -138,7 +138,7 @@ def _conversations(
 ) -> list[ConversationRow]:
     found = connection.execute(query, values).mappings().all()
     agents: dict[str, list[AgentInfo]] = {row["id"]: [] for row in found}
-    wrong: dict[str, str] = {}  # id → what cannot be read of what belongs to it
+    wrong: dict[str, str] = {}  # id → what cannot be read of its other rows
     all_agents, all_waiting, some = _AGENTS, _QUEUE, {}
     if len(agents) <= FEW:
         all_agents, all_waiting, some = _THEIR_AGENTS, _THEIR_QUEUE, {"ids": list(agents)}

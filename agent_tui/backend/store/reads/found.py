@@ -1,4 +1,4 @@
-"""What a search finds."""
+"""Search."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def is_searchable(connection: Connection, id_: str) -> bool:
 
 
 def search(connection: Connection, words: str, limit: int, kinds: Collection[str] = KINDS) -> list[Hit]:
-    """Return the conversations whose titles hold all of ``words``, then the messages that do, the newest
-    first of both. ``words`` may have any characters in them.
+    """Return the conversations whose titles contain all of ``words``, then the messages that do, the newest
+    first of both. ``words`` may contain any characters.
     """
     wanted = expression(words)
     if not wanted:
         return []
-    # A name that nobody gave is the beginning of what was said first: that is found itself, once it is said.
+    # A name that nobody chose is the beginning of the first message, which is found itself.
     is_said = select(schema.searched.c.number).where(schema.searched.c.conversation_id == _ROW.id).exists()
     named = (
         select(_ROW.id, _ROW.name, _ROW.updated_at, _ROW.kind)

@@ -18,18 +18,18 @@ from agent_tui.backend.store.steps import IDS_PER_QUERY, has_called, steps
 from agent_tui.model.errors import NotFound
 from agent_tui.model.events import Message
 
-MESSAGES_PER_READ = 50  # with their files each may be as large as a page
+MESSAGES_PER_READ = 50  # with its files each may be as large as a page
 
 _TURN, _USER = schema.turn.c, schema.user_message.c
 _SAID = select(*(_USER[field.name] for field in fields(UserSaid) if field.name != "event"))
 
 
 def page(connection: Connection, id_: str, kinds: Collection[str], after: str | None, limit: int) -> Page:
-    """Return a page of the messages that follow ``after``: of a room by the seq of their first event, of a
-    chat those of the shown branch. It is shorter where its messages are large.
+    """Return a page of the messages after ``after``: of a room by the seq of their first event, of a chat
+    those of the shown branch. It is shorter if its messages are large.
 
-    In a room, an attempt that ended without words and called no tool is no message, except a completed one.
-    Raises ``NotFound`` for an unknown conversation or ``after``.
+    In a room, an attempt that ended without words and calls is not a message, except a completed one. Raises
+    ``NotFound`` for an unknown conversation or ``after``.
     """
     row = conversation(connection, id_, kinds)
     siblings: Mapping[str, tuple[str, ...]] = {}
@@ -53,7 +53,7 @@ def page(connection: Connection, id_: str, kinds: Collection[str], after: str | 
 
 
 def _listed(connection: Connection, id_: str, after: str | None, limit: int) -> list[str]:
-    """Return the ids of messages in the order they were begun."""
+    """Return the ids of messages in the order of their beginning."""
     start = 0
     if after is not None:
         known = union_all(
@@ -83,7 +83,7 @@ def messages(
     ids: Sequence[str],
     versions: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> list[Message]:
-    """Return these messages in this order; what is under way as far as it has come."""
+    """Return these messages in this order; current ones as far as they have come."""
     found: dict[str, Message] = {}
     for at in range(0, len(ids), IDS_PER_QUERY):
         some = ids[at : at + IDS_PER_QUERY]
@@ -100,8 +100,6 @@ def messages(
 
 
 def told(connection: Connection, row: ConversationRow, last: str) -> list[Message]:
-    """Return the messages up to ``last``: what a model is told of a chat, answers as far as a person heard
-    them.
-    """
+    """Return the messages up to ``last`` for a model, with answers as far as a person heard them."""
     path = branch(links(connection, row.id), last)
     return [as_heard(message) for message in messages(connection, row, path)]

@@ -1,4 +1,4 @@
-"""Turns and answers: their state, what they said, and the log that both are made of."""
+"""Turns and answers: their state, their words, and their log."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from agent_tui.model.errors import NotFound
 from agent_tui.model.events import Step, TextAdded
 from agent_tui.wire.log import event_name
 
-# A turn that was cut off for one of these is over: its text is kept.
+# A turn that was interrupted for one of these reasons is over: its text is kept.
 FINAL_REASONS = ("stop", "skip", "length")
 
 _TURN, _USER, _EVENT = schema.turn.c, schema.user_message.c, schema.event.c
 _ID: BindParameter[Any] = bindparam("id")
 TURNS = select(*(column for column in _TURN if column.name != "conversation_id"))
-# The state of the turns of a round: closed texts may be long and do not matter for that.
+# The state of a round's turns: closed texts may be long and are not needed for it.
 _NEWEST_TURNS = (
     select(*(column for column in _TURN if column.name not in ("conversation_id", "text")))
     .where(_TURN.conversation_id == _ID, _TURN.round >= bindparam("round"))
@@ -68,10 +68,10 @@ _CHUNKS = (
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Words that are part of a room's talk; ``agent_id`` is empty for a person's.
+    """Words that are part of a room's conversation; ``agent_id`` is empty for a person's.
 
-    ``place`` is the agent's in the turn order, ``seq`` says when they were begun, ``to`` who alone is told.
-    A turn that was continued is one of these, in the place of its beginning.
+    ``place`` is the agent's in the turn order, ``seq`` their beginning, ``to`` the only reader. A continued
+    turn is one of these, at the place of its beginning.
     """
 
     id: str
@@ -95,9 +95,9 @@ def state(connection: Connection, id_: str) -> tuple[ConversationRow, list[TurnR
 
 
 def said(connection: Connection, id_: str, from_round: int = 0) -> list[Said]:
-    """Return what was said for good from that round on: people's words and turns that nobody says again.
+    """Return what was finally said from that round on: people's words and turns that will not be said again.
 
-    In the order it was begun in.
+    In the order of their beginning.
     """
     found = connection.execute(_SAID_BY_PEOPLE, {"id": id_, "round": from_round})
     words = [Said(one, round_, seq, "", -1, name, text, to) for one, round_, seq, name, text, to in found]
@@ -107,7 +107,7 @@ def said(connection: Connection, id_: str, from_round: int = 0) -> list[Said]:
 
 def _said_by_agents(connection: Connection, id_: str, from_round: int) -> list[Said]:
     found: dict[str, Said] = {}
-    rests: dict[str, str] = {}  # id → the text that follows that message's own
+    rests: dict[str, str] = {}  # id → the text after that message's own
     values = {"id": id_, "round": from_round}
     for continues, is_final, *of_turn in connection.execute(_SAID_BY_AGENTS, values):
         said = Said(*of_turn)
@@ -122,8 +122,8 @@ def _said_by_agents(connection: Connection, id_: str, from_round: int) -> list[S
 
 
 def chain(connection: Connection, id_: str, message_id: str) -> list[tuple[TurnRow, tuple[Step, ...]]]:
-    """Return the attempts that one with this id continues, oldest first, and at last itself, each with its
-    steps, if it has any besides its text. Those that said and called nothing are left out.
+    """Return the attempts that the one with this id continues, oldest first, and then itself, each with its
+    steps, if it has any besides its text. Those without words and calls are left out.
     """
     rows: list[TurnRow] = []
     while message_id:
@@ -138,7 +138,7 @@ def chain(connection: Connection, id_: str, message_id: str) -> list[tuple[TurnR
 
 
 def whole_text(parts: Sequence[tuple[TurnRow, tuple[Step, ...]]]) -> str:
-    """Return what the attempts of a ``chain`` say as one message."""
+    """Return the text of a ``chain``'s attempts as one message."""
     whole: tuple[Step, ...] = ()
     for row, of in parts:
         whole = joined_steps(whole, of or (Step("step-0", content=row.text),))
@@ -148,8 +148,8 @@ def whole_text(parts: Sequence[tuple[TurnRow, tuple[Step, ...]]]) -> str:
 def continuable(
     connection: Connection, id_: str, message_id: str
 ) -> tuple[list[tuple[TurnRow, tuple[Step, ...]]], bool]:
-    """Return ``chain`` of a turn or answer that is over, and whether it may be continued: it is not whole,
-    and nobody has gone on with it. Raises ``NotFound``.
+    """Return the ``chain`` of a finished turn or answer, and whether it may be continued: it is incomplete,
+    and was not continued yet. Raises ``NotFound``.
     """
     status = connection.execute(select(_TURN.status).where(is_turn(id_, message_id))).scalar()
     if status is None:
@@ -164,31 +164,31 @@ def continuable(
 
 
 def first_event(connection: Connection, id_: str, message_id: str) -> int | None:
-    """Return the seq of the event with which this turn began, None where there is no such turn."""
+    """Return the seq of this turn's first event, ``None`` if there is no such turn."""
     found: int | None = connection.execute(select(_TURN.first_seq).where(is_turn(id_, message_id))).scalar()
     return found
 
 
 def answer_start(connection: Connection, id_: str, seq: int) -> int:
-    """Return the first seq of the newest turn that had begun by ``seq``; 0 where none had."""
+    """Return the first seq of the newest turn that had begun by ``seq``; 0 if there is none."""
     query = select(func.max(_TURN.first_seq)).where(_TURN.conversation_id == id_, _TURN.first_seq <= seq)
     return connection.execute(query).scalar() or 0
 
 
 def asked(connection: Connection, id_: str, client_key: str) -> tuple[str, int] | None:
-    """Return (id of its answer, seq before its first event) of the question that was called so before."""
+    """Return (id of its answer, seq before its first event) of the earlier question with this key."""
     query = select(_TURN.message_id, _TURN.first_seq, _USER.first_seq).select_from(schema.turn)
     query = query.outerjoin(schema.user_message, _USER.id == _TURN.parent)
     query = query.where(_TURN.conversation_id == id_, _TURN.client_key == client_key)
     found = connection.execute(query).first() if client_key else None
     if found is None:
         return None
-    # A question is put on record just before its first answer begins.
+    # A question is stored just before its first answer begins.
     return found[0], found[1] - (2 if found[2] == found[1] - 1 else 1)
 
 
 def inbox(connection: Connection, id_: str, message_id: str = "", client_key: str = "") -> tuple[str, str]:
-    """Return (id, state) of words that were put into the inbox; raises ``NotFound``."""
+    """Return (id, state) of a message in the inbox; raises ``NotFound``."""
     column, value = (schema.inbox.c.id, message_id) if message_id else (schema.inbox.c.client_key, client_key)
     query = select(schema.inbox.c.id, schema.inbox.c.state).where(schema.inbox.c.conversation_id == id_)
     found = connection.execute(query.where(column == value)).first() if value else None
@@ -213,7 +213,7 @@ def turns_of(
 def _texts(
     connection: Connection, id_: str, turns: dict[str, int], before: int | None = None
 ) -> dict[str, str]:
-    """Return the joined committed chunks of each of ``turns`` (message id → first seq)."""
+    """Return the joined stored chunks of each of ``turns`` (message id → first seq)."""
     if not turns:
         return {}
     query = _CHUNKS if before is None else _CHUNKS.where(_EVENT.seq < before)
@@ -234,7 +234,7 @@ def frames(connection: Connection, id_: str, after: int, limit: int) -> list[Fra
 
 
 def last_seq(connection: Connection, id_: str) -> int:
-    """Return the seq of the newest stored event; 0 where there is none."""
+    """Return the seq of the newest stored event; 0 if there is none."""
     return connection.execute(select(func.max(_EVENT.seq)).where(_EVENT.conversation_id == id_)).scalar() or 0
 
 
