@@ -14,7 +14,7 @@ from agent_tui.config.file import CHAT, SOCKET
 from agent_tui.model.errors import ConfigError
 from tui import startup
 from tui.cli.arguments import Connection, ScreenArguments
-from tui.cli.commands.new_room import OPTIONS, RoomOptions, described, is_room_file, values_of
+from tui.cli.commands.new_room import described, is_room_file, options_of
 from tui.cli.output import PROGRAM, OutputFormat
 from tui.request import ANSWERING, other_server, wants_embedded
 
@@ -46,7 +46,7 @@ def set_up_models() -> int:
 
 def new_room(connection: Connection, output_format: OutputFormat, **said: Any) -> int:
     """Make a room; ``said`` are its options."""
-    new = described(_room_options(said))
+    new = described(options_of(said))
     source = startup.choose_source(connection)
     from tui.cli.commands import rooms
 
@@ -55,7 +55,7 @@ def new_room(connection: Connection, output_format: OutputFormat, **said: Any) -
 
 def run_room(connection: Connection, room: str | None, output_format: Any, **said: Any) -> int:
     """Run a room to its end, one that is there or one that ``said`` describes."""
-    options, wanted = _room_options(said), room
+    options, wanted = options_of(said), room
     if wanted is not None and options.from_file is None and is_room_file(wanted):
         options, wanted = replace(options, from_file=Path(wanted)), None
     only_new = options.given
@@ -68,11 +68,6 @@ def run_room(connection: Connection, room: str | None, output_format: Any, **sai
     from tui.cli.headless import rooms
 
     return rooms.run(source, new or wanted or "", output_format, options.changes, strict=options.strict)
-
-
-def _room_options(said: dict[str, Any]) -> RoomOptions:
-    of_settings = {one.called: said.pop(one.option[2:].replace("-", "_")) for one in OPTIONS.values()}
-    return RoomOptions(**said, values=values_of(of_settings))
 
 
 # --- ask ---------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,18 +70,18 @@ class RoomOptions:
         return {name: value for name, value in self.values.items() if OPTIONS[name].of_made}
 
 
-def values_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what options say of the settings of a room; ``given`` is by what a person calls them, and
-    ``None``, ``False`` or an empty list where nothing is said. A folder is whole then.
+def options_of(said: dict[str, Any]) -> RoomOptions:
+    """Return what the command line says: ``said`` is by the names of options, and ``None``, ``False`` or an
+    empty list where nothing is said. A folder is whole then.
     """
     values: dict[str, Any] = {}
     for name, setting in OPTIONS.items():
-        value = given[setting.called]
+        value = said.pop(setting.option[2:].replace("-", "_"))
         if isinstance(value, Path):
             value = str(value.expanduser().resolve())
         if value is not None and value is not False and value != []:
             values[name] = value
-    return values
+    return RoomOptions(**said, values=values)
 
 
 def is_room_file(argument: str) -> bool:

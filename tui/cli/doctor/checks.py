@@ -23,6 +23,7 @@ from tui.screens.words import say
 Status = Literal["ok", "warning", "failed", "skipped"]
 MOUNTS: Final = Path("/proc/self/mounts")
 MAX_DETAIL_CHARACTERS: Final = 500
+MAX_ERROR_CHARACTERS: Final = 300
 STATUSES: Final[tuple[Status, ...]] = ("ok", "warning", "failed", "skipped")
 
 
@@ -71,10 +72,7 @@ class Surroundings:
     @classmethod
     def here(cls) -> Surroundings:
         """Return those of this process."""
-        size = None
-        if os.isatty(1):
-            columns, rows = shutil.get_terminal_size()
-            size = (columns, rows)
+        size = shutil.get_terminal_size() if os.isatty(1) else None
         try:
             mounts = MOUNTS.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -129,3 +127,8 @@ def lines(check: Check) -> list[str]:
     space = max(map(cell_len, signs.values())) + 1 - cell_len(signs[check.status])
     found = f"{signs[check.status]}{' ' * space}{localised(check.title)}{detail}"
     return [found, f"{'':<10}→ {localised(check.fix)}"] if check.fix else [found]
+
+
+def said(error: object) -> str:
+    """Return what an error says, in a line; addresses in it have lost their passwords on the way (``Net``)."""
+    return inert_line(str(error), MAX_ERROR_CHARACTERS)

@@ -10,8 +10,8 @@ import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from typing import Final
+from urllib.parse import urlsplit
 
 import agent_tui
 from agent_tui.clients.agents.chats import AgentChats
@@ -34,7 +34,7 @@ from agent_tui.model.errors import (
 from agent_tui.model.inert import inert_line
 from tui import runtime
 from tui.cli.commands.models import ACCEPT, ACCEPT_FIRST, found_here, named, why_failed
-from tui.cli.doctor.checks import Check, Surroundings
+from tui.cli.doctor.checks import Check, Surroundings, said
 from tui.found import FoundModels
 
 ANSWER_SECONDS: Final = 10.0
@@ -92,14 +92,12 @@ def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) 
         detail = f"{provider.api_key_env} is not set in this environment"
         fix = f"export {provider.api_key_env}=KEY, then agent-tui backend stop"
         return Check(check_id, "failed", title, detail, fix)
-    try:
-        models = None if endpoint is None else asyncio.run(_models(endpoint, provider.name))
-    except AgentTuiError as error:
-        return Check(
-            check_id, "failed", title, inert_line(why_failed(error), 300), _provider_fix(provider, error)
-        )
-    if models is None:
+    if endpoint is None:
         return _connects(provider, check_id, title)
+    try:
+        models = asyncio.run(_models(endpoint, provider.name))
+    except AgentTuiError as error:
+        return Check(check_id, "failed", title, said(why_failed(error)), _provider_fix(provider, error))
     if provider.model and models and provider.model not in models:
         there = ", ".join(inert_line(model, MAX_NAME_CHARACTERS) for model in models[:MAX_MODELS_NAMED])
         detail = f'it has no model "{inert_line(provider.model, MAX_NAME_CHARACTERS)}"'
@@ -118,18 +116,10 @@ def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
     return Check("models.found", "ok", title, detail, fix, detail.replace(named(found), names))
 
 
-async def _models(endpoint: runtime.Endpoint, name: str) -> list[str] | None:
-    """Return what the provider offers as the backend is told, ``None`` for a backend that does not ask."""
-    async with Net(endpoint.url, token=endpoint.token, timeout=ANSWER_SECONDS) as net:
-        try:
-            await net.call("GET", "/api/providers")
-        except (NotFound, NotOffered):
-            return None
-        answer = await net.call("GET", f"/api/providers/{quote(name, safe='')}/models")
-    listed: Any = answer.get("models") if isinstance(answer, Mapping) else None
-    if not isinstance(listed, list):
-        return []
-    return [str(model.get("id", "")) for model in listed if isinstance(model, Mapping)]
+async def _models(endpoint: runtime.Endpoint, name: str) -> list[str]:
+    """Return what the provider offers as the backend is told."""
+    async with Net(endpoint.url, token=endpoint.token) as net:
+        return await RoomsClient(net).backend.models(name)
 
 
 def _connects(provider: ProviderConfig, check_id: str, title: str) -> Check:
@@ -209,17 +199,17 @@ def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
     try:
         detail = asyncio.run(_asked(backend, token))
     except AgentBusy as error:
-        return Check(check_id, "ok", title, f"it answers; {_said(error)}")
+        return Check(check_id, "ok", title, f"it answers; {said(error)}")
     except (Unauthorized, Refused) as error:
         if not isinstance(error, Unauthorized) and error.status not in (401, 403):
             return Check(check_id, "ok", title, "it answers")
         fix = f"put the right token into {backend.token_env or f'backends.{name}.token'}"
         return Check(check_id, "failed", title, "the token is refused", fix)
     except TransportError as error:
-        return Check(check_id, "failed", title, _said(error), f"start it, or mend backends.{name}.url")
+        return Check(check_id, "failed", title, said(error), f"start it, or mend backends.{name}.url")
     except AgentTuiError as error:
         fix = f"mend backends.{name}.url or .kind"
-        return Check(check_id, "failed", title, _said(error), fix)
+        return Check(check_id, "failed", title, said(error), fix)
     return Check(check_id, "ok", title, detail)
 
 
@@ -250,8 +240,3 @@ async def _connected(backend: BackendConfig) -> str:
         await client.aclose()
     ready = "it takes tasks" if backend.kind == TASKS else "its agent is ready"
     return f"{ready}; as an agent of rooms its provider is {AGENT_PROVIDER}{backend.name}"
-
-
-def _said(error: AgentTuiError) -> str:
-    """Return what an error says; addresses in it have lost their passwords on the way (``Net``)."""
-    return inert_line(str(error), 300)

@@ -82,10 +82,8 @@ def _between(environ: Mapping[str, str]) -> Check:
 
 def _tmux(environ: Mapping[str, str]) -> Check:
     title = "tmux"
-    settings = {
-        name: _tmux_says(environ, scope, name)
-        for name, scope in (("set-clipboard", "-s"), ("escape-time", "-s"), ("default-terminal", "-s"))
-    }
+    names = ("set-clipboard", "escape-time", "default-terminal")
+    settings = {name: _tmux_says(environ, name) for name in names}
     if all(value is None for value in settings.values()):
         return Check("terminal.multiplexer", "warning", title, "it does not answer", "tmux show -s")
     wrong = []
@@ -103,14 +101,14 @@ def _tmux(environ: Mapping[str, str]) -> Check:
     return Check("terminal.multiplexer", "warning", title, detail, f"{fix} ({_CONFIG_OF_TMUX})")
 
 
-def _tmux_says(environ: Mapping[str, str], scope: str, name: str) -> str | None:
+def _tmux_says(environ: Mapping[str, str], name: str) -> str | None:
     """Return the value of one of tmux's settings, ``None`` when it does not say."""
     program = shutil.which("tmux", path=environ.get("PATH", ""))
     if program is None:
         return None
     try:
         done = subprocess.run(
-            [program, "show-options", f"{scope}v", name],
+            [program, "show-options", "-sv", name],
             env=dict(environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -46,7 +46,7 @@ from agent_tui.voice_parts import (
     stamp_of,
     voice_folder,
 )
-from tui.cli.doctor.checks import Check, Status, Surroundings
+from tui.cli.doctor.checks import Check, Status, Surroundings, said
 
 LIBRARIES: Final = ("livekit", "livekit-api", "livekit-protocol", "sounddevice", "numpy")
 OLDEST_SERVER: Final = (1, 12)  # of which LiveKit's session protocol is known to work
@@ -160,7 +160,7 @@ def livekit(here: Surroundings, voice: VoiceConfig, missing: Status) -> Iterator
     except ConfigError as error:
         fix = error.detail or f"correct [voice] in {here.config}"
         yield Check("voice.server", "skipped", "LiveKit server", "not asked without a token")
-        yield Check("voice.token", "failed", "LiveKit token", _said(error.title), fix)
+        yield Check("voice.token", "failed", "LiveKit token", said(error.title), fix)
         return
     if named is not None:
         yield from named_server(named, voice, here.environ)
@@ -212,7 +212,7 @@ def named_server(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str])
         url, text = asyncio.run(_ticket(named, voice, environ))
     except AgentTuiError as error:
         yield replace(server, status="skipped", detail="not asked without a token")
-        yield replace(token, status="failed", detail=f"{token.detail}: {_said(error)}", fix=mend_token)
+        yield replace(token, status="failed", detail=f"{token.detail}: {said(error)}", fix=mend_token)
         return
     server = replace(server, detail=shown_url(url))
     where = URL_VARIABLE if environ.get(URL_VARIABLE) else "[voice] url"
@@ -328,7 +328,3 @@ def models(data: Path, wanted: VoiceAgentConfig, missing: Status) -> Check:
 def _not_there(setting: str, option: str) -> Check:
     detail = f"{inert_line(setting, 200)} is not on this machine"
     return Check("voice.models", "failed", "voice models", detail, f"{SETUP} {inert_line(option, 200)}")
-
-
-def _said(error: object) -> str:
-    return inert_line(str(error), 300)

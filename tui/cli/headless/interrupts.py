@@ -221,10 +221,8 @@ def _stdout_pipe() -> int | None:
 
 
 def carried_out(source: Source, errand: Errand[T], nothing: T, finish: Callable[[Ending, T], object]) -> int:
-    """Carry ``errand`` out and have ``finish`` write its end, with ``nothing`` where it failed; return the
-    exit code.
-
-    Raises ``ConfigError`` and the like for wrong usage.
+    """Carry ``errand`` out and have ``finish`` write its end, with ``nothing`` where it failed; say on stderr
+    what went wrong, and return the exit code. Raises ``ConfigError`` and the like for wrong usage.
     """
     with Interrupts() as interrupts:
         try:
@@ -240,11 +238,7 @@ def carried_out(source: Source, errand: Errand[T], nothing: T, finish: Callable[
         except KeyboardInterrupt:
             if interrupts.lost is None:
                 raise
-        return _concluded(interrupts.ending(ending))
-
-
-def _concluded(ending: Ending) -> int:
-    """Say on stderr what went wrong, in one line, and return the exit code."""
-    if ending.code not in (exits.DONE, exits.PAUSED):
-        output.complain(ending.detail or ending.reason)
-    return ending.code
+        ending = interrupts.ending(ending)
+        if ending.code not in (exits.DONE, exits.PAUSED):
+            output.complain(ending.detail or ending.reason)
+        return ending.code
