@@ -20,9 +20,7 @@ COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # what a shell sets when it asks fo
 
 
 class Connection(NamedTuple):
-    """What the flags say about the server; ``None`` where they say nothing. ``token`` stood on the command
-    line, where others can read it.
-    """
+    """What the flags say about the server, ``None`` where nothing; others can have read ``token``."""
 
     url: str | None = None
     token: str | None = None
@@ -53,10 +51,9 @@ def completing(environ: Mapping[str, str]) -> bool:
 
 
 def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
-    """Return the connection options and what is left without them.
+    """Return the connection options and what is left; raises ``ConfigError`` for one without a value.
 
     Nothing is taken behind ``--``, nor behind the word ``serve``, whose options are its own.
-    Raises ``ConfigError`` for an option without a value.
     """
     found: dict[str, str] = {}
     rest: list[str] = []
@@ -84,9 +81,7 @@ def _takes_value(word: str) -> bool:
 
 
 def hide_token(token: str) -> None:
-    """Overwrite ``--token`` in the command line that other programs see of this process, where that can be
-    done (Linux); for the moment before, others can still have read it.
-    """
+    """Overwrite ``--token`` where other programs see this command line (Linux); they may have read it."""
     from pathlib import Path  # lazy: a help page begins sooner without it
 
     with suppress(OSError, ValueError, IndexError):

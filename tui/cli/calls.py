@@ -1,7 +1,4 @@
-"""What some commands look at before a server is asked: options that belong together, and screens.
-
-What they start is imported after the backend was started: the two load side by side.
-"""
+"""What some commands look at first. What they call is imported while the backend starts."""
 
 from __future__ import annotations
 

@@ -83,9 +83,7 @@ SCRIPTS: Final = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 def asked_for_script(words: Sequence[str]) -> tuple[str, str] | None:
-    """Return which option and shell are meant where the words are ``--show-completion [SHELL]`` or
-    ``--install-completion [SHELL]``; raises ``ConfigError`` for a shell that has no script.
-    """
+    """Return the option for completion and its shell, where the words are that; raises ``ConfigError``."""
     name, _, shell = words[0].partition("=") if words else ("", "", "")
     if name not in ("--show-completion", "--install-completion") or len(words) > 2:
         return None
@@ -106,9 +104,7 @@ def _own_shell() -> str:
 
 
 def set_up(option: str, shell: str) -> None:
-    """Print the script of a shell, or write it where that shell reads it; raises ``ConfigError`` where it
-    cannot be written.
-    """
+    """Print the script of a shell, or write it where that shell reads it; raises ``ConfigError``."""
     script = SCRIPTS[shell]
     if option == "--show-completion":
         output.write(script)

@@ -39,10 +39,8 @@ def prepare_streams() -> None:
 
 
 def write(text: str) -> None:
-    """Write ``text`` to stdout as it is and flush it.
-
-    Where that fails, what follows is dropped and ``on_lost`` is told; without it raises ``BrokenPipeError``
-    when nobody reads, ``DiskFull`` or ``ConfigError`` when it cannot be written.
+    """Write ``text`` to stdout and flush it; where that fails, what follows is dropped and ``on_lost`` is
+    called. Without it raises ``BrokenPipeError`` when nobody reads, ``DiskFull`` or ``ConfigError``.
     """
     global _held
     if _held is not None:
@@ -106,10 +104,7 @@ def say(text: str) -> None:
 
 
 def notice(text: str) -> None:
-    """Write one line of progress to stderr; where that cannot be written it is not said.
-
-    Where only whole lines are written, it is one of them.
-    """
+    """Write a line of progress to stderr, or to stdout among ``whole_lines``; a failure is not told."""
     global _held
     if _held is not None:
         begun, _held = _held, ""
@@ -135,9 +130,7 @@ def agrees(question: str) -> bool:
 
 
 def choice(question: str, choices: Mapping[str, str]) -> str:
-    """Ask on stderr until one of the letters of ``choices`` is typed and return it; the last one at the end
-    of input.
-    """
+    """Ask on stderr until a letter of ``choices`` is typed, return it; the last at the end of input."""
     offered = ", ".join(f"{letter} = {meaning}" for letter, meaning in choices.items())
     while True:
         sys.stderr.write(f"{inert_line(question, MAX_LINE_CHARACTERS)} {offered}: ")
@@ -175,9 +168,8 @@ def json_line(value: object) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], *, width: int | None = None, crops: int = 0) -> str:
-    """Return ``rows`` as lines with their columns aligned by terminal cells; cells are made harmless.
-
-    Where a line would be wider than ``width`` cells, column ``crops`` is cut, but not to nothing.
+    """Return ``rows`` as lines with their columns aligned by terminal cells, made harmless. Where a line
+    would be wider than ``width`` cells, column ``crops`` is cut, but not to nothing.
     """
     from rich.cells import cell_len, set_cell_size  # lazy: only the text views need it
 

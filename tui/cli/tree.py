@@ -38,10 +38,7 @@ _SETTINGS: Final = {one.option: one for one in settings_of(RoomInfo).values() if
 
 
 def run(connection: Connection, arguments: Sequence[str]) -> int:
-    """Carry out one command line and return its exit code.
-
-    Raises ``ConfigError`` for wrong usage and whatever the command itself raises.
-    """
+    """Carry out one command line; return its exit code. Raises what the command raises."""
     if (wanted := completion.asked_for_script(arguments)) is not None:
         completion.set_up(*wanted)
         return exits.DONE

@@ -139,9 +139,8 @@ def waiting_line(servers: str) -> str:
 
 
 def note_line(noted: ev.TurnNoted) -> str:
-    """Return what is noted of a turn, as one line; "" where there is nothing to say.
-
-    What is wrong with an MCP server is the same for all agents of a room; anything else names the agent.
+    """Return what is noted of a turn, as one line; "" where there is nothing to say. It names the agent, but
+    not where an MCP server is wrong: that is the same for all agents of a room.
     """
     match noted.note:
         case "servers_wait" if noted.about:
@@ -186,9 +185,7 @@ def print_one(text: str, value: object, output_format: OutputFormat) -> int:
 
 
 def listed(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> int:
-    """Print a table for a person; without rows stderr says ``nothing``. The second column, a name, is cropped
-    where the table would be wider than the terminal.
-    """
+    """Print a table, its second column cropped to the terminal; without rows stderr says ``nothing``."""
     if found := list(rows):
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         output.say(output.table([[localised(name) for name in head], *found], width=width, crops=1))
@@ -198,10 +195,7 @@ def listed(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> 
 
 
 def short_ids(named: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return for each id the shortest beginning, of at least ``SHORT_ID_CHARACTERS``, that means it alone.
-
-    ``named`` has the id and the name of each, as ``tui.cli.commands.pick`` looks through them.
-    """
+    """Return for each id the shortest beginning that means it alone among these ids and names."""
     words = sorted(word for pair in named for word in set(pair) if word)
     shortest = {}
     for id_, name in named:

@@ -37,9 +37,7 @@ def show() -> int:
 
 
 def toml_text(table: Mapping[str, object]) -> str:
-    """Return ``table``, as ``tomllib`` reads it, as TOML that reads back to the same values and holds nothing
-    that a terminal obeys.
-    """
+    """Return ``table`` as TOML that reads back to the same values; a terminal obeys nothing in it."""
     import tomlkit  # lazy: only this needs it
 
     text = _TAG.sub(lambda match: f"\\U{ord(match.group()):08x}", tomlkit.dumps(table))

@@ -42,9 +42,7 @@ async def chat_client(server: Server) -> AsyncGenerator[ChatClient, None]:
 
 
 async def conversation_id(client: ChatClient, wanted: str) -> str:
-    """Return the id of the conversation that the user means, also one that was put away; a server without
-    a list takes ``wanted`` for the id. Raises what ``find_conversation`` and the client raise.
-    """
+    """Return the id of the chat that is meant, also of an archived one, as ``room_id``."""
     try:
         conversations: Sequence[ConversationInfo] = await client.listed(archived=True)
     except (NotFound, NotOffered):
@@ -53,10 +51,7 @@ async def conversation_id(client: ChatClient, wanted: str) -> str:
 
 
 async def room_id(client: RoomsClient, wanted: str) -> str:
-    """Return the id of the room that the user means; a server without a list takes ``wanted`` for the id.
-
-    Raises what ``find_room`` and the client raise.
-    """
+    """Return the id of the room that is meant; a server without a list takes ``wanted`` for the id."""
     try:
         rooms: Sequence[RoomInfo] = await client.listed()
     except (NotFound, NotOffered):
@@ -71,9 +66,8 @@ def refuse_demo(providers: Iterable[str]) -> None:
 
 
 async def default_provider(client: RoomsClient) -> str | None:
-    """Return the provider that speaks where none is named, ``None`` where the server does not say.
-
-    Raises ``ConfigError`` when that is the demo model.
+    """Return the provider that speaks where none is named, ``None`` where the server does not say; raises
+    ``ConfigError`` when that is the demo model.
     """
     try:
         listed = await client.backend.providers()
@@ -84,9 +78,8 @@ async def default_provider(client: RoomsClient) -> str | None:
 
 
 async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
-    """Make the room that command line and room file describe.
-
-    Raises ``ConfigError`` where it is strict and the demo model would speak without having been named.
+    """Make the room that command line and room file describe; raises ``ConfigError`` where it is strict and
+    the demo model would speak without having been named.
     """
     provider: str | None = new.provider
     if new.strict and not provider and not all(agent.provider for agent in new.agents or [FileAgent()]):

@@ -62,9 +62,7 @@ def list_models(source: Source, output_format: OutputFormat) -> int:
 
 
 def found_here() -> list[FoundModels]:
-    """Return the models that are on this machine and not set up: servers at their usual ports, keys in the
-    environment. Asks nobody but this machine.
-    """
+    """Return the models on this machine that are not set up: servers at usual ports, keys' variables."""
     from tui.found import find  # lazy: a screen has it, too, and brings its words
 
     return asyncio.run(find(config_path()))

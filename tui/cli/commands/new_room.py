@@ -23,9 +23,7 @@ OPTIONS = {name: setting for name, setting in settings_of(RoomInfo).items() if s
 
 @dataclass(frozen=True, slots=True)
 class NewRoom:
-    """What ``POST /api/rooms`` is told: settings of ``RoomInfo``; what is not in ``values``, and ``None``, is
-    left to the server.
-    """
+    """What ``POST /api/rooms`` is told; what ``values`` do not have, and ``None``, is left to the server."""
 
     values: Values
     agents: tuple[FileAgent, ...] | None = None
@@ -35,9 +33,7 @@ class NewRoom:
 
 @dataclass(frozen=True, slots=True)
 class RoomOptions:
-    """What the command line says about a new room; ``None``, and nothing in ``values``, where it says
-    nothing. ``values`` are settings of ``RoomInfo``.
-    """
+    """What the command line says about a new room, ``None`` where nothing; ``values`` are settings."""
 
     from_file: Path | None = None
     agents: list[str] | None = None
@@ -90,10 +86,7 @@ def is_room_file(argument: str) -> bool:
 
 
 def described(options: RoomOptions) -> NewRoom:
-    """Return the room that file and options describe, the options being the stronger.
-
-    Warns on stderr of what means nothing in the file. Raises ``ConfigError`` for everything that is wrong.
-    """
+    """Return the room that options, and below them a file, describe; raises ``ConfigError``."""
     file = RoomFile(Path())
     if options.from_file is not None:
         file = read_room_file(options.from_file)

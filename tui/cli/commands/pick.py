@@ -14,7 +14,6 @@ MAX_NAME_CHARACTERS = 60
 
 def find_room(rooms: Sequence[RoomInfo], wanted: str) -> str:
     """Return the id of the room that ``wanted`` means: its id, else its name, else the only one it begins.
-
     Raises ``NotFound`` when there is none and ``ConfigError`` naming the candidates when it fits several.
     """
     return _find([(room.id, room.name) for room in rooms], wanted, "room", "rooms")

@@ -25,10 +25,8 @@ def templates(keep: str | None, output_format: OutputFormat) -> int:
 
 
 def list_templates(output_format: OutputFormat) -> int:
-    """Print the templates; what cannot be used of the user's own is a line on stderr.
-
-    As json: ``{"templates": [{"id", "own", "path", "color", "model", "provider", "texts"}…]}``, ``texts``
-    by language, each with name, summary and prompt.
+    """Print the templates, on stderr what cannot be used of the user's own; as json ``{"templates": [{"id",
+    "own", "path", "color", "model", "provider", "texts"}…]}``, by language each text's name, summary, prompt.
     """
     found, warnings = agent_templates.load()
     for warning in warnings:
@@ -46,9 +44,8 @@ def _row(template: agent_templates.Template) -> tuple[str, str, str]:
 
 
 def keep_template(template_id: str, output_format: OutputFormat) -> int:
-    """Write a shipped template as a file of the user's own, to be edited; print its path, as json its fields.
-
-    Raises ``ConfigError`` where there is none of that id, or a file of the user's own already.
+    """Write a shipped template as a file of the user's own, print its path, as json its fields. Raises
+    ``ConfigError`` where there is none of that id, or a file of the user's own already.
     """
     found, _ = agent_templates.load()
     known = {template.id: template for template in found}

@@ -69,9 +69,7 @@ def list_rules(source: Source, output_format: OutputFormat) -> int:
 
 
 def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
-    """Let the suspended rule ``wanted`` hold again; raises as ``forget_rule``, and ``ConfigError`` for a rule
-    that is not suspended.
-    """
+    """Let a suspended rule hold again; raises as ``forget_rule``, and ``ConfigError`` for another one."""
 
     async def confirm(client: ChatClient) -> ToolRule:
         rule = _find(await client.backend.rules(), wanted)
@@ -85,9 +83,7 @@ def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> in
 
 
 def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
-    """Let it be asked again what the rule ``wanted`` allows: its id, its pattern, or the only beginning of
-    an id. Raises ``NotFound`` when there is no such rule.
-    """
+    """Delete the rule of that id, pattern or only beginning of an id; raises ``NotFound`` for none."""
 
     async def forget(client: ChatClient) -> ToolRule:
         rule = _find(await client.backend.rules(), wanted)

@@ -1,7 +1,4 @@
-"""``agent-tui doctor``: what on this machine is not as it should be, and how to mend it.
-
-Every part looks at one thing and answers with ``Check``s; none of them raises, none shows a secret.
-"""
+"""``agent-tui doctor``: what is wrong here, and how to mend it. No check raises, none shows a secret."""
 
 from __future__ import annotations
 
@@ -29,9 +26,7 @@ STATUSES: Final[tuple[Status, ...]] = ("ok", "warning", "failed", "skipped")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was found about one thing; ``fix`` is what to do about it, empty where nothing is to be done.
-    ``told`` is the detail as a person reads it, where that is more than its English sentence translated.
-    """
+    """What was found about one thing, and the ``fix``; a person reads ``told``, if any, for ``detail``."""
 
     id: str
     status: Status
@@ -59,9 +54,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the checks look at. ``size`` is (columns, rows) of the terminal, ``None`` without one;
-    ``mounts`` are the lines of Linux's table of mounted file systems, empty elsewhere.
-    """
+    """What the checks look at; ``size`` is (columns, rows), ``mounts`` Linux's table of file systems."""
 
     environ: Mapping[str, str] = field(repr=False)
     config: Path
@@ -130,5 +123,5 @@ def lines(check: Check) -> list[str]:
 
 
 def said(error: object) -> str:
-    """Return what an error says, in a line; addresses in it have lost their passwords on the way (``Net``)."""
+    """Return an error in a line; addresses in it have lost their passwords on the way (``Net``)."""
     return inert_line(str(error), MAX_ERROR_CHARACTERS)

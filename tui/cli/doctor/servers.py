@@ -1,6 +1,4 @@
-"""What the doctor finds out about programs that should answer: the backend, the models, servers of tools
-and other servers.
-"""
+"""What the doctor finds out about the backend, the models, servers of tools and other servers."""
 
 from __future__ import annotations
 

@@ -34,10 +34,7 @@ from tui.screens.words import say, say_count
 def export_conversation(
     source: Source, wanted: str, form: Literal["md", "json", "html", "srt"], out: Path | None
 ) -> int:
-    """Write the conversation that ``wanted`` means to ``out`` or stdout: the branch of it that is shown.
-
-    Raises ``ConfigError`` when the file cannot be written, and what the client raises.
-    """
+    """Write the shown branch of the conversation that ``wanted`` means; raises as ``export_room``."""
 
     async def chat_of(client: ChatClient) -> Exported:
         return await fetch(client, await connect.conversation_id(client, wanted))

@@ -57,9 +57,7 @@ Exported = tuple[Document, dict[str, object]]  # what Markdown and pages are mad
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A part of a message that is read on demand: a thought, a tool, a file. ``body`` is
-    Markdown that leaves nothing open.
-    """
+    """A part of a message that is read on demand; ``body`` is Markdown that leaves nothing open."""
 
     name: str
     about: str
@@ -70,9 +68,8 @@ class Folded:
 def export_room(
     source: Source, wanted: str, form: Literal["md", "json", "html", "toml"], out: Path | None
 ) -> int:
-    """Write the room that ``wanted`` means to ``out`` or stdout.
-
-    Raises ``ConfigError`` when the file cannot be written, and what the client raises.
+    """Write the room that ``wanted`` means to ``out`` or stdout; raises ``ConfigError`` when the file cannot
+    be written, and what the client raises.
     """
 
     async def settings(client: RoomsClient) -> RoomInfo:

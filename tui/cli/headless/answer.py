@@ -11,10 +11,8 @@ from agent_tui.wire.content import content_text
 
 @dataclass(slots=True)
 class Answer:
-    """The turns of one run in the order of their start.
-
-    Unlike ``ConversationState`` it never decides whose words a chunk is: it keeps them under the message's
-    id, so that nothing a server sent is lost.
+    """The turns of one run in the order of their start. Unlike ``ConversationState`` it never decides whose
+    words a chunk is, but keeps them under the message's id: nothing a server sent is lost.
     """
 
     turns: dict[str, Turn] = field(default_factory=dict)

@@ -45,9 +45,7 @@ async def server_answers(
     asks: Asks,
     interrupts: Interrupts,
 ) -> Ending:
-    """Follow the answer of a chat server to ``question``, and return how it ended; the first signal has it
-    stopped and waits for that.
-    """
+    """Follow an answer of a chat server; the first signal has it stopped. Return how it ended."""
     stop = Stop("plain.stopping", "stop", "answer", lambda: client.stop(conversation_id), telling.notice)
     decoder = ChatDecoder(TURN_ID)
 
@@ -83,9 +81,7 @@ def _failure(event: ev.Event, telling: Telling, stop: Stop) -> Ending:
 async def agent_client(
     backend: BackendConfig, wanted: str, tell: Callable[[str], None]
 ) -> AsyncGenerator[AgentChats, None]:
-    """Give a client of an agent on another server, closed at the end; ``wanted`` is the id of its chat,
-    "" for a new session or chat 0, ``tell`` is told what belongs to no answer.
-    """
+    """Give a client of an agent; ``wanted`` is its chat's id, ``tell`` gets what belongs to no answer."""
     own = OwnBackend()
     client = AgentChats(
         backend,

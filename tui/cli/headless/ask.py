@@ -28,10 +28,7 @@ UNANSWERED: Final = ("error", "lost", "timeout")  # ends of an answer that is no
 
 
 def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName) -> int:
-    """Ask, write the answer, and return the exit code.
-
-    Raises ``ConfigError`` for wrong usage, before anything is written to stdout.
-    """
+    """Ask, write the answer, and return the exit code; raises ``ConfigError`` before anything is written."""
     is_agent = isinstance(source, Server) and source.agent is not None
     form = format_named(form_name, AnswerText, is_plain=is_agent or None)
     state = ConversationState()
@@ -105,10 +102,7 @@ async def _conversation_id(server: Server, client: ChatClient, options: AskOptio
 async def _ask_agent(
     backend: BackendConfig, asked: Asked, options: AskOptions, telling: Telling, interrupts: Interrupts
 ) -> tuple[Ending, Record]:
-    """Ask an agent on another server, follow the answer, and return how it ended and what was said.
-
-    Raises ``ConfigError`` for what such a server cannot be asked.
-    """
+    """Ask an agent on another server; raises ``ConfigError`` for what such a server cannot be asked."""
     wanted = _agents_conversation(backend, options)
     async with agent_client(backend, wanted, telling.notice) as client:
         asks = partial(decide, client, "", options.allow, telling)

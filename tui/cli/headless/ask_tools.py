@@ -38,9 +38,7 @@ def not_allowed(tool: str, ask: ev.ToolAsk) -> str:
 
 
 class ToolNotices:
-    """One line for each call as it begins to run, and one more for what failed. ``denied`` are the calls,
-    as (turn id, step id), of which something else was said.
-    """
+    """One line for each call as it begins to run, one more for what failed; nothing of ``denied`` ones."""
 
     def __init__(self) -> None:
         self.denied: set[tuple[str, str]] = set()

@@ -30,9 +30,7 @@ GROWN_PARTS: Final = 64  # a text is written again when it grew by one of so man
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a run ended; ``detail`` is one line for a person, ``gave_up`` says that the server was not
-    reached (again).
-    """
+    """Why a run ended, with a line for a person; ``gave_up``: the server was not reached (again)."""
 
     reason: str
     detail: str | None = None
@@ -69,9 +67,7 @@ class Record:
         ending: Ending,
         said: Sequence[object] | None = None,
     ) -> Record:
-        """Return what the server answers, as far as it offers that; in place of its messages what was
-        ``said`` here.
-        """
+        """Return what the server answers, as far as it offers that, else what was ``said`` here."""
         about: object = {"id": id_}
         if not ending.gave_up:
             try:
@@ -83,9 +79,7 @@ class Record:
 
 
 class Format:
-    """One way to write a run to stdout; of what it is not told here it writes nothing. Every method may raise
-    ``BrokenPipeError``.
-    """
+    """One way to write a run to stdout; every method may raise ``BrokenPipeError``."""
 
     def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
         """Take one event as it was received: its data as text, or read."""
@@ -167,9 +161,7 @@ class RoomText(Format):
 
 
 class AnswerText(Format):
-    """``text`` for chats: the answer alone, flushed as it streams: no thinking, no tools; its texts apart by
-    a blank line.
-    """
+    """``text`` for chats: the answer alone, flushed as it streams, a blank line between its texts."""
 
     def __init__(self) -> None:
         # (turn, step) → its revision, how much of it is written
@@ -318,9 +310,7 @@ def as_told(step: StepState) -> ev.Step:
 
 
 def format_named(name: FormatName, text: type[Format], *, is_plain: bool | None = True) -> Format:
-    """Return the format that ``--output`` names; ``text`` is the one for people, ``is_plain`` as
-    ``StreamFormat`` has it.
-    """
+    """Return the format that ``--output`` names; ``text`` is the one for people."""
     if name == "text":
         return text()
     return JsonFormat() if name == "json" else StreamFormat(is_plain)

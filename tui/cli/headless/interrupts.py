@@ -169,9 +169,7 @@ class Stop:
 async def until_its_end(
     interrupts: Interrupts, follow: Coroutine[Any, Any, Ending], stop: Stop | None = None
 ) -> Ending:
-    """Return how ``follow`` ends; the first signal asks for its ``stop`` and waits for the end, or leaves it
-    at once where it has none.
-    """
+    """Return how ``follow`` ends; the first signal asks for its ``stop`` and waits, or leaves it."""
     loop = asyncio.get_running_loop()
     left_because = f"the {stop.subject} did not {stop.name} in time" if stop is not None else None
     try:

@@ -182,9 +182,7 @@ async def _done(call: Awaitable[object], done: str = "") -> None:
 
 @dataclass(slots=True)
 class _Typing:
-    """Does what lines say: ``commands``, a word for the call that asks, or else ``words``; ctrl+c stops what
-    is under way.
-    """
+    """Does what lines say: ``commands``, a word for the call that asks, or else ``words``."""
 
     interrupts: Interrupts
     asks: _Asks

@@ -45,12 +45,9 @@ def run(
     *,
     strict: bool = False,
 ) -> int:
-    """Run the room that ``wanted`` names or describes to its end; return the exit code.
-
-    ``changes`` are what a room that is there already is told first, by the wire's names; with ``strict`` one
-    in which the demo model speaks is not run.
-
-    Raises ``ConfigError`` for wrong usage, before anything is written to stdout.
+    """Run the room that ``wanted`` names or describes to its end; return the exit code. ``changes`` are what
+    an existing room is told first; with ``strict`` one in which the demo model speaks is not run. Raises
+    ``ConfigError`` for wrong usage, before anything is written to stdout.
     """
     form = format_named(form_name, RoomText)
     answer = Answer()
