@@ -1,1 +1,1 @@
-"""What speaks for an agent: the ``Model`` protocol, the demo model, real providers."""
+"""Models: the ``Model`` protocol, the demo model, real providers, agents of others."""

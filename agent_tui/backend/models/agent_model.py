@@ -1,8 +1,8 @@
 """Another program's agent as a ``Model``: it lives on an agent service or an agent socket (protocols.md §3
 and §4), keeps a conversation of its own and runs its own tools.
 
-Its provider is ``backend:NAME``, NAME being that of a ``[backends.NAME]`` of the config file. The clients,
-and all that they import, are loaded at its first turn.
+Its provider is ``backend:NAME``, for the ``[backends.NAME]`` of the config file. The clients, and everything
+that they import, are loaded at its first turn.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from agent_tui.redaction import redacted
 if TYPE_CHECKING:
     from agent_tui.clients.agents.chats import AgentChats
 
-# The client says when an agent is silent for too long: a tool that it runs may take its time.
+# The client notices when an agent is silent for too long: a tool that it runs may take time.
 SILENCE_SECONDS: Final = 24 * 60 * 60.0
 MAX_CHAT_ID: Final = 2**31 - 1  # a number, as chat ids are elsewhere
 
@@ -56,24 +56,24 @@ log = logging.getLogger(__name__)
 
 
 class Sessions(Protocol):
-    """Where the sessions of agents are kept (store/agent_sessions.py)."""
+    """The store of the agents' sessions (store/agent_sessions.py)."""
 
     async def get(self, member: Member) -> AgentSession | None:
-        """Return what is known of the agent's own conversation."""
+        """Return what is stored about the agent's own conversation."""
         ...
 
     async def put(self, member: Member, session: AgentSession) -> None:
-        """Keep it."""
+        """Store it."""
         ...
 
 
 def backend_named(provider_id: str) -> str:
-    """Return the NAME of "backend:NAME", empty for other providers."""
+    """Return NAME of "backend:NAME", empty for other providers."""
     return provider_id.removeprefix(AGENT_PROVIDER) if provider_id.startswith(AGENT_PROVIDER) else ""
 
 
 def agent_terms(backend: BackendConfig) -> Terms:
-    """Return on what terms the agents of a backend speak: what they cost is not known."""
+    """Return the terms of a backend's agents: their cost is unknown."""
     return Terms(kind=backend.kind, base_url=backend.url, silence_seconds=SILENCE_SECONDS, acts=True)
 
 
@@ -82,10 +82,10 @@ class Agents:
 
     def __init__(self, sessions: Sessions) -> None:
         self.sessions = sessions
-        self._leaving: dict[str, asyncio.Task[None]] = {}  # by agent id: what still ends
+        self._leaving: dict[str, asyncio.Task[None]] = {}  # by agent id: connections that are still closing
 
     def model(self, backend: BackendConfig) -> AgentModel:
-        """Return the model that speaks for agents of this backend; raises ``ModelError`` where none can."""
+        """Return the model for agents of this backend; raises ``ModelError`` if there is none."""
         if backend.kind not in (TASKS, SOCKET):
             kinds = f'kind = "{TASKS}" or "{SOCKET}"'
             raise ModelError(f"backends.{backend.name} is no agent", f"Agents speak on backends of {kinds}.")
@@ -96,7 +96,7 @@ class Agents:
         return AgentModel(self, replace(backend, token=token))
 
     def leave(self, member: Member, work: Coroutine[None, None, None]) -> None:
-        """Let go of an agent without anybody waiting: ``work`` closes its connection."""
+        """Release an agent without waiting: ``work`` closes its connection."""
         leaving = asyncio.create_task(work)
         self._leaving[member.agent_id] = leaving
         leaving.add_done_callback(lambda done: self._left(member.agent_id, done))
@@ -108,12 +108,12 @@ class Agents:
             log.warning("an agent's connection did not close: %s", type(error).__name__)
 
     async def left(self, member: Member) -> None:
-        """Wait until nothing is left of the agent's last turn."""
+        """Wait until the agent's last turn is completely over."""
         if (leaving := self._leaving.get(member.agent_id)) is not None:
             await asyncio.wait({leaving})
 
     async def aclose(self) -> None:
-        """Wait until every task that was cut is cancelled."""
+        """Wait until every interrupted task is cancelled."""
         if self._leaving:
             await asyncio.wait(set(self._leaving.values()))
 
@@ -153,30 +153,30 @@ class _AgentTurn:
     member: Member
     known: AgentSession
     prompt: AgentPrompt
-    session: AgentSession  # once it has the question
+    session: AgentSession  # after it got the question
     text: str
     is_taken: bool = False
     has_spoken: bool = False
     words: dict[str, type[TextPiece] | type[ThinkingPiece]] = field(default_factory=dict)  # by step
-    remarks: list[ev.TurnNoted] = field(default_factory=list)  # what belongs to no answer
-    shared: int = 0  # steps that are not the agent's own
-    task_id: str = ""  # that runs
+    remarks: list[ev.TurnNoted] = field(default_factory=list)  # notes that belong to no answer
+    shared: int = 0  # steps that do not come from the agent
+    task_id: str = ""  # of the current task
 
     async def pieces(self, *, is_apart: bool) -> AsyncGenerator[Piece]:
-        """Yield the answer, last of all that it is over; raises ``ModelError``."""
+        """Yield the answer, and last that it is over; raises ``ModelError``."""
         make = await asyncio.to_thread(_client_class)
         backend = self.model.backend
         if self.prompt.is_new and backend.kind == SOCKET:
             self.session = replace(self.session, id=str(1 + secrets.randbelow(MAX_CHAT_ID)))
         workspace = Path(self.member.workspace) if self.member.workspace else None
         if workspace is None:
-            backend = replace(backend, workspace="")  # there is nowhere to save what the agent offers
+            backend = replace(backend, workspace="")  # there is no place to save what the agent offers
         role = self.prompt.role
         agent = make(backend, self.session.id, self.remarks.append, downloads=workspace, system_prompt=role)
         if self.prompt.is_new and role and backend.kind == SOCKET:
-            self.text = f"{role}\n\n{self.text}"  # a socket has no other place for it
+            self.text = f"{role}\n\n{self.text}"  # a socket has no other field for it
         try:
-            if self.known.task_id:  # our process was killed while it ran
+            if self.known.task_id:  # our process was killed during this task
                 await agent.cancel(self.known.task_id)
             await self._keep(replace(self.session, is_sure=False))
             async with aclosing(self._answer(agent, is_apart=is_apart)) as pieces:
@@ -188,7 +188,7 @@ class _AgentTurn:
             self.model.agents.leave(self.member, self._leave(agent))
 
     async def _leave(self, agent: AgentChats) -> None:
-        """Close the connection; a task that still runs is cancelled by that."""
+        """Close the connection, which cancels a task that is still running."""
         await agent.aclose()
         if self.task_id:
             await self._keep(self.session)
@@ -250,7 +250,9 @@ class _AgentTurn:
         return ModelError("the agent failed", self._shown(why), retryable=is_gone and not self.has_spoken)
 
     async def _failed(self, error: AgentTuiError) -> ModelError:
-        """Return the error in place of a client's. What was surely not taken may be asked again."""
+        """Return the error in place of a client's. A question that surely was not taken may be asked
+        again.
+        """
         if isinstance(error, ModelError) and self.is_taken:
             return error
         is_unsure = isinstance(error, StreamLost | TimedOut)
@@ -265,7 +267,7 @@ class _AgentTurn:
         )
 
     def _shown(self, text: str) -> str:
-        """Return a text without the agent's address and token: it goes into the log of the conversation."""
+        """Return a text without the agent's address and token, since it goes into the conversation's log."""
         backend = self.model.backend
         for address in _addresses(backend.url):
             text = text.replace(address, f"backends.{backend.name}")
@@ -288,7 +290,7 @@ def _addresses(url: str) -> list[str]:
 
 
 def _client_class() -> type[AgentChats]:
-    # Here, not at the top: a third of a second that a backend without such agents never pays.
+    # Here, not at the top: a third of a second that a backend without such agents never needs.
     from agent_tui.clients.agents.chats import AgentChats
 
     return AgentChats

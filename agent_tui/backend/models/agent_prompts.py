@@ -1,9 +1,9 @@
-"""What another program's agent is sent: it remembers its conversation, so only what is new to it.
+"""The messages for another program's agent: it remembers its conversation, so it gets only what is new.
 
-A language model is told everything at every call. An agent behind a service or a socket (protocols.md §3 and
-§4) keeps its own history: it is told once who it is and what was said, then what was said since. What it
-was told is noted with a digest. Where the conversation no longer begins with that (a branch was changed, an
-older turn was said anew), or nobody knows whether the last words arrived, a new session is told everything.
+A language model gets everything at every call. An agent behind a service or a socket (protocols.md §3 and §4)
+keeps its own history: it is told once who it is and what was said, then what was said since. A digest records
+what it was told. If the conversation no longer begins with that (a branch was changed, an older turn was
+repeated), or it is unknown whether the last words arrived, a new session gets everything.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ YOUR_TURN = "[Nobody said anything since. It is your turn again.]"
 
 @dataclass(frozen=True, slots=True)
 class AgentPrompt:
-    """The next words for an agent, and its session once it has them. ``role`` is its system prompt.
-    ``is_new``: the words begin the session.
+    """The next words for an agent, and its session after them. ``role`` is its system prompt. ``is_new``: the
+    words begin the session.
     """
 
     text: str
@@ -33,7 +33,7 @@ class AgentPrompt:
 
 
 def next_prompt(request: ModelRequest, session: AgentSession) -> AgentPrompt:
-    """Return what the agent is told now: in its ``session``, or in a new one where that cannot be."""
+    """Return the next words for the agent: in its ``session``, or in a new one if that is not possible."""
     role = "\n\n".join(one.content for one in request.messages if one.role == "system")
     messages = [one for one in request.messages if one.role in ("user", "assistant") and one.content]
     newest = max((place for place, one in enumerate(messages, 1) if one.role == "user"), default=0)
@@ -54,7 +54,7 @@ def next_prompt(request: ModelRequest, session: AgentSession) -> AgentPrompt:
 
 
 def _all_told(request: ModelRequest, messages: Sequence[ChatMessage]) -> list[str]:
-    """Return all that was said, the agent's own words among it."""
+    """Return everything that was said, including the agent's own words."""
     mine = request.speaker or "you"
     return [f"[{mine}]: {one.content}" if one.role == "assistant" else one.content for one in messages]
 

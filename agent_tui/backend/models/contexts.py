@@ -26,13 +26,13 @@ from agent_tui.model.errors import ModelError
 GUESSED_TOKENS = (
     32_768  # where nothing says how many: what fits into less is asked, the error teaches the rest
 )
-READ_SECONDS = 3.0  # for each of the questions; a model is loaded for as long as an answer may take
-MOST_TOKENS = 100_000_000  # no context is greater: what says more is nonsense
+READ_SECONDS = 3.0  # for each of the questions; loading a model may take as long as an answer
+MOST_TOKENS = 100_000_000  # no context is larger: a higher value is nonsense
 _LISTED = ("context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens")
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d+)", re.MULTILINE)
 _NUMBER = r"(\d[\d,]*)"
-# What errors say of the limit: OpenAI and vLLM, xAI, llama-cpp-python and LM Studio, llama.cpp (its words,
-# its field), Mistral, Anthropic, Gemini, TGI.
+# What errors say about the limit: OpenAI and vLLM, xAI, llama-cpp-python and LM Studio, llama.cpp (text and
+# field), Mistral, Anthropic, Gemini, TGI.
 _LIMITS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -49,7 +49,7 @@ _LIMITS = tuple(
 
 
 def limit_named(error: str) -> int:
-    """Return how many tokens a model takes at most, as its server's error says; 0 where it does not."""
+    """Return the size of a model's context, from its server's error; 0 if it does not say."""
     for limit in _LIMITS:
         if found := limit.search(error):
             return _tokens(int(found[1].replace(",", "")))
@@ -57,15 +57,15 @@ def limit_named(error: str) -> int:
 
 
 class Contexts:
-    """What is known of the models of one provider. ``known`` (model → tokens) outlives a connection.
+    """What is known about one provider's models. ``known`` (model → tokens) outlives a connection.
 
-    Nothing here raises for what a server answers: one that says nothing is one of which nothing is known.
+    Nothing here raises because of a server's answer: without a usable answer nothing is known.
     """
 
     def __init__(
         self, endpoint: Endpoint, root: str, http: httpx2.AsyncClient, known: dict[str, int]
     ) -> None:
-        """``root`` is where its API begins, as ``endpoints.api_root`` says."""
+        """``root`` is the beginning of its API's URLs, as ``endpoints.api_root`` returns it."""
         parts = urlsplit(root)
         self._endpoint = endpoint
         self._root = root
@@ -75,22 +75,22 @@ class Contexts:
         self._learned: dict[str, int] = {}
         self._asked: set[str] = set()  # models whose server was asked
         self.is_ollama = endpoint.kind == "ollama"
-        self.without_tools: set[str] = set()  # models of which the server says that they take none
-        self.without_images: set[str] = set()  # and those that see none
+        self.without_tools: set[str] = set()  # models that take no tools, by their server
+        self.without_images: set[str] = set()  # models that see no images, by their server
 
     def tokens(self, name: str) -> int:
-        """Return how many tokens the model can be told, its answer among them, as far as that is known."""
+        """Return the size of the model's context including the answer, as far as it is known."""
         said = self._endpoint.context_tokens or self._known.get(name) or GUESSED_TOKENS
         return min(said, self._learned.get(name, said))
 
     def is_known(self, name: str) -> bool:
-        """Whether that number is no guess."""
+        """Whether that number is not just a guess."""
         return bool(self._endpoint.context_tokens or self._known.get(name) or name in self._learned)
 
     def learn(self, name: str, prompt: int, error: str) -> None:
-        """Note that a call of about ``prompt`` tokens was too long, and the limit that its ``error`` names.
+        """Note that a call of about ``prompt`` tokens was too long, and the limit in its ``error``.
 
-        Where that is no news the tokens were counted too low: then less is told from now on.
+        If the limit was known, the tokens were counted too low: then prompts are shorter from now on.
         """
         limit, now = limit_named(error), self.tokens(name)
         self._learned[name] = limit if 0 < limit < now else min(prompt, now) * 3 // 4
@@ -100,8 +100,7 @@ class Contexts:
     async def prepare(self, name: str, *, is_short: bool) -> AsyncGenerator[NotePiece]:
         """Ask the server for what is not known yet; yield what there is to wait for meanwhile.
 
-        A prompt that ``is_short`` fits every model: then nothing is asked, but of Ollama, where a model is
-        loaded first.
+        A prompt that ``is_short`` fits every model: then only Ollama is asked, where a model is loaded first.
         """
         if not self.is_ollama and not is_short and name not in self._asked and not self.is_known(name):
             self._asked.add(name)
@@ -113,10 +112,10 @@ class Contexts:
     # --- Ollama ----------------------------------------------------------------------------------------
 
     async def _prepare_ollama(self, name: str) -> AsyncIterator[NotePiece]:
-        """Have the model loaded: only then its context is known, which may be another one each time."""
+        """Have the model loaded: its context is known only then, and may change each time."""
         loaded, options = await self._loaded(name), self._endpoint.num_ctx
         if loaded is None:
-            return  # it is no Ollama, or one behind something that lets only its /v1 through
+            return  # not Ollama, or one behind a proxy for its /v1 only
         if name not in self._asked:
             self._asked.add(name)
             can = _at(await self._ask("POST", "/api/show", {"model": name}), "capabilities")
@@ -134,7 +133,7 @@ class Contexts:
             self._known[name] = found
 
     async def _loaded(self, name: str) -> int | None:
-        """Return the context of a loaded model, 0 of one that is not, ``None`` for no answer."""
+        """Return the context of a loaded model, 0 of one that is not loaded, ``None`` without an answer."""
         answer = await self._ask("GET", "/api/ps")
         if not isinstance(answer, Mapping) or not isinstance(answer.get("models"), list):
             return None
@@ -144,7 +143,7 @@ class Contexts:
         return 0
 
     async def _shown(self, name: str) -> int:
-        """Return what older ones say of a model that they do not say of a loaded one."""
+        """Return what older versions say about a model but not about a loaded one."""
         shown = await self._ask("POST", "/api/show", {"model": name})
         asked = _NUM_CTX.search(_text(shown, "parameters"))
         return _tokens(int(asked[1])) if asked else 0
@@ -152,7 +151,7 @@ class Contexts:
     # --- others ----------------------------------------------------------------------------------------
 
     async def _read(self, name: str) -> int:
-        """Return what the server says of a model's context, what the table of models says, or 0."""
+        """Return the model's context from the server or the table of models, or 0."""
         if self._endpoint.kind == "openai":
             async for found in self._said(name):
                 if found:
@@ -163,7 +162,7 @@ class Contexts:
         ours = list(_entries(await self._ask("GET", "/models", root=self._root), name))
         for entry in ours:
             yield next(filter(None, (_tokens(entry.get(key)) for key in _LISTED)), 0)
-        props = await self._ask("GET", "/props")  # before ``meta``: a server may use less than it could
+        props = await self._ask("GET", "/props")  # before ``meta``: it may use less than the maximum
         yield _tokens(_at(props, "default_generation_settings", "n_ctx"))
         for entry in ours:
             yield _tokens(_at(entry, "meta", "n_ctx")) or _tokens(_at(entry, "meta", "n_ctx_train"))
@@ -181,7 +180,7 @@ class Contexts:
     async def _ask(
         self, method: str, path: str, body: object = None, seconds: float = READ_SECONDS, *, root: str = ""
     ) -> Any:
-        """Return the JSON that the server answers; ``None`` for any other answer, and for none in time."""
+        """Return the JSON that the server answers; ``None`` for any other answer, and without one in time."""
         try:
             async with asyncio.timeout(seconds):
                 url, key = (root or self._server) + path, key_headers(self._endpoint)
@@ -192,7 +191,7 @@ class Contexts:
 
 
 def _entries(answer: object, name: str) -> Iterator[Mapping[str, Any]]:
-    """Yield what a list of models says of one."""
+    """Yield the entries for a model in a list of models."""
     listed = answer.get("data") if isinstance(answer, Mapping) else answer
     for entry in listed if isinstance(listed, list) else ():
         if name in (_text(entry, "id"), _text(entry, "model_name")):
@@ -211,5 +210,5 @@ def _at(value: object, *keys: str) -> object:
 
 
 def _tokens(value: object) -> int:
-    """Return a number of tokens, 0 for what cannot be one."""
+    """Return a number of tokens, 0 for an invalid one."""
     return value if type(value) is int and 0 < value <= MOST_TOKENS else 0

@@ -1,7 +1,7 @@
-"""Answers that continue one that was cut off: what a model repeats is dropped.
+"""Answers that continue an interrupted one: repeated words are dropped.
 
-Some providers let a model continue its own text as if nothing had happened; the others are asked to in
-words, and then begin a message of their own, mostly with the last words of the one before.
+Some providers let a model continue its own text as if nothing had happened. Others are asked in words, and
+begin a message of their own, mostly with the last words of the one before.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from agent_tui.backend.models.model import (
 )
 from agent_tui.model.errors import ModelError
 
-LEAST_BYTES = 8  # of UTF-8: shorter words occur in a text twice by chance
+LEAST_BYTES = 8  # of UTF-8: shorter words may occur twice by chance
 QUOTED_CHARACTERS = 80
-LEAST_WORDS, LEAST_CUT = 2, 3  # characters of last words that are repeated: whole ones, and one cut off
+LEAST_WORDS, LEAST_CUT = 2, 3  # characters of repeated last words: whole ones, and one cut off
 _QUOTES = re.compile("[\"'“”„«»‘’「」『』]")
 _OPENING = re.compile(f"\\s*(?:(?:{_QUOTES.pattern}|…|\\.\\.+)\\s*)+")
 _CLOSING = re.compile(f"(?:…|\\.\\.\\.)?{_QUOTES.pattern}")
 _MAY_CLOSE = re.compile("…?|\\.{0,3}")
-_ENDS_WORD = re.compile(r"[a-zA-Z0-9.,;:!?)]\Z")  # a space follows, where it is no beginning of code
+_ENDS_WORD = re.compile(r"[a-zA-Z0-9.,;:!?)]\Z")  # followed by a space, unless code begins there
 
 
 def instruction(before: str) -> str:
-    """Return what a model is told that cannot be given the beginning of its answer."""
+    """Return the prompt for a model that cannot be given the beginning of its answer."""
     return (
         "[Your last message was cut off. Go on with it: begin with its last words, exactly as they are: "
         f"{quoted_end(before)}\nThen write only what is missing, without a comment.]"
@@ -42,7 +42,7 @@ def instruction(before: str) -> str:
 
 
 def quoted_end(before: str) -> str:
-    """Return the last words of ``before``, which a model is to begin with."""
+    """Return the last words of ``before``, with which a model is to begin."""
     line = before.rstrip().rpartition("\n")[2]
     end = line[-QUOTED_CHARACTERS:]
     if len(line) > len(end):
@@ -51,13 +51,13 @@ def quoted_end(before: str) -> str:
 
 
 def asked_to_go_on(model: Model, request: ModelRequest) -> Model:
-    """Return ``model``, or where it is to continue, one that leaves out what it repeats."""
+    """Return ``model``, or, if it is asked to continue, one that leaves out what it repeats."""
     return Continuing(model) if request.continues else model
 
 
 @dataclass(frozen=True, slots=True)
 class Continuing:
-    """A ``Model`` that says only what is new behind ``request.continues``."""
+    """A ``Model`` that says only what is new after ``request.continues``."""
 
     model: Model
 
@@ -94,31 +94,31 @@ class Continuing:
 
 
 class Rest:
-    """Takes what is said behind ``before`` and gives out what of it is new.
+    """Takes what is said after ``before`` and returns what is new in it.
 
     It holds words back as long as they may be a repetition: of the end of ``before``, or of all of it from
-    the beginning, also in quotes or behind "…". ``is_apart``: they come as a message of their own, which was
-    asked to begin with the last words and begins without a space.
+    the beginning, also in quotes or after "…". ``is_apart``: they are a message of their own, which was asked
+    to begin with the last words and begins without a space.
     """
 
     def __init__(self, before: str) -> None:
         self.is_apart = False
-        self._bare = before.rstrip()  # what providers are told: most want no white space at the end
+        self._bare = before.rstrip()  # as providers get it: most want no white space at the end
         self._blank = before[len(self._bare) :]
         self._folded = _folded(self._bare)
         self._held = ""
         self._is_new = False
-        self._is_quoted = False  # what was repeated: the end of the quotes is dropped as well
+        self._is_quoted = False  # the repetition is quoted: the end of the quotes is dropped, too
 
     def take(self, text: str) -> str:
-        """Return what can be given out, once ``text`` has come."""
+        """Return what can be passed on, now that ``text`` has come."""
         if self._is_new and not self._is_quoted:
             return text
         self._held += text
         return self._next(is_over=False)
 
     def end(self) -> str:
-        """Return what is left: nothing more is said, or something else."""
+        """Return the rest: nothing more is said, or something else."""
         return self._next(is_over=True) if self._held else ""
 
     def _next(self, *, is_over: bool) -> str:
@@ -130,7 +130,7 @@ class Rest:
         for said in dict.fromkeys((whole, inner)):
             repeated = self._repeated(_folded(said), is_over=is_over)
             if repeated is None:
-                return ""  # too little to tell, or a repetition as far as it goes
+                return ""  # too short to decide, or a repetition so far
             if repeated:
                 self._is_new = True
                 self._is_quoted = said == inner and bool(_QUOTES.search(self._held[: -len(inner)]))
@@ -144,7 +144,7 @@ class Rest:
         return f" {said}" if are_words and not self._blank else said
 
     def _repeated(self, said: str, *, is_over: bool) -> int | None:
-        """Return how many characters of ``said`` were said before; None as long as that cannot be told."""
+        """Return how many characters of ``said`` are a repetition; ``None`` as long as that is not clear."""
         bare, length = self._folded, _least(said)
         if not length and not is_over:
             return None
@@ -155,13 +155,13 @@ class Rest:
             if said.startswith(bare[place:]):
                 return len(bare) - place
         if places and not places[0] and bare.startswith(said):
-            return len(said)  # it began anew, and did not get as far as before
+            return len(said)  # it began again, and did not get as far as before
         return self._last_words(said) if self.is_apart else 0
 
     def _last_words(self, said: str) -> int:
-        """Return how many characters the last words have, where ``said`` begins with them, few as they are.
+        """Return the length of the last words if ``said`` begins with them, however few.
 
-        They are those that it was asked to begin with, or whole words, the last of which may be cut off.
+        They are those with which it was asked to begin, or whole words, the last of which may be cut off.
         """
         bare = self._folded
         for length in range(min(len(said), len(bare)), 0, -1):
@@ -176,7 +176,7 @@ class Rest:
         return 0
 
     def _behind_quotes(self, *, is_over: bool) -> str:
-        """Return what follows the words that were repeated."""
+        """Return what follows the repeated words."""
         closing = _CLOSING.match(self._held) if self._is_quoted else None
         if self._is_quoted and closing is None and not is_over and _MAY_CLOSE.fullmatch(self._held):
             return ""
@@ -186,13 +186,13 @@ class Rest:
 
 
 def _folded(text: str) -> str:
-    """Return ``text`` without capitals, as far as that leaves every character in its place."""
+    """Return ``text`` in lower case, if that keeps every character at its index."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text
 
 
 def _least(text: str) -> int:
-    """Return how many characters of ``text`` are enough to be no chance; 0 where there are too few."""
+    """Return how many characters of ``text`` are too many for chance; 0 if there are too few."""
     size = 0
     for count, character in enumerate(text, 1):
         size += len(character.encode("utf-8", "replace"))
@@ -211,7 +211,7 @@ def _places(text: str, words: str) -> list[int]:
 
 
 def _behind(blank: str, rest: str) -> str:
-    """Return ``rest`` without the white space ``blank``, in which what stands before it ends already."""
+    """Return ``rest`` without the white space ``blank`` with which the text before it ends already."""
     if rest.startswith(blank):
         return rest[len(blank) :]
     return rest.lstrip()

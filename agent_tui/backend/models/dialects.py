@@ -1,7 +1,7 @@
-"""What each kind of provider does in its own way: its SDK, its settings, its errors, how a stream ends.
+"""The differences between kinds of providers: their SDKs, settings, errors, and the end of a stream.
 
-Imported only by ``remote_calls``, in a thread. Each SDK costs hundreds of ms, so a kind's own is imported
-when the first provider of that kind is used: all of it where the dialect is made, in that thread too.
+Imported only by ``remote_calls``, in a thread. Each SDK costs hundreds of ms, so it is imported when the
+first provider of that kind is used: completely, when the dialect is made, also in that thread.
 """
 
 from __future__ import annotations
@@ -21,48 +21,48 @@ from pydantic_ai.settings import ModelSettings
 from agent_tui.backend.models.endpoints import Endpoint
 from agent_tui.backend.models.model import ModelRequest
 
-PLACEHOLDER_KEY = "none"  # the SDKs insist on a key; local servers take any
+PLACEHOLDER_KEY = "none"  # the SDKs require a key; local servers take any
 OPENAI_HOST = "api.openai.com"
-LEAST_THINKING_TOKENS = 1024  # the Messages API takes no smaller budget
+LEAST_THINKING_TOKENS = 1024  # the Messages API refuses a smaller budget
 MOST_THINKING_TOKENS = 10_000
 MOST_CLAUDE_TEMPERATURE = 1.0
-# Fields of a call that servers may refuse, and the sign of it in their errors. OpenAI's newer models, behind
-# whatever name Azure or a gateway gives them, take no temperature but their own and another limit of tokens.
+# Fields of a call that servers may refuse, and their signs in errors. OpenAI's newer models, whatever
+# Azure or a gateway calls them, take only their own temperature and another limit of tokens.
 REFUSED_SIGNS = {
     "temperature": re.compile("temperature"),
     "max_tokens": re.compile("max_completion_tokens"),
     "stream_options": re.compile("stream_options"),
     "thinking": re.compile("thinking|reasoning|chat_template_kwargs"),
 }
-# Said of models without tools by: Ollama and Groq, LiteLLM, vLLM, OpenRouter, llama.cpp, Gemini.
-# What they say of a schema that they do not like is another thing.
+# The errors of models without tools: Ollama and Groq, LiteLLM, vLLM, OpenRouter, llama.cpp, Gemini.
+# Errors about a schema are different.
 _NO_TOOLS = re.compile(
     r"not support(?:ed)? (?:tool|function)|not support parameters: \[[^\]]*'tools'"
     r"|tool choice requires|no endpoints found that support tool|tools param requires"
     r"|(?:tool use|(?:tool|function) calling|tools) (?:is|are) not (?:supported|enabled|available)",
     re.IGNORECASE,
 )
-# Of models that see nothing, and of servers whose messages are texts only.
+# Errors of models without vision, and of servers with text messages only.
 _NO_IMAGES = re.compile(
     r"image|multi-?modal|vision|mmproj|content.{0,80}(?:string|\bstr\b)", re.IGNORECASE | re.DOTALL
 )
 _BAD_IMAGE = re.compile(
     r"exceed|too (?:large|big|many|small)|dimension|corrupt|could not process", re.IGNORECASE
 )
-# How the Messages API says that a limit is beyond the model's own.
+# The Messages API's error about a limit beyond the model's own.
 _TOO_MANY_TOKENS = re.compile(r"max_tokens: \d+ > (\d{1,9})\b")
-# Not the ones before 3.7; and what other models behind the Messages API can be asked nobody knows.
+# Not those before 3.7; other models behind the Messages API are unknown.
 _THINKING_CLAUDE = re.compile(r"claude-(?!(?:instant|2|3-(?!7)))")
 
 
 class Dialect(ABC):
     """One kind of provider at one address, and what its models refused so far, by their names."""
 
-    failures: tuple[type[Exception], ...]  # what its SDK raises on its own
-    end: re.Pattern[bytes] | None = None  # what a complete stream's bytes hold, beside a reason to finish
-    odd_ids = True  # whether it takes ids of calls that another provider made, whatever is in them
-    wants_thoughts = False  # of an answer that goes on after calls, or it must not think any more
-    signs: Mapping[str, re.Pattern[str]] = {}  # of fields of a call in the errors of who refuses them
+    failures: tuple[type[Exception], ...]  # raised by its SDK
+    end: re.Pattern[bytes] | None = None  # in the bytes of a complete stream, besides a finish reason
+    odd_ids = True  # whether it takes ids of calls from another provider, whatever they contain
+    wants_thoughts = False  # whether an answer that continues after calls needs them, or must stop thinking
+    signs: Mapping[str, re.Pattern[str]] = {}  # of fields of a call, in errors that refuse them
     _make: Callable[[str], Model[Any]]
 
     def __init__(self) -> None:
@@ -70,20 +70,20 @@ class Dialect(ABC):
 
     @abstractmethod
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
-        """Return what the call asks for."""
+        """Return the settings of the call."""
 
     def model(self, name: str) -> Model[Any]:
         """Return the model of that name."""
         return self._make(name)
 
     def refused(self, name: str) -> frozenset[str]:
-        """Return what the model of that name refused so far, by the names of a call's fields."""
+        """Return the fields of a call that this model refused so far."""
         return frozenset(self._refused[name])
 
     def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
-        """Return whether the next call leaves out what the one of ``model`` was refused for.
+        """Return whether the next call leaves out what ``model``'s call was refused for.
 
-        Others of the model may have been refused more since that one was made.
+        Other calls of the model may have been refused more since then.
         """
         before = _left_out(model)
         refused = {
@@ -91,7 +91,7 @@ class Dialect(ABC):
         }
         if asked.tools and _NO_TOOLS.search(refusal):
             refused.add("tools")
-        # Who sends an image that this model cannot take is told why; one of a tool's is left out.
+        # A person whose image this model cannot take is told why; a tool's image is left out.
         is_own = _BAD_IMAGE.search(refusal) and any(
             message.images for message in asked.messages if message.role == "user"
         )
@@ -102,7 +102,7 @@ class Dialect(ABC):
 
 
 def dialect(endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout) -> Dialect:
-    """Return the dialect of the endpoint's kind, speaking through ``http`` to its root ``url``."""
+    """Return the dialect of the endpoint's kind, which uses ``http`` with its root ``url``."""
     match endpoint.kind:
         case "anthropic":
             return AnthropicDialect(endpoint, url, http, timeout)
@@ -113,9 +113,9 @@ def dialect(endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: htt
 
 
 class OpenAIDialect(Dialect):
-    """Chat completions, as OpenAI and everybody after it speaks them."""
+    """Chat completions, as spoken by OpenAI and all its imitators."""
 
-    # A line of the stream's own: inside what is said a line break is written as two characters.
+    # A line of the stream itself: inside its texts a line break is written as two characters.
     end = re.compile(rb"[\r\n]data: ?\[DONE\]")
     signs = REFUSED_SIGNS
 
@@ -137,7 +137,7 @@ class OpenAIDialect(Dialect):
             timeout=timeout,
             http_client=http,
         )
-        _ = client.chat.completions  # the SDK imports it when it is first named, a fifth of a second
+        _ = client.chat.completions  # the SDK imports it when it is first used, a fifth of a second
         # OpenAI's newer models refuse ``max_tokens``, most other servers do not know the newer name.
         self._is_openai = is_openai = urlsplit(url).hostname == OPENAI_HOST
         self._is_ollama = endpoint.kind == "ollama"
@@ -147,7 +147,7 @@ class OpenAIDialect(Dialect):
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
         settings, refused = _limited(request.max_tokens), _left_out(model)
-        # Models that always reason refuse a temperature; pydantic-ai would drop it with a warning each time.
+        # Reasoning models refuse a temperature; pydantic-ai would drop it with a warning each time.
         profile: Any = model.profile
         can_rest = profile.get("openai_supports_reasoning_effort_none", False)
         reasons = profile.get("openai_supports_reasoning", False)
@@ -168,8 +168,8 @@ class OpenAIDialect(Dialect):
         return settings
 
     def _thinks(self, *, is_wanted: bool) -> dict[str, object]:
-        """Return what servers of other people's models are told: Ollama takes OpenAI's own field, llama.cpp,
-        vLLM and SGLang what the model's template makes of it.
+        """Return the fields for servers of other people's models: Ollama takes OpenAI's own field; llama.cpp,
+        vLLM and SGLang use the model's template.
         """
         if self._is_ollama:
             return {"reasoning_effort": "medium" if is_wanted else "none"}
@@ -177,7 +177,7 @@ class OpenAIDialect(Dialect):
 
 
 class AnthropicDialect(Dialect):
-    """The Messages API. Its streams end with a reason, which a ``message_delta`` brings."""
+    """The Messages API. Its streams end with a reason, in a ``message_delta``."""
 
     odd_ids = False
     wants_thoughts = True
@@ -200,7 +200,7 @@ class AnthropicDialect(Dialect):
         )
         self._make = partial(AnthropicModel, provider=AnthropicProvider(anthropic_client=client))
         self._settings = AnthropicModelSettings
-        self._most: dict[str, int] = {}  # tokens of an answer, by the name of a model, where it said so
+        self._most: dict[str, int] = {}  # the most tokens of an answer, by the name of a model, if it said so
         self._no_temperature: set[str] = set()
 
     def goes_without(self, model: Model[Any], refusal: str, asked: ModelRequest) -> bool:
@@ -214,13 +214,13 @@ class AnthropicDialect(Dialect):
         return super().goes_without(model, refusal, asked)
 
     def settings(self, model: Model[Any], request: ModelRequest) -> ModelSettings:
-        # Without a limit of ours pydantic-ai sends the model's own: the API wants one.
+        # Without our limit pydantic-ai sends the model's own: the API requires one.
         name, profile = model.model_name, cast("Any", model.profile)
         settings = self._settings(**_limited(request.max_tokens))
         if request.thinking and _THINKING_CLAUDE.match(name):
             if profile.get("anthropic_supports_adaptive_thinking", False):
                 settings["anthropic_thinking"] = {"type": "adaptive", "display": "summarized"}
-            else:  # a budget of tokens, which counts as said
+            else:  # a budget of tokens, which counts as part of the answer
                 most = request.max_tokens or MOST_THINKING_TOKENS
                 budget = max(LEAST_THINKING_TOKENS, min(most, MOST_THINKING_TOKENS))
                 settings["anthropic_thinking"] = {"type": "enabled", "budget_tokens": budget}
@@ -229,7 +229,8 @@ class AnthropicDialect(Dialect):
         elif request.thinking is False and _may_rest(profile):
             settings["anthropic_thinking"] = {"type": "disabled"}
         takes_temperature = not profile.get("anthropic_disallows_sampling_settings", False)
-        takes_temperature = takes_temperature and "anthropic_thinking" not in settings  # which wants its own
+        # Thinking requires a temperature of its own.
+        takes_temperature = takes_temperature and "anthropic_thinking" not in settings
         if request.temperature is not None and takes_temperature and name not in self._no_temperature:
             settings["temperature"] = min(request.temperature, MOST_CLAUDE_TEMPERATURE)
         if most_known := self._most.get(name):
@@ -263,16 +264,16 @@ class GoogleDialect(Dialect):
 
 
 def _left_out(model: Model[Any]) -> Set[str]:
-    """Return the fields that calls of ``model`` go without; a ``ChatModel`` knows them."""
+    """Return the fields that calls of ``model`` leave out; a ``ChatModel`` knows them."""
     return getattr(model, "refused", frozenset())
 
 
 def _may_rest(profile: Any) -> bool:
-    """Return whether a Claude thinks unless it is told not to, and can be told so."""
+    """Return whether a Claude thinks unless it is told not to, and can be told that."""
     by_default = profile.get("thinking_enabled_by_default", False)
     return bool(by_default and not profile.get("thinking_always_enabled", False))
 
 
 def _limited(max_tokens: int) -> ModelSettings:
-    """Return the settings of an answer of at most so many tokens; 0: as many as the provider allows."""
+    """Return the settings for at most this many tokens; 0: as many as the provider allows."""
     return ModelSettings(max_tokens=max_tokens) if max_tokens else ModelSettings()

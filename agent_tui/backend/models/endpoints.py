@@ -1,4 +1,4 @@
-"""Where a provider is and how it knows us: plain data, and what may be shown of it."""
+"""A provider's address and authentication: plain data, and what may be shown of it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from agent_tui.config.keys import read_key
 from agent_tui.model.errors import ModelError
 
 # Seconds without a token, unless the config file says otherwise. A server on this machine may load its
-# weights or read a long prompt before it says anything.
+# weights or read a long prompt before its first token.
 SILENCE_SECONDS = 120.0
 LOCAL_SILENCE_SECONDS = 600.0
 ANTHROPIC_VERSION = "2023-06-01"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
-_ENDS = {  # of addresses as manuals and other programs give them, the longest first
+_ENDS = {  # of addresses as in manuals and other programs, the longest first
     "openai": ("/chat/completions",),
     "ollama": ("/chat/completions",),
     "anthropic": ("/messages", "/v1"),
@@ -26,10 +26,12 @@ _ENDS = {  # of addresses as manuals and other programs give them, the longest f
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a provider is. ``base_url`` may hold ``user:password@``, which are sent as Basic
-    authorisation in place of the key; ``key_name`` says in an error where the key comes from.
-    ``in_keyring``: the key still has to be fetched there, see ``with_key``. ``context_tokens`` and
-    ``num_ctx`` are what the config file says, 0 for nothing."""
+    """A provider's address. ``base_url`` may contain ``user:password@``, which are sent as Basic
+    authorisation instead of the key; ``key_name`` says in an error where the key comes from.
+
+    ``in_keyring``: the key still has to be read there, see ``with_key``. ``context_tokens`` and ``num_ctx``
+    are the config file's, 0 for none.
+    """
 
     provider_id: str
     base_url: str = field(repr=False)
@@ -42,16 +44,16 @@ class Endpoint:
     num_ctx: int = 0
 
     def secrets(self) -> tuple[str, ...]:
-        """Return every form in which what must not be shown may come back from a server."""
+        """Return every form in which secrets may come back from a server."""
         _, login = without_login(self.base_url)
         coded = (base64.b64encode(":".join(login).encode()).decode(),) if login else ()
         return (self.key, *login, *coded)
 
 
 def endpoint_of(provider: ProviderConfig) -> Endpoint:
-    """Return where a provider is, with its key unless the keyring has it.
+    """Return a provider's endpoint, with its key unless it is in the keyring.
 
-    Raises ``ModelError`` when a key is wanted and missing. The order: environment, keyring, file.
+    Raises ``ModelError`` if a key is required and missing. The order: environment, keyring, file.
     """
     key, variable = provider.key(), provider.api_key_env
     from_environment = bool(variable) and key != provider.api_key
@@ -76,13 +78,13 @@ def endpoint_of(provider: ProviderConfig) -> Endpoint:
 
 
 def silence_seconds(provider: ProviderConfig) -> float:
-    """Return for how long a provider may say nothing before its turn is given up."""
+    """Return how long a provider may be silent before its turn is given up."""
     usual = LOCAL_SILENCE_SECONDS if _is_local(provider.base_url) else SILENCE_SECONDS
     return provider.timeout or usual
 
 
 def _is_local(base_url: str) -> bool:
-    """Say whether an address is on this machine."""
+    """Return whether an address is on this machine."""
     try:
         return urlsplit(base_url).hostname in LOOPBACK_HOSTS
     except ValueError:
@@ -90,7 +92,7 @@ def _is_local(base_url: str) -> bool:
 
 
 def key_headers(endpoint: Endpoint) -> dict[str, str]:
-    """Return the headers that carry the key, for calls that no SDK makes."""
+    """Return the headers with the key, for calls without an SDK."""
     if not endpoint.key:
         return {}
     match endpoint.kind:
@@ -105,7 +107,7 @@ def key_headers(endpoint: Endpoint) -> dict[str, str]:
 def with_key(endpoint: Endpoint) -> Endpoint:
     """Return the endpoint with its key from the keyring; may take seconds, so call it in a thread.
 
-    Raises ``ConfigError`` when the system has no keyring, ``ModelError`` when there is no key in it.
+    Raises ``ConfigError`` if the system has no keyring, ``ModelError`` if there is no key in it.
     """
     if not endpoint.in_keyring:
         return endpoint
@@ -120,7 +122,7 @@ def with_key(endpoint: Endpoint) -> Endpoint:
 
 
 def tried(kind: str, base_url: str, key: str, key_name: str) -> Endpoint:
-    """Return an endpoint that is not in the config file, for trying it out."""
+    """Return an endpoint that is not in the config file, for a test."""
     url = base_url or PROVIDER_URLS[kind]
     seconds = LOCAL_SILENCE_SECONDS if _is_local(url) else SILENCE_SECONDS
     return Endpoint("test", url, key, key_name, seconds, kind=kind)
@@ -136,10 +138,10 @@ def without_login(base_url: str) -> tuple[str, tuple[str, str] | tuple[()]]:
 
 
 def api_root(kind: str, url: str) -> str:
-    """Return where a provider's API begins, whichever of its addresses ``url`` is; no slash at the end.
+    """Return the beginning of a provider's API URLs, from any of its addresses ``url``; no slash at the end.
 
-    That is what each SDK adds its paths to: chat completions are below ``/v1``, which Ollama's always has,
-    the Messages and the Gemini API bring their version themselves.
+    Each SDK adds its paths to that: chat completions are below ``/v1``, which Ollama's always has; the
+    Messages and the Gemini API add their versions themselves.
     """
     parts = urlsplit(url)
     path = parts.path.rstrip("/")
@@ -151,6 +153,6 @@ def api_root(kind: str, url: str) -> str:
 
 
 def unusable(endpoint: Endpoint) -> ModelError:
-    """Return the error for a base_url that is none; it quotes nothing, for a password may be in it."""
+    """Return the error for an invalid base_url; it quotes nothing, since it may contain a password."""
     where = "base_url" if endpoint.provider_id == "test" else f"providers.{endpoint.provider_id}.base_url"
     return ModelError(f"{where} is not a usable address", "it looks like http://HOST:PORT/v1")

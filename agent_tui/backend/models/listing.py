@@ -1,4 +1,4 @@
-"""Which models a provider offers: one GET each, in the form of its kind.
+"""The models of a provider: one GET, in the form of its kind.
 
 Imported only by ``remote_calls``, in a thread. Sources: OpenAI and Ollama ``GET /v1/models``, Anthropic ``GET
 /v1/models``, Gemini ``GET /v1beta/models``. Names are hostile until they have passed here.
@@ -20,15 +20,17 @@ from agent_tui.model.errors import ModelError
 from agent_tui.model.inert import inert_line
 
 LIST_SECONDS = 10.0
-HINT_SECONDS = 3.0  # for naming other models in an error
+HINT_SECONDS = 3.0  # for other models' names in an error
 MAX_MODELS = 2000
 MAX_NAME_CHARACTERS = 200
 _LISTS = {"anthropic": ("/v1/models", "limit=1000"), "google": ("/v1beta/models", "pageSize=1000")}
-SPEAKS = "generateContent"  # what a Gemini model must offer, or it only makes vectors or pictures
+SPEAKS = "generateContent"  # required of a Gemini model; others only make vectors or pictures
 
 
 class Listing:
-    """The models of one provider; ``root`` is where its API begins, as ``endpoints.api_root`` says."""
+    """The models of one provider; ``root`` is the beginning of its API's URLs, as ``endpoints.api_root``
+    returns it.
+    """
 
     def __init__(self, endpoint: Endpoint, root: str, http: httpx2.AsyncClient, teller: Teller) -> None:
         parts = urlsplit(root)
@@ -40,7 +42,7 @@ class Listing:
         self._teller = teller
 
     async def names(self) -> tuple[str, ...]:
-        """Return the names of the provider's models, as it orders them; raises ``ModelError``."""
+        """Return the names of the provider's models, in its order; raises ``ModelError``."""
         try:
             async with asyncio.timeout(LIST_SECONDS):
                 return self._names(await self._get())
@@ -48,7 +50,7 @@ class Listing:
             raise self._teller.silent(LIST_SECONDS) from None
 
     async def hint(self) -> tuple[str, ...]:
-        """Return the names if the provider says them soon, else nothing; never raises."""
+        """Return the names if the provider answers soon, else nothing; never raises."""
         try:
             async with asyncio.timeout(HINT_SECONDS):
                 return await self.names()
@@ -56,8 +58,8 @@ class Listing:
             return ()
 
     async def server(self) -> str:
-        """Return what the server calls itself in its list: "llamacpp", "vllm", "library" (Ollama) or what
-        another one says; empty where it says nothing soon. Never raises.
+        """Return the server's own name in its list: "llamacpp", "vllm", "library" (Ollama) or another; empty
+        without a quick answer. Never raises.
         """
         try:
             async with asyncio.timeout(HINT_SECONDS):
@@ -87,7 +89,7 @@ class Listing:
             value = json.loads(body)
             # Together's is a bare list.
             listed = value if isinstance(value, list) else value["models" if kind == "google" else "data"]
-            # Ollama without a model says ``"data": null``.
+            # Ollama without a model sends ``"data": null``.
             found = [_name(kind, entry) for entry in (listed or [])[:MAX_MODELS]]
         except (ValueError, LookupError, TypeError, RecursionError, AttributeError):
             raise self._teller.no_answer("no list of models came", body) from None
@@ -103,5 +105,5 @@ def _name(kind: str, entry: Any) -> str:
 
 
 def _line(name: Any) -> str:
-    """Return a harmless name; what is changed by that could not be called by it, so it is left out."""
+    """Return a safe name; a name that this changes could not be used, so it is left out."""
     return name if isinstance(name, str) and name == inert_line(name, MAX_NAME_CHARACTERS) else ""

@@ -1,4 +1,4 @@
-"""The one interface to a language model: messages in, an async stream of pieces out."""
+"""The interface of a language model: messages in, an async stream of pieces out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call as the model made it: ``id`` is its own, ``arguments`` the JSON text, whatever it holds."""
+    """A call as the model made it: ``id`` is its own, ``arguments`` the JSON text, whatever it contains."""
 
     id: str
     name: str
@@ -37,23 +37,23 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of what the model is told. ``calls`` are those of an assistant's message; a message of
-    the role tool is the result of ``call_id``. What a person or a tool says may have ``images``, which its
-    ``content`` names.
+    """One message for the model. ``calls`` are those of an assistant's message; a message of the role tool is
+    the result of ``call_id``. A person's or a tool's message may have ``images``, which its ``content``
+    names.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
-    name: str = ""  # of the tool whose result it is
+    name: str = ""  # the tool, if it is a result
     images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Who speaks, and where: an agent of a room, or the one of a chat (``agent_id`` is the chat's then).
-    ``workspace`` is the folder of the conversation, "" for none.
+    """The agent that speaks, and where: an agent of a room, or the one of a chat (``agent_id`` is the chat's
+    then). ``workspace`` is the folder of the conversation, "" for none.
     """
 
     room_id: str
@@ -63,11 +63,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class AgentSession:
-    """What is known of an agent's own conversation.
+    """What is known about an agent's own conversation.
 
-    ``id`` is that of the session or chat, "" for a new one. ``told`` messages were told it, ``digest`` is of
-    them, ``round`` the one in which it was asked last. ``is_sure`` is false while it is being asked: who
-    finds that, after a crash, does not know whether the words arrived. ``task_id`` is the task under way.
+    ``id`` is that of the session or chat, "" for a new one. It got ``told`` messages, with the digest
+    ``digest``; ``round`` is the one in which it was last asked. ``is_sure`` is false while it is being asked:
+    after a crash this means that the words may not have arrived. ``task_id`` is the current task.
     """
 
     backend: str
@@ -81,12 +81,12 @@ class AgentSession:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One turn's call. ``speaker``, ``task``, ``round`` and ``max_rounds`` say in plain data what
+    """One turn's call. ``speaker``, ``task``, ``round`` and ``max_rounds`` have as plain data what
     ``messages`` say in words; real models need only the messages, the demo model reads the rest.
 
-    ``continues`` are the words of the last message, an assistant's, where the answer is to go on with them.
+    ``continues`` are the words of the last message, an assistant's, if the answer is to continue them.
     ``member`` is needed by agents that keep a conversation of their own. ``agents`` are those of a room, in
-    turn order, ``synthesizer`` the id of the one that sums up in the last round, "" for none.
+    turn order, ``synthesizer`` the id of the one that writes the synthesis in the last round, "" for none.
     ``is_spoken``: the answer will be heard.
     """
 
@@ -96,8 +96,8 @@ class ModelRequest:
     task: str
     round: int
     max_rounds: int
-    temperature: float | None = None  # None: the model's own, none is sent
-    max_tokens: int = 0  # of the answer; 0: what the provider allows
+    temperature: float | None = None  # ``None``: the model's own, nothing is sent
+    max_tokens: int = 0  # of the answer; 0: the provider's limit
     tools: tuple[ToolSpec, ...] = field(default=())
     thinking: bool | None = (
         None  # whether the model is to think aloud, where it can be asked; None: as it does
@@ -118,15 +118,15 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingPiece:
-    """More of what the model thinks and does not say."""
+    """More of the model's thoughts."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class CallPiece:
-    """More of a tool call. Pieces with one ``index`` belong together, several calls may come interleaved;
-    ``id`` and ``name`` are empty where this piece says nothing of them. The end of the stream ends all calls.
+    """More of a tool call. Pieces with one ``index`` belong together, several calls may be interleaved;
+    ``id`` and ``name`` are empty if this piece does not have them. The end of the stream ends all calls.
     """
 
     index: int
@@ -137,14 +137,14 @@ class CallPiece:
 
 @dataclass(frozen=True, slots=True)
 class StepPiece:
-    """A step of an agent that runs its own tools, under an id of its own: it is put on record, not run."""
+    """A step of an agent that runs its own tools, with an id of its own: it is stored, not run."""
 
     event: StepSet | StepAdded | ToolStatusChanged
 
 
 @dataclass(frozen=True, slots=True)
 class CutPiece:
-    """The model had to stop before its end: ``reason`` "length" when it ran out of tokens."""
+    """The model stopped before its end: ``reason`` "length" if it reached the token limit."""
 
     reason: str
 
@@ -156,7 +156,7 @@ class ApartPiece:
 
 @dataclass(frozen=True, slots=True)
 class UsagePiece:
-    """What the call has used so far, in the provider's own tokens."""
+    """The usage of the call so far, in the provider's own tokens."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -167,9 +167,9 @@ class NotePiece:
     """What happens to the call besides words.
 
     ``note``: "loading", its server loads the model; "no_tools", the model refused tools and is asked without;
-    "no_images", the same of images; "trimmed", ``count`` of the oldest messages are not told it;
-    "rate_limit", it is asked again at ``until`` (ISO 8601), in ``seconds``; "progress", an agent tells how
-    far it is; those of MCP servers, of the working folder and of summaries are in ``events.TurnNoted``.
+    "no_images", likewise for images; "trimmed", the ``count`` oldest messages are left out; "rate_limit", it
+    is asked again at ``until`` (ISO 8601), in ``seconds``; "progress", an agent's line about its progress;
+    those of MCP servers, of the working folder and of summaries are in ``events.TurnNoted``.
     """
 
     note: Literal[
@@ -199,13 +199,13 @@ Piece = NotePiece | TextPiece | ThinkingPiece | CallPiece | StepPiece | CutPiece
 
 
 async def context_of(model: Model, request: ModelRequest) -> int:
-    """Return how many tokens a model can be told that says so, 0 of any other. Raises ``ModelError``."""
+    """Return the size of a model's context if it says so, 0 otherwise. Raises ``ModelError``."""
     asks = getattr(model, "context_tokens", None)
     return await asks(request) if asks is not None else 0
 
 
 async def close(pieces: AsyncIterator[Piece]) -> None:
-    """Close an answer that is not read to its end; a generator can be closed, an iterator need not."""
+    """Close an answer that is not read to its end; a generator can be closed, an iterator may not."""
     aclose = getattr(pieces, "aclose", None)
     if aclose is not None:
         await aclose()
@@ -220,8 +220,7 @@ class Model(Protocol):
     def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
         """Yield the answer piece by piece.
 
-        Raises ``ModelError`` for everything that goes wrong with the provider, a stream that ended
-        without its end among it. Cancelling the consuming task ends the call at once and closes the
-        connection to the provider.
+        Raises ``ModelError`` for everything that goes wrong with the provider, including a stream without its
+        end. Cancelling the consuming task ends the call at once and closes the connection to the provider.
         """
         ...

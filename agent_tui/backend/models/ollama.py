@@ -21,7 +21,7 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 
 
 class OllamaTransport(httpx2.AsyncBaseTransport):
-    """Sends chat completions to ``/api/chat`` with ``num_ctx``; everything else goes through as it is."""
+    """Sends chat completions to ``/api/chat`` with ``num_ctx``; everything else passes unchanged."""
 
     def __init__(self, through: httpx2.AsyncBaseTransport, num_ctx: int) -> None:
         self._through = through
@@ -57,7 +57,7 @@ class OllamaTransport(httpx2.AsyncBaseTransport):
 
 
 def _native(body: Mapping[str, Any], num_ctx: int) -> dict[str, Any]:
-    """Return the body of ``/api/chat`` that asks for what ``body``, of chat completions, asks for."""
+    """Return the body of ``/api/chat`` for a ``body`` of chat completions."""
     most = body.get("max_tokens") or body.get("max_completion_tokens")
     options = {"num_ctx": num_ctx, "num_predict": most, "temperature": body.get("temperature")}
     effort = body.get("reasoning_effort")
@@ -69,7 +69,7 @@ def _native(body: Mapping[str, Any], num_ctx: int) -> dict[str, Any]:
         "options": {name: value for name, value in options.items() if value is not None},
         "stream": True,
         "truncate": False,
-        "shift": False,  # nor forget the beginning while it answers
+        "shift": False,  # nor drop the beginning during the answer
     }
     return {name: value for name, value in asked.items() if value is not None}
 
@@ -78,7 +78,7 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     content = message.get("content") or ""
     images = []
     if isinstance(content, list):
-        # An image is "data:image/png;base64,…" here, and only what follows the comma there.
+        # An image is "data:image/png;base64,…" here, and only the part after the comma there.
         urls = [part["image_url"]["url"] for part in content if part.get("type") == "image_url"]
         images = [url.partition(",")[2] for url in urls]
         content = "".join(part.get("text", "") for part in content)
@@ -102,7 +102,7 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    """Return arguments as the object that Ollama wants; what is none is given under a name of ours."""
+    """Return arguments as the object that Ollama requires; other values get a name of ours."""
     try:
         value = json.loads(text or "{}")
     except ValueError:
@@ -137,7 +137,7 @@ class _Chunks(httpx2.AsyncByteStream):
         await self._answer.aclose()
 
     def _events(self, line: bytes | bytearray) -> bytes:
-        """Return what one line says; one that is no JSON breaks the answer, as it would break the SDK's."""
+        """Return the events for one line; invalid JSON breaks the answer, as in the SDK."""
         told = json.loads(line)
         if "error" in told:
             return _event({"error": {"message": str(told["error"])}})

@@ -60,13 +60,13 @@ class _Streamed(OpenAIStreamedResponse):
     def _begins(self, call: ChoiceDeltaToolCall) -> bool:
         if call.index is not None:
             return self._parts_manager.get_part_by_vendor_id(call.index) is None
-        parts = self._parts_manager.get_parts()  # some servers count by nothing
+        parts = self._parts_manager.get_parts()  # some servers always count 0
         return not parts or not isinstance(parts[-1], ToolCallPart)
 
 
 class ChatModel(OpenAIChatModel):
     """One model of a provider that speaks chat completions. ``refused`` are fields of a call that its server
-    will not have: "max_tokens" goes by its newer name then, "stream_options" not at all.
+    refuses: "max_tokens" then has its newer name, "stream_options" is left out.
     """
 
     def __init__(self, name: str, provider: OpenAICompatibleProvider, refused: frozenset[str]) -> None:
@@ -83,7 +83,9 @@ class ChatModel(OpenAIChatModel):
 
 
 def _thought(part: Any) -> str:
-    """Return the words of a part of the kind "thinking", which is a list of texts, and of others nothing."""
+    """Return the words of a part of the kind "thinking", which is a list of texts; nothing for other
+    parts.
+    """
     match part:
         case {"type": "thinking", "thinking": [*texts]}:
             return "".join(text["text"] for text in texts if isinstance(text.get("text"), str))

@@ -1,4 +1,4 @@
-"""What tokens cost: by the config file, else by the table of prices that comes with pydantic-ai."""
+"""The cost of tokens: from the config file, else from the table of prices in pydantic-ai."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-UNLIMITED_TOKENS = 100_000_000  # of a context that is not known yet: what reads it leaves messages out
-PRICE_TOKENS = 1_000_000  # prices are for so many
-FEW = 1_000  # one part in so many of the tokens that prices are for
-_LISTED_KINDS = ("openai", "anthropic", "google")  # that the table of prices may have
-NEAR_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")  # of names in one's own network
+UNLIMITED_TOKENS = 100_000_000  # of an unknown context: anything longer is trimmed
+PRICE_TOKENS = 1_000_000  # prices are for this many
+FEW = 1_000  # a small part of the tokens that prices are for
+_LISTED_KINDS = ("openai", "anthropic", "google")  # kinds in the table of prices
+NEAR_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")  # of names in a private network
 
-# Takes (prompt tokens, completion tokens), gives US dollars; None where no price is known.
+# Takes (prompt tokens, completion tokens), returns US dollars; ``None`` if the price is unknown.
 Cost = Callable[[int, int], float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """On what terms a provider's models speak: how many tokens they can be told, for how many seconds they
-    may say nothing (``None``: for as long as the engine waits), and what tokens cost.
+    """The terms of a provider's models: the size of the context, how many seconds they may be silent
+    (``None``: as long as the engine waits), and the cost of tokens.
 
-    Prices are US dollars per million tokens, None where the config file names none. Those of a ``kind``
-    or a ``base_url`` that are no public provider's are not known. ``acts``: it runs tools of its own, and
-    is not offered ours.
+    Prices are US dollars per million tokens, ``None`` if the config file has none. Prices of a ``kind`` or a
+    ``base_url`` that is not a public provider's are unknown. ``acts``: it runs tools of its own, and does not
+    get ours.
     """
 
     context_tokens: int = UNLIMITED_TOKENS
     kind: str = ""
-    base_url: str = field(default="", repr=False)  # may hold a login
+    base_url: str = field(default="", repr=False)  # may contain a login
     input_price: float | None = None
     output_price: float | None = None
     silence_seconds: float | None = None
@@ -39,9 +39,10 @@ class Terms:
 
 
 def costs_money(terms: Terms) -> bool:
-    """Return whether calls may cost: by the prices of the config file, else by where the provider is.
+    """Return whether calls may cost: by the prices of the config file, else by the provider's address.
 
-    One on this machine or in its network does not; nor does one that is not configured, which nobody can ask.
+    One on this machine or in its network does not; nor does one that is not configured, which cannot be
+    asked.
     """
     if terms.input_price is not None or terms.output_price is not None:
         return bool(terms.input_price or terms.output_price)
@@ -57,7 +58,7 @@ def _is_near(host: str) -> bool:
 
 
 async def cost_of(terms: Terms, model: str) -> Cost:
-    """Return what that model's tokens cost. The first time the table is loaded, in a thread."""
+    """Return the cost function of that model. The table is loaded in a thread when it is first needed."""
     if terms.input_price is not None or terms.output_price is not None:
         return _at(terms.input_price or 0.0, terms.output_price or 0.0)
     if terms.kind not in _LISTED_KINDS:
@@ -66,7 +67,7 @@ async def cost_of(terms: Terms, model: str) -> Cost:
 
 
 def listed_context(kind: str, base_url: str, model: str) -> int:
-    """Return how many tokens a public provider's model can be told, 0 for one that the table does not have.
+    """Return the size of a public provider's model's context, 0 if the table does not have it.
 
     Loads the table the first time, which takes most of a second: call it in a thread.
     """
@@ -81,7 +82,7 @@ def listed_context(kind: str, base_url: str, model: str) -> int:
 
 
 async def context_of(terms: Terms, model: str) -> int:
-    """Return how many tokens that model can be told, 0 where nobody knows.
+    """Return the size of that model's context, 0 if unknown.
 
     The first time the table of prices is read, in a thread.
     """
@@ -93,7 +94,7 @@ async def context_of(terms: Terms, model: str) -> int:
 
 
 def offer_of(terms: Terms, model: str) -> dict[str, float]:
-    """Return what is known of a model before it is chosen: ``context_tokens``, and ``input_price`` and
+    """Return what is known about a model before it is chosen: ``context_tokens``, and ``input_price`` and
     ``output_price`` in US dollars per million tokens. Reads the table: call it in a thread.
     """
     is_listed = terms.kind in _LISTED_KINDS
@@ -103,14 +104,14 @@ def offer_of(terms: Terms, model: str) -> dict[str, float]:
     prices = terms.input_price, terms.output_price
     if prices == (None, None) and is_listed:
         cost = _listed(terms.kind, terms.base_url, model)
-        few = PRICE_TOKENS // FEW  # many tokens in one call may have another price
+        few = PRICE_TOKENS // FEW  # a call with many tokens may have another price
         prices = tuple(None if of is None else of * FEW for of in (cost(few, 0), cost(0, few)))  # type: ignore[assignment]
     known = {"context_tokens": context or None, "input_price": prices[0], "output_price": prices[1]}
     return {name: value for name, value in known.items() if value is not None}
 
 
 def unknown_cost(_prompt_tokens: int, _completion_tokens: int) -> None:
-    """A ``Cost`` that nobody knows."""
+    """A ``Cost`` that is unknown."""
     return
 
 
@@ -126,7 +127,7 @@ def _listed(kind: str, base_url: str, model: str) -> Cost:
     # Lazy, and in a thread: loading the table takes most of a second (architecture.md §7).
     from genai_prices import Usage, calc_price
 
-    # What calls itself openai may be anybody: there the address says whose prices hold.
+    # Any server may call itself openai: the address decides whose prices apply.
     by_address = kind == "openai" and base_url
 
     def cost(prompt_tokens: int, completion_tokens: int) -> float | None:

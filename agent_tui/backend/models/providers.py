@@ -1,4 +1,4 @@
-"""Which model speaks for an agent: the demo model, or one of the providers of the config file."""
+"""The model of an agent: the demo model, or one of the config file's providers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ DEFAULT_MODEL = "gpt-4"  # protocols.md §1: the agent's model, else the provide
 
 
 class Models:
-    """The providers as the config file has them now: it is read again whenever it has changed."""
+    """The providers of the current config file: it is read again whenever it has changed."""
 
     def __init__(
         self, config_path: Path | None, *, demo_rate: float, demo_seed: int, sessions: Sessions
     ) -> None:
-        """``config_path`` None is the user's own file; ``demo_rate`` is in tokens/s, 0 without a pause.
-        ``sessions`` are those of agents that others run.
+        """``config_path`` ``None`` is the user's own file; ``demo_rate`` is in tokens/s, 0 without pauses.
+        ``sessions`` are those of others' agents.
         """
         self._file = ConfigFile(config_path)
         self._demo = DemoModel(demo_rate, demo_seed)
@@ -36,13 +36,13 @@ class Models:
     def default_provider(self) -> str:
         """Return the name of the first configured provider, else ``DEMO``.
 
-        Raises ``ModelError`` while the file is broken: nobody knows then which one is meant, and the demo
-        model must not answer in its place.
+        Raises ``ModelError`` while the file is broken: then it is unknown which one is meant, and the demo
+        model must not answer instead.
         """
         return next(iter(self._checked()), DEMO)
 
     def default_model(self, provider_id: str) -> str:
-        """Return the provider's model, else ``gpt-4`` or, of other kinds than openai, "" (then agents name
+        """Return the provider's model, else ``gpt-4`` or, for other kinds than openai, "" (then agents name
         theirs); "demo" for ``DEMO``, NAME for ``backend:NAME``. Never raises.
         """
         if provider_id == DEMO:
@@ -55,10 +55,10 @@ class Models:
         return provider.model or (DEFAULT_MODEL if provider.kind == "openai" else "")
 
     def open(self, provider_id: str, model: str) -> tuple[Model, int]:
-        """Return (model, max_tokens) of a provider; an empty ``model`` is the provider's default one, 0 as
-        many tokens as it allows.
+        """Return (model, max_tokens) of a provider; an empty ``model`` is the provider's default one, 0
+        tokens means its own limit.
 
-        Raises ``ModelError`` when there is no such provider, its key is missing or the file is broken.
+        Raises ``ModelError`` if there is no such provider, its key is missing or the file is broken.
         """
         if provider_id == DEMO:
             return self._demo, 0
@@ -73,15 +73,15 @@ class Models:
         return opened.model(name), provider.max_tokens or 0
 
     def check(self, provider_id: str) -> None:
-        """Raise ``ModelError`` for a provider that the config file does not have, and while it is broken."""
+        """Raise ``ModelError`` for a provider that is not in the config file, and while that is broken."""
         if agent := backend_named(provider_id):
             self._agents.model(self._backend(agent))
         elif provider_id != DEMO:
             _named(provider_id, self._checked())
 
     def terms(self, provider_id: str, model: str = "") -> Terms:
-        """Return how much the provider's model can be told, as far as that is known by now, for how long it
-        may say nothing, and what it costs. Never raises.
+        """Return the size of the context of the provider's model, as far as it is known by now, how long it
+        may be silent, and its cost. Never raises.
         """
         if (backend := self._file.read().backends.get(backend_named(provider_id))) is not None:
             return agent_terms(backend)
@@ -90,7 +90,7 @@ class Models:
             return Terms()
         try:
             known = self._at(endpoint_of(found)).contexts.get(model or self.default_model(provider_id), 0)
-        except ModelError:  # of a key that is missing: the call says so
+        except ModelError:  # a key is missing: the call will say so
             known = 0
         return Terms(
             found.context_tokens or known or UNLIMITED_TOKENS,
@@ -102,7 +102,7 @@ class Models:
         )
 
     def provider(self, provider_id: str) -> ProviderConfig | None:
-        """Return what the config file says of a provider; None for the demo and names it does not have."""
+        """Return the config file's entry for a provider; ``None`` for the demo and unknown names."""
         return self._configured.get(provider_id)
 
     def configured(self) -> tuple[ProviderConfig, ...]:
@@ -110,8 +110,8 @@ class Models:
         return tuple(self._checked().values())
 
     def agents(self) -> tuple[BackendConfig, ...]:
-        """Return the backends of the config file whose agents may speak here; raises ``ModelError`` while
-        the file is broken.
+        """Return the backends of the config file whose agents may speak here; raises ``ModelError`` while the
+        file is broken.
         """
         self._checked()
         return tuple(one for one in self._file.read().backends.values() if one.kind in AGENT_KINDS)
@@ -141,8 +141,9 @@ class Models:
         return agents[name]
 
     def _at(self, endpoint: Endpoint) -> RemoteProvider:
-        """Return the endpoint's one client; a changed configuration gets one of its own, and turns under
-        way keep theirs until ``aclose``."""
+        """Return the endpoint's one client; a changed configuration gets one of its own, and current turns
+        keep theirs until ``aclose``.
+        """
         opened = self._opened.get(endpoint)
         if opened is None:
             opened = self._opened[endpoint] = RemoteProvider(endpoint)

@@ -1,8 +1,7 @@
-"""Any provider that is reached over HTTP as a ``Model``, opened at its first call.
+"""Any provider over HTTP as a ``Model``, opened at its first call.
 
-Nothing heavy is imported here: pydantic-ai and the SDK below it take more than a second, which rooms of
-the demo model never pay. What the calls do is in ``remote_calls``, what their errors say in
-``remote_errors``.
+Nothing heavy is imported here: pydantic-ai and the SDK below it take more than a second, which rooms with the
+demo model never need. The calls are in ``remote_calls``, their errors in ``remote_errors``.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class RemoteProvider:
     """One provider: its models share one HTTP client, opened at the first call, closed by ``aclose``."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self.contexts: dict[str, int] = {}  # model → how many tokens it can be told, once that is known
+        self.contexts: dict[str, int] = {}  # model → the size of its context, when known
         self._endpoint = endpoint
         self._connection: Connection | None = None
         self._opening = asyncio.Lock()
@@ -50,10 +49,12 @@ class RemoteProvider:
             return self._connection
 
     async def forget_key(self) -> None:
-        """Let the next call ask the keyring again: its key was refused, and a person will change it there."""
+        """Have the next call ask the keyring again: its key was refused, and a person will change it
+        there.
+        """
         async with self._opening:
             if self._endpoint.in_keyring and self._connection is not None:
-                self._left.append(self._connection)  # others may still be speaking through it
+                self._left.append(self._connection)  # other turns may still be using it
                 self._connection = None
 
     async def aclose(self) -> None:
@@ -68,9 +69,9 @@ class RemoteProvider:
 
 
 async def list_models(endpoint: Endpoint) -> tuple[str, ...]:
-    """Return the names of the provider's models, as it orders them; raises ``ModelError``.
+    """Return the names of the provider's models, in its order; raises ``ModelError``.
 
-    Raises ``ConfigError`` when its key is in a keyring that cannot be used.
+    Raises ``ConfigError`` if its key is in a keyring that cannot be used.
     """
     provider = RemoteProvider(endpoint)
     try:
@@ -82,7 +83,7 @@ async def list_models(endpoint: Endpoint) -> tuple[str, ...]:
 def _connect(endpoint: Endpoint, contexts: dict[str, int]) -> Connection:
     keyed = with_key(endpoint)
     known = len(sys.modules)
-    gc.disable()  # what is imported stays: to look for cycles in it again and again is an eighth of the time
+    gc.disable()  # what is imported stays: looking for cycles in it would take an eighth of the time
     try:
         # Here, not at the top: architecture.md §3, contract 7, and rooms that need no provider.
         from agent_tui.backend.models.remote_calls import connect
@@ -106,11 +107,11 @@ class RemoteModel:
         return self._name
 
     async def context_tokens(self, _: ModelRequest) -> int:
-        """Return how many tokens it can be told, as far as its server says; raises ``ModelError``."""
+        """Return the size of its context, as far as its server says; raises ``ModelError``."""
         return await (await self._provider.connection()).context_tokens(self._name)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
-        """Yield the answer; see ``Model.stream``. ``request.model`` is not read: this model's name is."""
+        """Yield the answer; see ``Model.stream``. Uses this model's name, not ``request.model``."""
         connection = await self._provider.connection()
         try:
             async with aclosing(connection.stream(self._name, request)) as pieces:

@@ -62,41 +62,41 @@ from agent_tui.wire.content import encodable
 
 CONNECT_SECONDS = 10.0
 SLACK_SECONDS = 1.0
-MAX_FACT_BYTES = 8 * 1024 * 1024  # of what is asked beside answers: lists of models, contexts
+MAX_FACT_BYTES = 8 * 1024 * 1024  # of requests besides answers: lists of models, contexts
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # of one response as it travels, JSON around every token included
 # Most servers refuse a call with the first two; OpenRouter with 404, Groq and llama.cpp with the others.
 REFUSALS = (400, 422, 404, 413, 500, 501)
 LOADING = NotePiece("loading")
-LOADING_SECONDS = 0.5  # between two calls of a server that loads its model
+LOADING_SECONDS = 0.5  # between two calls of a server that is loading its model
 LEAST_CONTEXT_TOKENS = 500  # no model takes less
-MAX_SHORTER = 3  # calls that are made again with less, each
-# Who goes on with an answer that the messages end in: kinds of providers, and what servers of OpenAI's API
-# call themselves in their lists of models ("library" is Ollama). The others begin a new answer.
+MAX_SHORTER = 3  # calls that are repeated with less, each
+# Servers that continue an answer with which the messages end: kinds of providers, and OpenAI-compatible
+# servers' own names in their lists of models ("library" is Ollama). Others begin a new answer.
 PREFILLING = frozenset({"anthropic", "ollama", "library", "llamacpp", "vllm"})
 VLLM_PREFILL = {"continue_final_message": True, "add_generation_prompt": False}
 _NO_PREFILL = re.compile(
     "prefill|end with a user message|final `assistant` message|continue_final_message|add_generation_prompt"
 )
-CAME_BYTES = 2_000  # of an answer that is no stream, to be told of
-END_BYTES = 32  # more than the end of a stream has
-MAX_CONNECTIONS = 1000  # every agent of a parallel round holds one
-# Its INFO lines hold whole URLs, which may contain a secret.
+CAME_BYTES = 2_000  # of an answer that is not a stream, for the error
+END_BYTES = 32  # more than the end of a stream
+MAX_CONNECTIONS = 1000  # every agent of a parallel round needs one
+# Its INFO lines contain whole URLs, which may contain a secret.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 @dataclass(slots=True)
 class _Watch:
-    """What one response's bytes showed that the SDK does not tell."""
+    """What the bytes of one response showed that the SDK does not report."""
 
     end: re.Pattern[bytes] | None
     done: bool = False
-    told: bool = False  # something of the answer was passed on
-    came: bytes = b""  # the beginning of what came
+    told: bool = False  # some of the answer was passed on
+    came: bytes = b""  # the beginning of the body
     response: httpx2.Response | None = None
     _tail: bytes = b"\n"
 
     def see(self, piece: bytes) -> None:
-        """Look at what comes next."""
+        """Read the next bytes."""
         self.came += piece[: CAME_BYTES - len(self.came)]
         if self.end is not None:
             self._tail = self._tail[-END_BYTES:] + piece
@@ -104,31 +104,31 @@ class _Watch:
 
     @property
     def page(self) -> bytes:
-        """The beginning of an answer that is no stream."""
+        """The beginning of an answer that is not a stream."""
         kind = "" if self.response is None else self.response.headers.get("content-type", "")
         return b"" if "event-stream" in kind else self.came
 
 
 @dataclass(slots=True)
 class _Again:
-    """Why a call is made again."""
+    """Why a call is repeated."""
 
     shorter: int = 0  # times
     is_loading: bool = False
 
 
-# How the HTTP hook finds the call it belongs to: both run in the same task.
+# How the HTTP hook finds its call: both run in the same task.
 _watch: ContextVar[_Watch | None] = ContextVar("_watch", default=None)
 
 
 def connect(endpoint: Endpoint, contexts: dict[str, int]) -> Connection:
-    """Return the endpoint's connection pool; raises ``ModelError`` when its address cannot be one. What is
-    learned of its models is noted in ``contexts``.
+    """Return the endpoint's connection pool; raises ``ModelError`` for an invalid address. What is learned
+    about its models is stored in ``contexts``.
     """
     try:
         return Connection(endpoint, contexts)
     except (ValueError, httpx2.InvalidURL):
-        raise unusable(endpoint) from None  # not chained: it may quote the URL, a password in it among it
+        raise unusable(endpoint) from None  # not chained: it may quote the URL, and with it a password
     except ConfigError as error:  # of the environment's certificates
         raise ModelError(error.title, error.detail) from error
 
@@ -141,7 +141,7 @@ class Connection:
         host = urlsplit(url).hostname or ""
         self._is_openai = host == OPENAI_HOST
         self._endpoint = endpoint
-        # A little more than the engine waits for a token: what it says of that is the better reason.
+        # A little more than the engine waits for a token: the engine's error is the better one.
         timeout = httpx2.Timeout(endpoint.silence_seconds + SLACK_SECONDS, connect=CONNECT_SECONDS, pool=None)
         limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=20)
         verify, native = tls_context(None, os.environ), None
@@ -163,7 +163,7 @@ class Connection:
         self._contexts = Contexts(endpoint, root, self._http, contexts)
         self._kept = Kept()
         self._asked_why: set[str] = set()  # models whose stream ended before its first word
-        self._server: str | None = None  # what it calls itself, once that was asked
+        self._server: str | None = None  # its own name, once it was asked
         self._without_prefill: set[str] = set()  # models
         self._teller = Teller(endpoint, shown_url=shown_url(url), secrets=endpoint.secrets())
         self.listing = Listing(endpoint, root, self._http, self._teller)
@@ -178,7 +178,7 @@ class Connection:
         await self._http.aclose()
 
     async def context_tokens(self, name: str) -> int:
-        """Return how many tokens model ``name`` can be told, as far as its server says."""
+        """Return the size of model ``name``'s context, as far as its server says."""
         async with aclosing(self._contexts.prepare(name, is_short=False)) as notes:
             async for _ in notes:
                 pass
@@ -187,9 +187,9 @@ class Connection:
     async def stream(self, name: str, request: ModelRequest) -> AsyncGenerator[Piece]:
         """Yield the answer of model ``name``; raises ``ModelError``.
 
-        A call that a server refused for something in it, or because it was too long, is followed by one
-        without, or by a shorter one: it did nothing yet. One that refused to go on with words of its own is
-        asked to in words.
+        If a server refuses a call because of something in it, or because it was too long, it is repeated
+        without that, or shorter: nothing happened yet. If it refuses to continue its own words, it is asked
+        to in words.
         """
         if self._dialect.wants_thoughts and not has_thoughts(request.messages, self._kept):
             request = replace(request, thinking=False)
@@ -210,7 +210,7 @@ class Connection:
                     yield note
             told_of.update(new)
             model, watch = self._dialect.model(name), _Watch(self._dialect.end)
-            # Claude takes no beginning of an answer while it is to think before that.
+            # Claude takes no beginning of an answer if it is to think before that.
             is_open = not (prefills and self._dialect.wants_thoughts)
             sent = asked if is_open else replace(asked, thinking=None)
             _watch.set(watch)
@@ -227,17 +227,17 @@ class Connection:
                     continue
                 if await self._may_ask_again(again, model, request, asked, error, watch):
                     continue
-                # Not chained: the SDK's errors quote what the server said, a key it echoed among it.
+                # Not chained: the SDK's errors quote the server, which may have echoed a key.
                 raise await self._failure(name, error, watch) from None
             finally:
-                if watch.response is not None:  # not every SDK closes what a cancelled call leaves open
+                if watch.response is not None:  # not every SDK closes the response of a cancelled call
                     await watch.response.aclose()
 
     async def _failure(self, name: str, error: Exception, watch: _Watch) -> ModelError:
-        """Return what a person is told of an error of the SDK."""
+        """Return the error for a person from an error of the SDK."""
         if isinstance(error, ModelError):
             return error
-        _watch.set(None)  # what is asked now is no part of the answer
+        _watch.set(None)  # what is requested now does not belong to the answer
         known = await self.listing.hint() if isinstance(error, ModelNotFoundError) else ()
         return self._sent_on(watch) or self._teller.error(name, error, known, watch.page)
 
@@ -250,27 +250,27 @@ class Connection:
         error: Exception,
         watch: _Watch,
     ) -> bool:
-        """Return whether the call can be made again, with what its ``error`` taught: a limit, something that
-        the model does not take, or that its server still loads it.
+        """Return whether the call can be repeated, with what its ``error`` taught: a limit, something that
+        the model does not take, or that its server is still loading it.
         """
         name = model.model_name
         if _is_loading(error):
             again.is_loading = True
-            await asyncio.sleep(LOADING_SECONDS)  # the caller that waits for the answer says for how long
+            await asyncio.sleep(LOADING_SECONDS)  # the caller decides how long to wait for the answer
             return True
         why = error if _is_refusal(error, watch) else await self._why_empty(model, asked, watch)
         if is_too_long(why) and again.shorter < MAX_SHORTER:
             again.shorter += 1
             self._contexts.learn(name, prompt_tokens(asked), str(why))
-            if self._asked(name, request)[0] != asked:  # there is something that can be left out
+            if self._asked(name, request)[0] != asked:  # something can be left out
                 return True
         return why is error and self._dialect.goes_without(model, str(error), asked)
 
     async def _why_empty(self, model: Model[Any], asked: ModelRequest, watch: _Watch) -> Exception | None:
         """Return why a stream ended before its first word, asked once for each model, without a stream.
 
-        llama-cpp-python's server ends it so where a prompt is too long, and LiteLLM makes a whole answer of
-        that; both name the limit only where no stream was asked for.
+        llama-cpp-python's server ends it so if a prompt is too long, and LiteLLM makes a whole answer of
+        that; both name the limit only without a stream.
         """
         name = model.model_name
         is_empty = watch.response is not None and watch.response.status_code == 200 and not watch.told
@@ -293,8 +293,8 @@ class Connection:
         return None
 
     def _asked(self, name: str, request: ModelRequest) -> tuple[ModelRequest, list[NotePiece]]:
-        """Return what the model is asked of ``request``: without what it refused, and as much as it can be
-        told; and what of that a person is told. Raises ``ModelError`` for what fits in no way.
+        """Return the messages for the model from ``request``: without what it refused, and as much as fits;
+        and the notes for people about that. Raises ``ModelError`` if it cannot fit.
         """
         notes: list[NotePiece] = []
         refused = self._dialect.refused(name)
@@ -310,7 +310,7 @@ class Connection:
         context = self._contexts.tokens(name)
         request, left_out = fitted(request, context, limits_answer=self._contexts.is_ollama)
         if self._contexts.is_ollama and prompt_tokens(request) > context:
-            # Ollama would leave the beginning out without a word.
+            # Ollama would silently leave out the beginning.
             raise self._teller.too_long(name, context, has_tools=bool(request.tools))
         if left_out:
             notes.append(NotePiece("trimmed", left_out))
@@ -345,12 +345,12 @@ class Connection:
                 async for event in response:
                     for piece in pieces.of(event):
                         yield piece
-                # A model that has nothing to add to its answer is done with it.
+                # A model that has nothing to add to its answer has finished it.
                 last = self._last_pieces(name, response, watch, pieces.said or bool(request.continues))
                 self._kept.keep(request.messages, response.get())
                 for piece in last:
                     yield piece
-        except UnexpectedModelBehavior as error:  # a stream without one chunk
+        except UnexpectedModelBehavior as error:  # a stream without a single chunk
             if watch.done and not pieces.said:
                 raise self._teller.empty(name, out_of_tokens=False) from None
             if not watch.came:
@@ -358,7 +358,7 @@ class Connection:
             raise self._teller.error(name, error, came=watch.page) from None
 
     async def _prefills(self, name: str) -> bool:
-        """Return whether model ``name`` continues the last words of its own that it is told."""
+        """Return whether model ``name`` continues its own last words in the messages."""
         if name in self._without_prefill or self._is_openai:
             return False
         if self._endpoint.kind == "openai" and self._server is None:
@@ -366,14 +366,14 @@ class Connection:
         return self._endpoint.kind in PREFILLING or self._server in PREFILLING
 
     def _sent_on(self, watch: _Watch) -> ModelError | None:
-        """Return the error for an answer that sends to another address, if it does."""
+        """Return the error for a redirecting answer, if it is one."""
         response = watch.response
         if response is None or not response.has_redirect_location:
             return None
         return self._teller.elsewhere(response.status_code, response.headers["location"])
 
     def _last_pieces(self, name: str, response: StreamedResponse, watch: _Watch, said: bool) -> list[Piece]:
-        """Return what is known at the end only; raises ``ModelError`` when that was no good end."""
+        """Yield what is known only at the end; raises ``ModelError`` if that was not a good end."""
         details = response.provider_details or {}
         if refusal := details.get("refusal"):
             return [TextPiece(encodable(str(refusal))), *_usage(response)]
@@ -392,7 +392,7 @@ class Connection:
         return [CutPiece("length" if end == "length" else str(reason)), *_usage(response)]
 
     async def _strip(self, request: httpx2.Request) -> None:
-        """Take off what the SDK tells about this machine, and OpenAI's account names for other hosts."""
+        """Remove what the SDK reveals about this machine, and OpenAI's account names for other hosts."""
         for header in list(request.headers):
             is_account = header.startswith("openai-") and not self._is_openai
             if header.startswith("x-stainless-") or header == "x-server-timeout" or is_account:
@@ -409,24 +409,24 @@ async def _watch_body(response: httpx2.Response) -> None:
 
 
 def _is_loading(error: Exception) -> bool:
-    """Return whether the server says that it loads its model, as llama.cpp does."""
+    """Return whether the server says that it is loading its model, as llama.cpp does."""
     return isinstance(error, ModelHTTPError) and error.status_code == 503 and "Loading model" in str(error)
 
 
 def _is_refusal(error: Exception, watch: _Watch) -> bool:
-    """Return whether the call was refused as a whole, before anything was said."""
+    """Return whether the call was refused as a whole, before any word."""
     refused = watch.response is not None and watch.response.status_code in REFUSALS
     return refused and isinstance(error, ModelHTTPError)
 
 
 def _body(settings: ModelSettings) -> Mapping[str, object]:
-    """Return the fields of a call that the SDK does not know."""
+    """Return the fields of a call that the SDK does not have."""
     body = settings.get("extra_body")
     return body if isinstance(body, Mapping) else {}
 
 
 def _offered(tools: Sequence[ToolSpec]) -> ModelRequestParameters:
-    """Return the tools as they are: strict schemas are what only some of OpenAI's own models know."""
+    """Return the tools unchanged: only some of OpenAI's own models support strict schemas."""
     return ModelRequestParameters(
         function_tools=[
             ToolDefinition(

@@ -1,7 +1,7 @@
-"""What a failed call says to a person: one line of what happened, and what to do about it.
+"""The error of a failed call for a person: one line about what happened, and what to do about it.
 
-Imported only by ``remote_calls``, which is imported in a thread. No key, no login and nothing a terminal
-would obey comes out of here, whatever the server said.
+Imported only by ``remote_calls``, which is imported in a thread. Errors from here contain no key, no login
+and no control characters, whatever the server said.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agent_tui.tls import tls_failure
 
 MAX_SAID_CHARACTERS = 300
 MAX_DETAIL_CHARACTERS = 500
-# What pydantic-ai raises beside the SDK's own, and what both let through when a 200 answer holds JSON of
+# What pydantic-ai raises besides the SDK's own errors, and what both let through if a 200 answer has JSON of
 # another shape than the API's: they construct their objects without checking them.
 FAILURES = (
     failed.AgentRunError,
@@ -42,10 +42,10 @@ FAILURES = (
 KIND_NAMES = {"ollama": "Ollama", "anthropic": "the Anthropic API", "google": "the Gemini API"}
 MAX_NAMED_MODELS = 8
 MAX_NAMED_FAULTS = 4
-MAX_DEPTH = 4  # of an error within errors
-MAX_PAGE_CHARACTERS = 4_000  # of a page that came for an answer
+MAX_DEPTH = 4  # of errors within errors
+MAX_PAGE_CHARACTERS = 4_000  # of a page that came instead of an answer
 AGAIN = frozenset({408, 409, 425, 429})  # and everything from 500
-# What llama.cpp and Ollama say where others have a code for it.
+# What llama.cpp and Ollama say, which have no code for it.
 _TOO_LONG = re.compile(
     "exceeds? the (?:available )?context|exceed_context_size|context window|maximum context length"
     "|maximum prompt length|prompt is too long|input token count|max_new_tokens|maximum context"
@@ -71,8 +71,8 @@ class Teller:
     def error(
         self, model: str, error: BaseException, known: tuple[str, ...] = (), came: bytes = b""
     ) -> ModelError:
-        """Return what to raise for ``error``, one of ``FAILURES``; ``known`` are models that exist there,
-        ``came`` is how an answer begins that is no stream.
+        """Return the error to raise for ``error``, one of ``FAILURES``; ``known`` are models that exist
+        there, ``came`` is the beginning of an answer that is not a stream.
         """
         match error:
             case failed.ModelHTTPError():
@@ -96,11 +96,11 @@ class Teller:
                 return self.no_answer(str(_innermost(error)) or type(error).__name__, came)
 
     def broke_off(self, model: str) -> ModelError:
-        """The stream ended before its end."""
+        """Return the error for a stream that ended before its end."""
         return self._make("the answer broke off", f"{model}: the connection ended early", retryable=True)
 
     def no_answer(self, why: str, came: bytes = b"") -> ModelError:
-        """What came is nothing that this kind of provider would say; ``came`` is how it begins."""
+        """Return the error for an answer of the wrong kind; ``came`` is its beginning."""
         kind = KIND_NAMES.get(self.endpoint.kind, "an OpenAI-compatible server")
         words = self._said(_parsed(came)).rstrip(".")
         said = f"it said: {words}" if words else why.rstrip(".")
@@ -111,11 +111,11 @@ class Teller:
         return " (it often ends in /v1)" if self.endpoint.kind == "openai" else ""
 
     def silent(self, seconds: float) -> ModelError:
-        """Nothing came for too long."""
+        """Return the error for a server that was silent for too long."""
         return self._make("{url} did not answer", f"not within {seconds:g} s", retryable=True)
 
     def offline(self, error: BaseException) -> ModelError:
-        """Nobody could be reached."""
+        """Return the error for a server that cannot be reached."""
         if (tls := tls_cause(error)) is not None:
             failure = tls_failure(tls, self.shown_url)
             return self._make(failure.title, failure.detail)
@@ -128,12 +128,12 @@ class Teller:
         return self._make("cannot connect to {url}", detail, retryable=True)
 
     def elsewhere(self, status: int, address: str) -> ModelError:
-        """The server sends whoever asks to another address; where a key goes is for a person to say."""
+        """Return the error for a redirect; a person has to decide where a key is sent."""
         detail = f"status {status}: to {shown_url(address)}. Is that the base_url to use?"
         return self._make("{url} sends to another address", detail)
 
     def refused_list(self, status: int, body: bytes, retry_after: str) -> ModelError:
-        """The provider answered with an error where its list of models was asked for."""
+        """Return the error for a provider that refused to list its models."""
         words = self._said(_parsed(body))
         detail = f"status {status}: {words}" if words else f"status {status}"
         invalid_key = status == 400 and "API key" in words  # Gemini
@@ -149,22 +149,24 @@ class Teller:
         return told
 
     def filtered(self, model: str, reason: str) -> ModelError:
-        """The provider's content filter stopped the answer, or the question; ``reason`` is its own word."""
+        """Return the error for an answer, or question, stopped by the provider's content filter; ``reason``
+        is its own word.
+        """
         return self._make("the provider's content filter stopped the answer", f"{model}: {reason}")
 
     def stopped(self, model: str, reason: str) -> ModelError:
-        """The provider gave the answer up before its first word."""
+        """Return the error for a provider that gave up the answer before its first word."""
         return self._make("the model stopped before its first word", f"{model}: {reason}", retryable=True)
 
     def too_long(self, model: str, tokens: int, *, has_tools: bool) -> ModelError:
-        """What has to be told, however much is left out, is more than the model can be told."""
+        """Return the error for a prompt that does not fit the model, however much is left out."""
         is_ollama = self.endpoint.kind == "ollama"
         more = f"; providers.{self.endpoint.provider_id}.num_ctx raises that" if is_ollama else ""
         also = "its answer and its tools" if has_tools else "its answer"
         return self._make(TOO_LONG, f"{model} takes {tokens:,} tokens, {also} among them{more}")
 
     def empty(self, model: str, *, out_of_tokens: bool) -> ModelError:
-        """The model ended without having said a word."""
+        """Return the error for an answer without a word."""
         if out_of_tokens:
             detail = f"{model} used all its tokens before the first word; raise the provider's max_tokens"
             return self._make("the model said nothing", detail)
@@ -209,7 +211,7 @@ class Teller:
         return self._make("{url} refused the key", f"{_open(detail)}. The key comes from {key}")
 
     def _proxy(self) -> str:
-        """Return the proxy that calls go through, as it may be shown; empty without one."""
+        """Return the proxy for the calls, safe to be shown; empty without one."""
         url = urlsplit(self.shown_url)
         host = url.hostname or ""
         if host in LOOPBACK_HOSTS or urllib.request.proxy_bypass(host):
@@ -231,18 +233,18 @@ class Teller:
         return ModelError(title, detail, retryable=retryable)
 
     def _line(self, text: str, limit: int) -> str:
-        """Return one harmless line; hidden before it is cut, which could leave half a secret."""
+        """Return one safe line; secrets are hidden before it is cut, which could leave half of one."""
         return redacted(inert_line(redacted(text, self.secrets), limit), self.secrets)
 
     def _said(self, body: object) -> str:
-        """Return the server's own words, wherever its answer has them."""
-        with contextlib.suppress(RecursionError):  # of one that is nothing but brackets
+        """Return the server's own words, wherever they are in its answer."""
+        with contextlib.suppress(RecursionError):  # of a body that is nothing but brackets
             return self._line(_words(body), MAX_SAID_CHARACTERS)
         return ""
 
 
 def is_too_long(error: Exception | None) -> bool:
-    """Say whether a server refused a call because it was told more than its model takes."""
+    """Return whether a server refused a call because it was too long for its model."""
     if isinstance(error, failed.ModelContextWindowExceededError):
         return True
     said = isinstance(error, failed.ModelHTTPError) and error.status_code in (400, 413, 422, 500)
@@ -250,7 +252,7 @@ def is_too_long(error: Exception | None) -> bool:
 
 
 def _words(body: object) -> str:
-    """Return what an error says: its ``message`` or ``detail``, a page's title, or the body as it is."""
+    """Return the text of an error: its ``message`` or ``detail``, a page's title, or the body as it is."""
     for _ in range(MAX_DEPTH):
         match body:
             case (
@@ -265,7 +267,7 @@ def _words(body: object) -> str:
     match body:
         case {"message": str(said)} | {"error": str(said)} | {"detail": str(said)}:
             return said
-        case {"detail": [*faults]}:  # of a validation: where, and what
+        case {"detail": [*faults]}:  # of a validation: place and error
             return "; ".join(map(_fault, faults[:MAX_NAMED_FAULTS]))
         case str(page) if page.lstrip().startswith("<"):
             title = _TITLE.search(page[:MAX_PAGE_CHARACTERS])
@@ -286,7 +288,7 @@ def _fault(fault: object) -> str:
 
 
 def _parsed(body: bytes) -> object:
-    """Return the beginning of an answer as the JSON it is, else as text."""
+    """Return the beginning of an answer as JSON if possible, else as text."""
     text = body[: 4 * MAX_SAID_CHARACTERS].decode("utf-8", "replace")
     with contextlib.suppress(ValueError, RecursionError):
         return json.loads(text)

@@ -1,7 +1,7 @@
-"""What a provider is told: our messages as pydantic-ai's, and what the provider alone understands.
+"""The messages for a provider: ours in pydantic-ai's form, with what only the provider understands.
 
-Imported only by ``remote_calls``, which is imported in a thread. Names and ids come from models and go back
-to any provider, also to another one than they came from; each refuses a whole request for one odd character.
+Imported only by ``remote_calls``, which is imported in a thread. Names and ids come from models and are sent
+to any provider, also to another one; each refuses a whole request because of one odd character.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from agent_tui.backend.models.continuing import instruction
 from agent_tui.backend.models.model import ChatMessage, ToolCall
 from agent_tui.wire.content import dump, encodable
 
-MAX_KEPT = 64  # answers of a provider, under way at once
+MAX_KEPT = 64  # current answers of a provider
 MAX_NAME_CHARACTERS = 64  # OpenAI's, the strictest
 NAMELESS = "nameless"
-IN_WORDS = "content"  # pydantic-ai's id of thoughts that came among the words: nobody wants those back
-GO_ON = "[Go on.]"  # what an agent is told that spoke last itself
+IN_WORDS = "content"  # pydantic-ai's id of thoughts among the words, which are not sent back
+GO_ON = "[Go on.]"  # for an agent that spoke last itself
 _ODD = re.compile("[^a-zA-Z0-9_-]")
 
-# What an answer was to: its question, and each call's name and arguments. No ids: some providers give the
-# same ones again, and ours are used where a call had none of its own.
-_Content = str | Sequence[pai.UserContent]  # of what a user says
+# What an answer was to: its question, and each call's name and arguments. No ids: some providers repeat
+# theirs, and ours are used for calls without one.
+_Content = str | Sequence[pai.UserContent]  # of a user's message
 Key = tuple[int, tuple[tuple[str, str], ...]]
 
 
 class Kept:
-    """What providers want to have back while an answer uses tools: thoughts, with their signatures.
+    """What providers want back while an answer uses tools: thoughts, with their signatures.
 
-    Nobody else understands it, so it is on no record: after a new start it is missing, and they do without.
+    No one else understands it, so it is not stored: after a restart it is missing, and they do without.
     """
 
     def __init__(self) -> None:
         self._answers: OrderedDict[Key, pai.ModelResponse] = OrderedDict()
 
     def keep(self, told_: Sequence[ChatMessage], answer: pai.ModelResponse) -> None:
-        """Keep an answer that called tools, as it came, to what was told."""
+        """Keep an answer that called tools, as it came, with its messages."""
         calls = tuple(
             (part.tool_name, arguments_text(part.args))
             for part in answer.parts
@@ -53,13 +53,13 @@ class Kept:
                 self._answers.popitem(last=False)
 
     def find(self, told_: Sequence[ChatMessage], message: ChatMessage) -> pai.ModelResponse | None:
-        """Return the answer that ``message``, one of those told, was; None when it is not kept."""
+        """Return the original answer of ``message``; ``None`` if it is not kept."""
         calls = tuple((call.name, call.arguments) for call in message.calls)
         return self._answers.get((_question(told_), calls)) if calls else None
 
 
 def arguments_text(arguments: str | Mapping[str, Any] | None) -> str:
-    """Return arguments as JSON text; some providers give them as an object, and whole."""
+    """Return arguments as JSON text; some providers send them as a complete object."""
     if arguments is None:
         return ""
     return encodable(arguments) if isinstance(arguments, str) else dump(arguments)
@@ -74,16 +74,15 @@ def told(
     continues: str = "",
     is_prefilled: bool = False,
 ) -> list[pai.ModelMessage]:
-    """Return ``messages`` in pydantic-ai's form; results of one round are one message, as most want it.
-    Without ``odd_ids`` the provider takes only letters and digits in the ids of calls.
+    """Return ``messages`` in pydantic-ai's form; results of one round are one message, as most require.
 
-    Users and assistant take turns and a user is last: many servers' templates of a conversation (Mistral's,
-    Gemma's) refuse any other order, newer Claudes one that ends with the assistant, and local servers go on
-    with the assistant's last words. Without tools calls and results are told in words: some providers refuse
-    them then. What is kept goes with the calls since the last question: of older ones no provider wants it.
-
-    An answer that ``continues`` words of the last message is asked for in words, unless the provider goes on
-    with them itself (``is_prefilled``).
+    Without ``odd_ids`` the provider takes only letters and digits in the ids of calls. User and assistant
+    alternate and a user is last: many servers' conversation templates (Mistral's, Gemma's) refuse any other
+    order, newer Claudes one that ends with the assistant, and local servers continue the assistant's last
+    words. Without tools, calls and results are written in words: some providers refuse them then. What is
+    kept is sent with the calls since the last question: no provider needs older ones. An answer that
+    ``continues`` the last message is requested in words, unless the provider continues it itself
+    (``is_prefilled``).
     """
     asked = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
     known: list[pai.ModelMessage] = []
@@ -105,13 +104,13 @@ def told(
 
 
 def has_thoughts(messages: Sequence[ChatMessage], kept: Kept) -> bool:
-    """Return whether the answer under way can continue thinking: what it thought before its calls is kept."""
+    """Return whether the current answer can continue thinking: its thoughts before its calls are kept."""
     last = next((message for message in reversed(messages) if message.role != "tool"), None)
     return last is None or not last.calls or kept.find(messages, last) is not None
 
 
 def _without_end(answer: pai.ModelResponse) -> pai.ModelResponse:
-    """Return an answer that is gone on with: the Messages API takes none that ends in white space."""
+    """Return an answer that is continued: the Messages API refuses one that ends in white space."""
     *parts, last = answer.parts
     if isinstance(last, pai.TextPart):
         last = replace(last, content=last.content.rstrip())
@@ -128,7 +127,7 @@ def _question(told_: Sequence[ChatMessage]) -> int:
 
 
 def _add(known: list[pai.ModelMessage], message: pai.ModelMessage) -> None:
-    """Add a message; words of whoever spoke last are added to theirs."""
+    """Add a message; a second message of the same role is joined to the first."""
     match known[-1:], message:
         case (
             [pai.ModelRequest(parts=[pai.UserPromptPart(content=said) as last])],
@@ -145,7 +144,7 @@ def _add(known: list[pai.ModelMessage], message: pai.ModelMessage) -> None:
 
 
 def _both(said: _Content, more: _Content) -> _Content:
-    """Return what two messages of a user say, as one."""
+    """Return two messages of a user as one."""
     if isinstance(said, str) and isinstance(more, str):
         return f"{said}\n\n{more}"
     return [part for one in (said, more) for part in ([one] if isinstance(one, str) else one)]
@@ -156,7 +155,7 @@ def _images(message: ChatMessage) -> list[pai.BinaryImage]:
 
 
 def _add_result(known: list[pai.ModelMessage], message: ChatMessage) -> None:
-    # As a success in any case: of failures pydantic-ai wraps the text, which says so itself, once more.
+    # Always as a success: pydantic-ai would wrap the text of a failure, which says so itself.
     text = encodable(message.content)
     images = _images(message)
     part = pai.ToolReturnPart(_name(message.name), [text, *images] if images else text, message.call_id)

@@ -34,7 +34,7 @@ _GIVEN_UP = {
 
 @dataclass(slots=True)
 class _Begun:
-    """A call that has begun: our number of it, and what was told of it."""
+    """A call that has begun: our number of it, and what was yielded of it."""
 
     number: int
     id: str
@@ -42,10 +42,11 @@ class _Begun:
 
 
 class Pieces:
-    """Of one answer. ``said`` tells whether there was anything in it, be it only a call.
+    """The pieces of one answer. ``said`` tells whether there was anything in it, if only a call.
 
-    Calls are numbered in the order they begin, whatever the provider counts by: some count by nothing, some
-    give all calls of an answer the same number. Without ``has_tools`` nobody asked for calls, and none come.
+    Calls are numbered in the order of their beginning, whatever the provider counts: some always count 0,
+    some give all calls of an answer the same number. Without ``has_tools`` calls were not offered, and none
+    come.
     """
 
     def __init__(self, *, has_tools: bool) -> None:
@@ -55,7 +56,7 @@ class Pieces:
         self._calls = 0
 
     def of(self, event: pai.ModelResponseStreamEvent) -> list[Piece]:
-        """Return what the event brings."""
+        """Return the pieces of the event."""
         match event:
             case pai.PartStartEvent(part=pai.TextPart(content=text)):
                 return self._text(text)
@@ -89,7 +90,7 @@ class Pieces:
         if name and begun.name and more.tool_call_id not in (None, begun.id):
             return [self._begin(part, more.tool_call_id or "", name, more.args_delta)]
         if begun.name:
-            name = ""  # some say it again with every piece
+            name = ""  # some repeat it with every piece
         begun.name = begun.name or name
         arguments = arguments_text(more.args_delta)
         if not (name or arguments):
@@ -102,7 +103,7 @@ def _thought(text: str | None) -> list[Piece]:
 
 
 def ending(*reasons: str | None) -> Ending:
-    """Return what the first of ``reasons`` that is bad means; what nobody knows is good."""
+    """Return the meaning of the first of ``reasons`` that is bad; an unknown one is good."""
     for reason in (reason.lower() for reason in reasons if reason):
         if reason in _LENGTH:
             return "length"

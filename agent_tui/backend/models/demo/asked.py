@@ -1,4 +1,4 @@
-"""What a question to the demo model asks tools for: guesses from patterns, in three languages at once."""
+"""What a question to the demo model asks tools for: guesses from patterns, in three languages."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _ZONE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A call that a question asks for; ``about`` is what of it a person would name. A wish without a tool
-    is one for the time of a place that nobody knows the zone of."""
+    """A call that a question asks for; ``about`` is its subject for a person. A wish without a tool is for
+    the time of a place with an unknown zone.
+    """
 
     tool: str
     arguments: Mapping[str, str]
@@ -61,7 +62,7 @@ def is_hello(question: str) -> bool:
 
 
 def _wish(tool: str, found: re.Match[str], text: str) -> Wish:
-    """Return a wish that fills the whole question."""
+    """Return a wish that the whole question is about."""
     match tool:
         case "write_file":
             content = found["content"].strip().strip("`\"“”«»'‘’")
@@ -102,7 +103,7 @@ def _times(text: str) -> list[tuple[int, Wish]]:
 
 
 def places_in(text: str) -> list[tuple[int, Place]]:
-    """Return the places that ``text`` names, and where; a zone may be named as such."""
+    """Return the places in ``text`` and their indexes; a zone may be named directly."""
     found = [
         (at.start(), Place(at[0], dict.fromkeys(("en", "zh", "ru"), at[0]))) for at in _ZONE.finditer(text)
     ]
@@ -124,9 +125,9 @@ def _places() -> tuple[tuple[Place, re.Pattern[str]], ...]:
 
 
 def sums_in(text: str) -> list[tuple[int, str]]:
-    """Return the sums that ``text`` asks for, as the calculator takes them, and where: (17, "17 * 23 + 4").
+    """Return the sums in ``text``, as the calculator takes them, and their indexes: (17, "17 * 23 + 4").
 
-    Numbers alone are none, nor is anything in a text that asks for something else.
+    Numbers alone do not count, nor does anything in a text that asks for something else.
     """
     plain = _plain_numbers(unicodedata.normalize("NFKC", text))
     for said, written in zip(patterns("signs"), read("patterns.toml")["sums"]["written"], strict=True):
@@ -145,10 +146,10 @@ def _plain_numbers(text: str) -> str:
 
 
 def _trimmed(run: str) -> str:
-    """Return a run of signs without what cannot begin or end a sum."""
+    """Return a run of signs without those that cannot begin or end a sum."""
     run = " ".join(run.split()).strip(" ,")
     run = re.sub(r"^(?:of\b|[*/%!+)\s])+|(?:\bof|[-+*/(,√\s])+$", "", run, flags=re.IGNORECASE)
-    if re.search(r"\d\s*[-+*/]", run):  # a sum called out, not a factorial
+    if re.search(r"\d\s*[-+*/]", run):  # an exclamation after a sum, not a factorial
         run = run.rstrip("! ")
     while run.count("(") > run.count(")") and run.startswith("("):
         run = run[1:].lstrip()

@@ -1,5 +1,5 @@
-"""What the demo model says in a chat: it calls tools where a script can see what they are good for, says what
-came of it, and elsewhere that it is a demo.
+"""The demo model in a chat: it calls tools if a script can see what for, says their results, and otherwise
+says that it is a demo.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_QUOTE_CHARACTERS = 100
 MAX_SHOWN_LINES = 20
 MAX_SHOWN_CHARACTERS = 2_000
 MAX_NAMED_CHARACTERS = 120
-MAX_RESULT_CHARACTERS = 300  # of a sum's, written in a sentence
+MAX_RESULT_CHARACTERS = 300  # of a sum, written in a sentence
 
 _FENCES = re.compile("`{3,}")
 _TIMES = re.compile(r"(?<=\d)\s*\*\s*(?=\d)")
@@ -39,13 +39,13 @@ _LETTERS = re.compile(r"[^\W\d_]")
 
 
 def chat_language(request: ModelRequest) -> str:
-    """Return the language of the newest of a person's words that has letters: a bare sum has none."""
+    """Return the language of the newest of a person's words with letters: a bare sum has none."""
     told = (message.content for message in reversed(request.messages) if message.role == "user")
     return language_of(next((text for text in (request.task, *told) if _LETTERS.search(text)), ""))
 
 
 def is_for_tools(request: ModelRequest) -> bool:
-    """Return whether there is something to call for the task, or to say of what was called."""
+    """Return whether there is something to call for the task, or a result to report."""
     return bool(results_in(request.messages) or wishes_in(request.task))
 
 
@@ -78,7 +78,7 @@ class _Chat:
         return str(self._texts[name]).format(**slots)
 
     def wished(self, wishes: Sequence[Wish]) -> list[Piece]:
-        """Return the thoughts, the words and the calls that wishes come to."""
+        """Return the thoughts, the words and the calls for the wishes."""
         told = [self.say("nowhere", place=_bare(wish.about)) for wish in wishes if not wish.tool]
         missing = dict.fromkeys(wish.tool for wish in wishes if wish.tool and wish.tool not in self._offered)
         told += [self.say("off", tool=tool) for tool in missing]
@@ -111,7 +111,7 @@ class _Chat:
     # --- without a tool --------------------------------------------------------------------------------
 
     def plain(self) -> str:
-        """Return an answer that no tool is needed for."""
+        """Return an answer that needs no tool."""
         task = self._request.task
         if asks_for_tools(task):
             return self._all_tools()
@@ -140,7 +140,7 @@ class _Chat:
     # --- with the results ------------------------------------------------------------------------------
 
     def result(self, call: ToolCall, content: str) -> str:
-        """Return the result of a call, in a sentence; else the result as it is."""
+        """Return the result of a call in a sentence; else the result as it is."""
         fields, arguments = json_object(content), json_object(call.arguments)
         about = str(next(iter(arguments.values()), ""))
         match call.name, fields:
@@ -169,7 +169,7 @@ class _Chat:
                 return self._shown(call.name, about, content)
 
     def _time(self, moment: str, zone: str) -> str:
-        """Return the sentence for a time in ISO 8601, empty where it is none."""
+        """Return the sentence for a time in ISO 8601, empty if it is not one."""
         try:
             then = datetime.fromisoformat(moment)
         except ValueError:
@@ -211,5 +211,5 @@ def results_in(messages: Sequence[ChatMessage]) -> list[tuple[ToolCall, str]]:
 
 
 def _bare(text: str) -> str:
-    """Return ``text`` as one short line that cannot end the code span it is in."""
+    """Return ``text`` as one short line that cannot end its code span."""
     return inert_line(text, MAX_NAMED_CHARACTERS).replace("`", "'")

@@ -1,4 +1,4 @@
-"""What an agent of the demo says in its turn of a room.
+"""What a demo agent says in its turn of a room.
 
 For a few tasks there are debates written by hand (``LANGUAGE/NAME.toml``); each agent plays its part of one.
 For any other task it says that it cannot think, and how to connect a model (``LANGUAGE/room.toml``).
@@ -17,7 +17,7 @@ from agent_tui.config.agent_templates import language_of
 from agent_tui.model.events import AgentInfo
 from agent_tui.model.inert import inert_line
 
-VOICES = ("critic", "engineer", "writer")  # who has a part of its own in each round of a debate
+VOICES = ("critic", "engineer", "writer")  # those with a part of their own in each round of a debate
 MAX_QUOTE_CHARACTERS = 120
 MAX_NAME_CHARACTERS = 40
 MAX_PROMPT_CHARACTERS = 2_000
@@ -25,14 +25,14 @@ MAX_TASK_CHARACTERS = 2_000
 PERSON = "用户"  # protocols.md §1: the sender name of what a person says
 GAP = "\n\n"
 
-# Signs that would turn into emphasis, code, tables, links or tags where a person's words are quoted.
+# Signs that would turn into emphasis, code, tables, links or tags in a quotation.
 _ACTIVE = str.maketrans({"`": "'", "*": "", "|": "/", "<": "‹", ">": "›", "\\": "/", "~": "-"})
 _PREFIX = re.compile(r"\[(.{1,80}?)\]: ")
 _SLOT = re.compile(r"\{([a-z]+)\}")
 
 
 def turn_text(request: ModelRequest, seed: int) -> str:
-    """Return what the demo model says to ``request``: Markdown."""
+    """Return the demo model's turn for ``request``, in Markdown."""
     language = language_of(request.task)
     words = read(f"{language}/room.toml")
     task = safe_line(request.task, MAX_TASK_CHARACTERS)
@@ -45,7 +45,7 @@ def turn_text(request: ModelRequest, seed: int) -> str:
     slots["other"] = others[(_number(seed, task) + request.round + seat) % len(others)] if others else ""
     if debate := find("debate", task):
         voices = voices_of(agents)
-        # An agent does not speak of itself by its name, nor of one that is not there.
+        # An agent does not call itself by its name, nor mention one that is not there.
         slots |= {voice: names[at] for at, voice in enumerate(voices) if voice and at != seat}
         parts = _debate(read(f"{language}/{debate.lastgroup}.toml"), words, voices, request, seat, seed)
     else:
@@ -69,7 +69,7 @@ def voices_of(agents: Sequence[AgentInfo]) -> tuple[str, ...]:
 
 
 def role_of(name: str, system_prompt: str) -> str:
-    """Return the voice that a name, else a system prompt speaks of, in any of the three languages, or ""."""
+    """Return the voice that a name, else a system prompt mentions, in any of the three languages, or ""."""
     found = find("role", name) or find("role", system_prompt[:MAX_PROMPT_CHARACTERS])
     return (found and found.lastgroup) or ""
 
@@ -87,7 +87,7 @@ def filled(text: str, slots: Mapping[str, str]) -> str:
 
 
 def safe_line(text: str, limit: int) -> str:
-    """Return ``text`` as one harmless line of at most ``limit`` characters in which no Markdown is left."""
+    """Return ``text`` as one safe line of at most ``limit`` characters without Markdown."""
     line = inert_line(text[: limit * 4 + 64].translate(_ACTIVE), limit)
     return re.sub(r"^(?:[#>+-]+\s+|\d+[.)]\s+|=+)+", "", line).strip()
 
@@ -113,8 +113,8 @@ def _debate(
 def _parts(
     debate: Mapping[str, Any], voices: Sequence[str], request: ModelRequest, seed: int
 ) -> dict[tuple[int, int], str]:
-    """Return what is said, by round and seat: the parts of the voices first and last and in the second round,
-    and between these, and by whoever has no voice, what there is to be said besides.
+    """Return the parts by round and seat: the voices' parts first and last and in the second round; between
+    these, and for agents without a voice, the other parts.
     """
     at = seed % len(debate["more"])
     more = [*debate["more"][at:], *debate["more"][:at]]
@@ -134,7 +134,7 @@ def _parts(
 
 
 def _own(words: Mapping[str, Any], request: ModelRequest, seat: int) -> list[str]:
-    """Return what is said of a task that no debate is about: each agent shows another thing in each round."""
+    """Return the turn for a task without a debate: each agent shows something else in each round."""
     shows: list[str] = words["shows"]
     if _sums_up(request):
         return [words["conclusion"]]
@@ -151,7 +151,7 @@ def _sums_up(request: ModelRequest) -> bool:
 
 
 def _newest_of_a_person(request: ModelRequest) -> str:
-    """Return what a person said last since the agent's last turn, as a short line; "" where nobody did."""
+    """Return a person's last message since the agent's last turn, as a short line; "" if there is none."""
     for message in reversed(request.messages):
         if message.role == "assistant":
             break
@@ -164,6 +164,6 @@ def _newest_of_a_person(request: ModelRequest) -> str:
 
 
 def _number(seed: int, text: str) -> int:
-    """Return a number that depends on both, the same in every process (``hash`` is not)."""
+    """Return a number from both, the same in every process (``hash`` is not)."""
     digest = hashlib.sha256(f"{seed}:{text}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:4], "big")

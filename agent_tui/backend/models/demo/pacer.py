@@ -1,7 +1,7 @@
-"""The model of the house: plays scripts, without key, account or network.
+"""The demo model: plays scripts, without key, account or network.
 
-It is a demo and says so. Its words are in text files; in rooms ``debate`` finds them, in chats ``chat``,
-in voice sessions ``voice``. This module gives it out at a steady pace, like a model that one listens to.
+It is a demo and says so. Its words are in text files; in rooms ``debate`` finds them, in chats ``chat``, in
+voice sessions ``voice``. This module returns them at a steady pace that one can read.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from agent_tui.config.file import DEMO_PROVIDER
 
 DEMO = DEMO_PROVIDER  # its provider's id, its model's name, its own
 DEFAULT_RATE = 20.0  # tokens/s
-MAX_TOKENS = 2000  # of an answer that nobody limits
-TOKENS_A_BREATH = 32  # given out between two turns of the event loop, at most
+MAX_TOKENS = 2000  # of an answer without a limit
+TOKENS_A_BREATH = 32  # at most between two turns of the event loop
 
 
 class DemoModel:
@@ -57,11 +57,11 @@ class DemoModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
         """Yield the answer in pieces of four characters (Chinese: one), each at its time.
 
-        The times are counted from the beginning, so a slow consumer does not make the whole answer slower.
-        Cancelling ends it at once: nothing is held open. See ``Model.stream``.
+        The times count from the beginning, so a slow consumer does not slow down the whole answer. Cancelling
+        ends it at once: nothing is held open. See ``Model.stream``.
         """
         request = replace(request, max_tokens=request.max_tokens or MAX_TOKENS)
-        if request.is_spoken:  # what is spoken is paced by the voice
+        if request.is_spoken:  # the voice sets the pace of what is spoken
             for spoken in voice_pieces(request):
                 yield spoken
             return
@@ -84,12 +84,12 @@ class DemoModel:
 
 
 def token_characters(language: str) -> int:
-    """Return how many characters the demo gives out as one token."""
+    """Return how many characters count as one token of the demo."""
     return 1 if language == "zh" else 4
 
 
 def split(pieces: Iterable[Piece], token: int) -> Iterator[Piece]:
-    """Yield whole pieces as the small ones that a model would give, of ``token`` characters each."""
+    """Yield the small pieces, of ``token`` characters each, that a model would send."""
     for piece in pieces:
         match piece:
             case TextPiece(text) | ThinkingPiece(text):
@@ -104,7 +104,9 @@ def split(pieces: Iterable[Piece], token: int) -> Iterator[Piece]:
 
 
 def _answer(request: ModelRequest, seed: int) -> tuple[str, list[Piece]]:
-    """Return language and whole pieces; a room's agent, who has a name, uses tools where the task asks."""
+    """Return language and whole pieces; a room's agent, which has a name, uses tools if the task asks for
+    that.
+    """
     if not request.speaker or (request.tools and is_for_tools(request)):
         return chat_language(request), chat_pieces(request)
     return language_of(request.task), [TextPiece(turn_text(request, seed))]
@@ -113,8 +115,8 @@ def _answer(request: ModelRequest, seed: int) -> tuple[str, list[Piece]]:
 def _rest(request: ModelRequest, seed: int) -> list[Piece]:
     """Return what follows the words that the answer is to continue; nothing if they are not the demo's.
 
-    People may have spoken since it began: it goes on as if they had not. Like every model it begins behind
-    the last word, with the white space that may be there already: ``Continuing`` leaves that out.
+    What people said meanwhile is ignored. Like every model it begins after the last word, with the white
+    space that may be there already: ``Continuing`` removes that.
     """
     told, said = request.messages[:-1], request.continues.rstrip()
     while told:

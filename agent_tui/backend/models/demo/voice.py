@@ -1,7 +1,7 @@
 """What the demo model understands in a voice conversation: five intents about rooms, and nothing else.
 
-It is no language model and does not pretend to be one: for anything else it says in one sentence how to
-connect one. What was said is often misheard, so the intents are found by their words, not by sentences.
+It is not a language model and does not pretend to be one: for anything else it says in one sentence how to
+connect one. Speech is often misheard, so intents are found by words, not by sentences.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agent_tui.wire.content import json_object
 
 IntentName = Literal["list", "about", "pause", "resume", "help"]
 
-NO_SUCH_ROOM: Final = "there is no such room"  # as the tools about rooms say it
+NO_SUCH_ROOM: Final = "there is no such room"  # as the tools about rooms word it
 MAX_NAMED: Final = 5
 MAX_SAID_CHARACTERS: Final = 200
 _CALLS: Final[Mapping[str, str]] = {
@@ -33,19 +33,19 @@ _CALLS: Final[Mapping[str, str]] = {
 }
 
 _FILE: Final = "voice.toml"
-_MAX_HEARD: Final = 400  # characters of what is said that are looked at: more is no command
+_MAX_HEARD: Final = 400  # characters that are looked at: a longer text is not a command
 
 
 @cache
 def _rules() -> tuple[tuple[IntentName, re.Pattern[str], re.Pattern[str]], ...]:
-    """Return each intent, the words that mean it, and what must hold for the whole sentence."""
+    """Return each intent, the words that mean it, and the condition for the whole sentence."""
     rules = read(_FILE)["rules"]
     return tuple((r["name"], compiled(r["words"], _FILE), compiled(r.get("where", ""), _FILE)) for r in rules)
 
 
 @cache
 def _ordinals() -> tuple[tuple[int, re.Pattern[str]], ...]:
-    """Return the places in a list of rooms and what they are called; Chinese stands beside other words."""
+    """Return the ordinals of a list of rooms; in Chinese they may touch other words."""
     words = r"(?<!\w)(?:{0})(?!\w)|(?:{0})(?=[\u4e00-\u9fff])"
     return tuple(
         (int(place), compiled(words.replace("{0}", named), _FILE))
@@ -63,7 +63,7 @@ class Intent:
 
 
 def intent_of(text: str) -> Intent | None:
-    """Return what ``text`` asks for, ``None`` where that is none of the five."""
+    """Return the intent of ``text``, ``None`` if it is none of the five."""
     said = text[:_MAX_HEARD].casefold().replace("’", "'")
     for written, plain in read(_FILE)["spelling"]["as_said"]:
         said = re.sub(written, plain, said)
@@ -84,7 +84,7 @@ def _words_for_a_room(bare: str, words: re.Pattern[str]) -> str:
 
 
 def voice_pieces(request: ModelRequest) -> list[Piece]:
-    """Return the answer in whole pieces: what came of the calls, or a call, or words alone."""
+    """Return the answer in whole pieces: the result of the calls, or a call, or words alone."""
     if results := results_in(request.messages):
         return [TextPiece(" ".join(_told(call.name, json_object(content)) for call, content in results))]
     intent = intent_of(request.task)
@@ -100,8 +100,8 @@ def voice_pieces(request: ModelRequest) -> list[Piece]:
 
 
 def _room_meant(intent: Intent, request: ModelRequest) -> str:
-    """Return the room that is meant, as the tools understand it: "the first one" is that of the list that
-    was told last, "it" the room that was spoken of last.
+    """Return the room that is meant, as the tools understand it: "the first one" is that of the last list,
+    "it" the last room that was mentioned.
     """
     listed, spoken_of = _known_rooms(request)
     for place, words in _ordinals():
@@ -115,7 +115,7 @@ def _room_meant(intent: Intent, request: ModelRequest) -> str:
 
 
 def _known_rooms(request: ModelRequest) -> tuple[list[str], str]:
-    """Return the rooms in the order that they were told last, and the one told of last, as ``_called``."""
+    """Return the rooms in the order of the last list, and the last one mentioned, as ``_called``."""
     listed: list[str] = []
     names: Counter[str] = Counter()
     spoken_of = ""
@@ -132,8 +132,8 @@ def _known_rooms(request: ModelRequest) -> tuple[list[str], str]:
 
 
 def _called(room: Mapping[str, Any], names: Counter[str]) -> str:
-    """Return what a call names a room by: its name, which people are shown, or its id where the name says
-    too little.
+    """Return a room's name for a call: its name, which people are shown, or its id if the name is
+    ambiguous.
     """
     name = str(room.get("name", ""))
     is_clear = any(map(str.isalpha, name)) and len(name) < _MOST_NAMED and names[name] < 2
@@ -160,7 +160,7 @@ def _told(name: str, fields: Mapping[str, Any]) -> str:
         why = inert_line(str(fields.get("error", "")), MAX_SAID_CHARACTERS)
         if why.startswith("denied"):
             return "All right, I leave it as it is."
-        if name == "room_about" and why.startswith(NO_SUCH_ROOM):  # or it was about something else
+        if name == "room_about" and why.startswith(NO_SUCH_ROOM):  # otherwise it was about something else
             return f"There is no room like that. {_ELSE}"
         return f"That did not work: {why}." if why else "That did not work."
     room = inert_line(str(fields.get("name", "")), MAX_SAID_CHARACTERS).rstrip("?.! ")
