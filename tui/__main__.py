@@ -18,7 +18,14 @@ from typing import NoReturn
 import agent_tui
 from agent_tui.model.errors import AgentTuiError
 from tui.cli import exits, output
-from tui.cli.arguments import Connection, completing, help_page, hide_token, screen_arguments, take_connection
+from tui.cli.arguments import (
+    COMPLETION_VARIABLE,
+    Connection,
+    help_page,
+    hide_token,
+    screen_arguments,
+    take_connection,
+)
 from tui.language import speak, wanted_language, written_language
 
 
@@ -59,7 +66,7 @@ def main() -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     speak(wanted_language(written_language(os.environ), os.environ))
-    if completing(os.environ):
+    if COMPLETION_VARIABLE in os.environ:
         from tui.cli.tree import complete
 
         return complete(arguments)

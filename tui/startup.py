@@ -40,15 +40,6 @@ def choose_source(connection: Connection, *kinds: str) -> Source:
     return other_server(connection, *kinds)
 
 
-def open_rooms(connection: Connection, room: str | None, *, setup: bool = False) -> int:
-    """Show the rooms, or the one that ``room`` names, until the user leaves; return the exit code.
-    ``setup``: set up a provider of models instead.
-
-    Raises ``ConfigError`` where no screen can be shown.
-    """
-    return open_screen(connection, ScreenArguments(room, setup=setup))
-
-
 def open_voice(connection: Connection, request: VoiceRequest) -> int:
     """Show a voice room until the user leaves; return the exit code. ``connection`` says which backend to
     use.

@@ -7,7 +7,7 @@ of ``tui.cli.tree`` see the rest. Plain code, because it runs before the first f
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -43,11 +43,6 @@ class ScreenArguments(NamedTuple):
     setup: bool = False
     home: bool = False
     is_plain: bool = False
-
-
-def completing(environ: Mapping[str, str]) -> bool:
-    """Say whether a shell asks what could come next on its command line."""
-    return COMPLETION_VARIABLE in environ
 
 
 def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:

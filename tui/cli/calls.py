@@ -35,7 +35,7 @@ def chat(connection: Connection, conversation: str | None, new: bool, plain: boo
 
 def set_up_models() -> int:
     """Show the set-up of a provider."""
-    return startup.open_rooms(Connection(), None, setup=True)
+    return startup.open_screen(Connection(), ScreenArguments(setup=True))
 
 
 # --- rooms -------------------------------------------------------------------------------------------------

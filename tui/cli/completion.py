@@ -150,12 +150,10 @@ def answer(command: Any, arguments: Sequence[str], environ: Mapping[str, str]) -
         if found is None:
             found = _of_commands(command, words[:-1], begun)
         lines = {word: about for word, about in found if word.startswith(begun) and word.isprintable()}
-        told = "" if is_old else "\t"
-        output.write("".join(f"{word}{told and told + _about(about)}\n" for word, about in lines.items()))
-
-
-def _about(text: str) -> str:
-    return inert_line(text, MAX_ABOUT_CHARACTERS)
+        about = {
+            word: "" if is_old else f"\t{inert_line(lines[word], MAX_ABOUT_CHARACTERS)}" for word in lines
+        }
+        output.write("".join(f"{word}{told}\n" for word, told in about.items()))
 
 
 def _connection_values(before: Sequence[str], begun: str) -> list[tuple[str, str]] | None:

@@ -24,12 +24,12 @@ from agent_tui.model.inert import inert_line
 from agent_tui.model.records import RoomInfo
 from agent_tui.model.settings import settings_of
 from tui.cli import completion, exits, output
-from tui.cli.arguments import HELP_OPTIONS, Connection
+from tui.cli.arguments import HELP_OPTIONS, Connection, ScreenArguments
 from tui.cli.declared import COMMANDS, ROOT, Argument, Command, Option
 from tui.cli.output import PROGRAM
 from tui.cli.pages import help_page
 from tui.logs import start_logging
-from tui.startup import choose_source, open_rooms
+from tui.startup import choose_source, open_screen
 
 OPEN_ROOM: Final = "--open"  # the hidden command behind `rooms ROOM`; as an option nobody can type it as one
 SUGGESTED: Final = re.compile(r"\. Did you mean (.*)\?$")  # as Typer says it
@@ -208,7 +208,8 @@ def _home(
     if version:
         output.say(f"{PROGRAM} {agent_tui.__version__}")
         raise typer.Exit
-    return open_rooms(context.obj, None) if context.invoked_subcommand is None else exits.DONE
+    is_alone = context.invoked_subcommand is None
+    return open_screen(context.obj, ScreenArguments()) if is_alone else exits.DONE
 
 
 def _tree() -> typer.Typer:

@@ -206,8 +206,8 @@ def own_server(data: Path, missing: Status) -> Check:
 def named_server(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str]) -> Iterator[Check]:
     """Get a token as ``agent-tui voice`` would, and ask the server whether it would let it in."""
     server = Check("voice.server", "ok", "LiveKit server", shown_url(named.url or named.token_url))
-    token = Check("voice.token", "ok", "LiveKit token", _source(named, environ))
-    mend_token = _token_fix(named, environ)
+    source, mend_token = _source(named, environ)
+    token = Check("voice.token", "ok", "LiveKit token", source)
     try:
         url, text = asyncio.run(_ticket(named, voice, environ))
     except AgentTuiError as error:
@@ -233,23 +233,16 @@ def named_server(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str])
     yield token
 
 
-def _source(named: LiveKit, environ: Mapping[str, str]) -> str:
+def _source(named: LiveKit, environ: Mapping[str, str]) -> tuple[str, str]:
+    """Return where the token comes from, and what helps where it is refused."""
     if named.token:
-        return TOKEN_VARIABLE
+        return TOKEN_VARIABLE, f"get a new token, and export {TOKEN_VARIABLE}=TOKEN"
     if named.token_url:
-        return shown_url(named.token_url)
-    is_signing = environ.get(KEY_VARIABLE) and environ.get(SECRET_VARIABLE)
-    return f"signed with {KEY_VARIABLE}" if is_signing else "signed with the key of [voice]"
-
-
-def _token_fix(named: LiveKit, environ: Mapping[str, str]) -> str:
-    if named.token:
-        return f"get a new token, and export {TOKEN_VARIABLE}=TOKEN"
-    if named.token_url:
-        return "start the token endpoint, or correct [voice] token_url"
+        return shown_url(named.token_url), "start the token endpoint, or correct [voice] token_url"
     is_signing = environ.get(KEY_VARIABLE) and environ.get(SECRET_VARIABLE)
     where = f"{KEY_VARIABLE} and {SECRET_VARIABLE}" if is_signing else "[voice] key_env and secret_env"
-    return f"correct {where}: they are the server's"
+    source = f"signed with {KEY_VARIABLE}" if is_signing else "signed with the key of [voice]"
+    return source, f"correct {where}: they are the server's"
 
 
 async def _ticket(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str]) -> tuple[str, str]:

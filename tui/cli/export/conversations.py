@@ -24,7 +24,6 @@ from tui.cli.export.document import (
     on_record,
     spent,
     state_named,
-    with_prompts,
 )
 from tui.cli.headless.formats import as_told
 from tui.request import Source
@@ -85,12 +84,12 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
         (say("export.status"), state_named(conversation.status)),
         (say("export.model"), named(conversation.provider_id, conversation.model)),
         (say("export.prompt"), conversation.system_prompt),
-        (say("export.used"), spent(conversation.tokens, conversation.cost)),
+        (say("export.used"), spent(conversation, messages)),
         (say("export.made"), moment(conversation.created_at)),
         (say("export.changed"), moment(conversation.updated_at)),
         (say("export.left_out"), _left_out(messages)),
     ]
-    facts = with_prompts([(label, text) for label, text in found if text], messages)
+    facts = [(label, text) for label, text in found if text]
     return Document(conversation.title or conversation.id, facts, joined(messages))
 
 

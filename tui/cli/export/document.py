@@ -35,7 +35,6 @@ Info = TypeVar("Info", RoomInfo, ConversationInfo)
 
 # What a file keeps of a text is everything but this: controls, and what makes a line read as another one.
 _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-APART: Final = " · "  # between what was used and what it cost
 _BREAKS: Final = {"\x0b": "\n", "\x0c": "\n", "\x85": "\n", "\u2028": "\n", "\u2029": "\n", "\r": ""}
 
 
@@ -95,20 +94,9 @@ def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
     """Return the document of a room."""
     names = {agent.id: agent.name for agent in room.agents}
     is_said = any(message.text.strip() == room.task.strip() for message in messages[:1])
-    told = with_prompts(facts(room), messages)
-    return Document(room.name or room.id, told, joined(messages), "" if is_said else room.task, names)
-
-
-def with_prompts(facts: Sequence[tuple[str, str]], messages: Sequence[Message]) -> Sequence[tuple[str, str]]:
-    """Return ``facts`` that say whether what was used counts prompts, too, as far as ``messages`` tell."""
-    if not any(message.usage is not None and message.usage.prompt_tokens for message in messages):
-        return facts
-    return [(label, _with_prompts(text) if label == say("export.used") else text) for label, text in facts]
-
-
-def _with_prompts(text: str) -> str:
-    tokens, apart, cost = text.partition(APART)
-    return text if tokens.startswith("$") else f"{say('tokens.prompts', tokens=tokens)}{apart}{cost}"
+    return Document(
+        room.name or room.id, _facts(room, messages), joined(messages), "" if is_said else room.task, names
+    )
 
 
 async def fetch(client: RoomsClient, wanted: str) -> Exported:
@@ -242,10 +230,12 @@ def used(message: Message) -> str:
     return " · ".join(parts)
 
 
-def spent(tokens: int, cost: float | None) -> str:
-    """Return what a room or chat has used, in words; nothing where that is nothing."""
-    parts = [say("export.tokens", count=count(tokens))] if tokens else []
-    return APART.join([*parts, *([] if cost is None else [dollars(cost)])])
+def spent(of: RoomInfo | ConversationInfo, messages: Sequence[Message]) -> str:
+    """Return what a room or chat has used, in words, with prompts where ``messages`` tell; "" for nothing."""
+    found = [say("export.tokens", count=count(of.tokens))] if of.tokens else []
+    if found and any(message.usage is not None and message.usage.prompt_tokens for message in messages):
+        found = [say("tokens.prompts", tokens=found[0])]
+    return " · ".join([*found, *([] if of.cost is None else [dollars(of.cost)])])
 
 
 def named(provider_id: str, model: str) -> str:
@@ -267,8 +257,7 @@ def moment(written: str) -> str:
     return when.strftime("%Y-%m-%d %H:%M:%S %Z").strip()
 
 
-def facts(room: RoomInfo) -> list[tuple[str, str]]:
-    """Return what is to be said about a room, as (label, text)."""
+def _facts(room: RoomInfo, messages: Sequence[Message]) -> list[tuple[str, str]]:
     spoken = [(agent.name, named(agent.provider_id, agent.model)) for agent in room.agents]
     agents = [f"{name} ({model})" if model else name for name, model in spoken]
     rounds = say("export.round.of", round=room.current_round, most=room.max_rounds)
@@ -278,7 +267,7 @@ def facts(room: RoomInfo) -> list[tuple[str, str]]:
         (say("export.mode"), state_named(room.execution_mode)),
         (say("export.round.label"), rounds if room.max_rounds else ""),
         (say("export.agents"), ", ".join(agents)),
-        (say("export.used"), spent(room.tokens, room.cost)),
+        (say("export.used"), spent(room, messages)),
         (say("export.made"), moment(room.created_at)),
         (say("export.changed"), moment(room.updated_at)),
     ]
