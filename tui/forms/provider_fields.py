@@ -100,9 +100,7 @@ class ProviderFields(VerticalGroup):
         else:
             self._show(kept)
             self.post_message(self.Chosen())
-        self._fields[
-            event.choice.id or ""
-        ].before = event.choice.value  # it is not a change that could be lost
+        self._fields[event.choice.id or ""].before = event.choice.value  # no change that could be lost
 
     def _show(self, kept: Kept | None) -> None:
         """Show a configured provider, but never its key; ``None``: an empty form."""

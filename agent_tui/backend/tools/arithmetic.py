@@ -309,9 +309,7 @@ _OPERATORS: dict[str, Callable[[Number, Number], Number | int]] = {
     "mod": operator.mod,
 }
 _ANY = 200
-_FUNCTIONS: dict[
-    str, tuple[Callable[..., Number | int], int, int]
-] = {  # with the smallest and largest number of values
+_FUNCTIONS: dict[str, tuple[Callable[..., Number | int], int, int]] = {  # with the fewest and most values
     "sqrt": (_root, 1, 1),
     "cbrt": (_floats(math.cbrt), 1, 1),
     "abs": (abs, 1, 1),

@@ -78,9 +78,7 @@ class Steps:
         self._open: _Growing | None = None  # the growing text or thought
         self._calls: dict[int, _Growing] = {}  # by the provider's index
         self._early: dict[int, CallPiece] = {}  # calls whose name is not known yet
-        self._acted: dict[
-            str, _Growing
-        ] = {}  # open steps of an agent that runs its own tools, by its own ids
+        self._acted: dict[str, _Growing] = {}  # open steps of an agent with its own tools, by its ids
         self._acted_count = 0
 
     # --- what a model says -----------------------------------------------------------------------------
