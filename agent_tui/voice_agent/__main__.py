@@ -14,7 +14,7 @@ import signal
 import sys
 from typing import NoReturn, TextIO
 
-# Its own detector of turns would cost 243 MB, and is only asked for by those who choose it.
+# Its own turn detector would cost 243 MB, and is loaded only if it was chosen.
 os.environ.setdefault("LIVEKIT_AGENTS_PRELOAD_LOCAL_INFERENCE", "0")
 
 from agent_tui.model.errors import AgentTuiError, ConfigError, ConnectFailed
@@ -30,10 +30,12 @@ log = logging.getLogger(__name__)
 
 
 class _Placed(logging.Filter):
-    """Says of a line of LiveKit's where it was written, not what it says: words of people, tokens."""
+    """Replaces a log line of LiveKit's by the place where it was written: it may contain people's words, or
+    tokens.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Replace the message; errors lose theirs in the formatter."""
+        """Replace the message; exceptions lose theirs in the formatter."""
         if record.name.partition(".")[0] == "livekit":
             record.msg, record.args = f"{record.pathname.rpartition('/')[2]}:{record.lineno}", ()
         return True
@@ -41,7 +43,7 @@ class _Placed(logging.Filter):
 
 def main(arguments: list[str]) -> int:
     """Run until told to end; return the exit code."""
-    if sys.platform == "linux":  # gone with the backend, whatever kills it
+    if sys.platform == "linux":  # ends with the backend, whatever kills that
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGTERM)
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print must not come between our lines
@@ -82,7 +84,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
 
 async def _run(options: argparse.Namespace, out: TextIO) -> None:
     try:
-        # Two seconds of imports: what is wrong with the command line is said before.
+        # Two seconds of imports: errors of the command line are reported before.
         from agent_tui.voice_agent import run
     except ModuleNotFoundError as error:
         detail = (
@@ -114,7 +116,7 @@ def _failed(out: TextIO, error: AgentTuiError, code: int) -> int:
 
 
 def _leave(code: int) -> NoReturn:
-    """End at once: threads of models are not waited for."""
+    """End at once, without waiting for the models' threads."""
     logging.shutdown()
     os._exit(code)
 

@@ -1,7 +1,7 @@
 """The LLM of a voice agent that is an agent service (protocols.md §3).
 
-Errors are raised, never said as an answer: the framework tries again, switches to another LLM, and tells the
-session, which apologises (``apology``). Nothing is repeated once words were said.
+Errors are raised, never spoken as an answer: the framework tries again, switches to another LLM, and tells
+the session, which apologises (``apology``). Nothing is repeated after words were spoken.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ SDK_ENGINE = "claude_agent_sdk"
 
 
 class AgentTasksLLM(llm.LLM[Any]):
-    """One session with an agent service; ``client`` must not retry by itself, the framework does.
+    """One session with an agent service; ``client`` must not retry by itself, since the framework does.
 
-    Preemptive generation has to be off in the session: every chat is a task, also of a half-finished turn.
+    Preemptive generation has to be off in the session: every chat is a task, also that of a half-finished
+    turn.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class AgentTasksLLM(llm.LLM[Any]):
         self._client = client
         self._engine_type = engine_type
         self._language = language
-        self._files: list[Attachment] = []  # that go along with the next question
+        self._files: list[Attachment] = []  # sent with the next question
 
     @property
     def model(self) -> str:
@@ -62,7 +63,7 @@ class AgentTasksLLM(llm.LLM[Any]):
 
     @property
     def session_id(self) -> str:
-        """The service's id of the session, empty before the first task and once the service ended it."""
+        """The service's id of the session, empty before the first task and after the service ended it."""
         return self._client.session_id
 
     def chat(
@@ -79,13 +80,13 @@ class AgentTasksLLM(llm.LLM[Any]):
         return _Answer(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
 
     def attach(self, file: Attachment) -> None:
-        """Send ``file`` along with the next question."""
+        """Send ``file`` with the next question."""
         self._files.append(file)
 
     async def say(self, prompt: str) -> AsyncGenerator[str, None]:
-        """Yield the words of the answer to ``prompt``, which the files that wait are injected with.
+        """Yield the words of the answer to ``prompt``, with the waiting files.
 
-        Raises ``APIError``, retryable while none was said; the files wait on until the service has them.
+        Raises ``APIError``, retryable while nothing was said; the files wait until the service has them.
         """
         files = tuple(self._files)
         task = self._task(prompt, files)
@@ -99,20 +100,20 @@ class AgentTasksLLM(llm.LLM[Any]):
                 yield text
 
     def inject(self, text: str = "", attachments: Sequence[Attachment] = ()) -> AsyncGenerator[str, None]:
-        """Yield the words of the answer to something typed, for ``AgentSession.say``: in the same session,
-        after the answer that is under way. Yields nothing where nothing was typed.
+        """Yield the words of the answer to typed text, for ``AgentSession.say``: in the same session, after
+        the current answer. Yields nothing for an empty text.
         """
         if not text and not attachments:
             return _nothing()
         return _words(self._client.inject(self._task(text, attachments)))
 
     def apology(self, error: Exception) -> str:
-        """Return what the person hears in place of an answer."""
+        """Return what the person hears instead of an answer."""
         was_retried = isinstance(error, APIError) and error.retryable
         return (UNAVAILABLE_LATER if was_retried else UNAVAILABLE)[self._language]
 
     async def aclose(self) -> None:
-        """Close the connections, once given-up tasks are cancelled."""
+        """Close the connections when tasks that were given up are cancelled."""
         await super().aclose()
         await self._client.aclose()
 
@@ -133,15 +134,15 @@ class _Answer(llm.LLMStream):
         if not prompt:
             return
         chunk_id = utils.shortuuid("task_")
-        async with aclosing(self._owner.say(prompt)) as words:  # closed at once when somebody cuts in
+        async with aclosing(self._owner.say(prompt)) as words:  # closed at once when the person cuts in
             async for text in words:
                 delta = llm.ChoiceDelta(role="assistant", content=text)
                 self._event_ch.send_nowait(llm.ChatChunk(id=chunk_id, delta=delta))
 
 
 def question_of(chat: llm.ChatContext) -> str:
-    """Return what becomes the prompt: the newest user message; if there is none, the first developer or
-    system message; else nothing.
+    """Return the prompt: the newest user message; if there is none, the first developer or system message;
+    else nothing.
     """
     messages = [item for item in chat.items if item.type == "message"]
     for message in reversed(messages):
@@ -154,7 +155,7 @@ def question_of(chat: llm.ChatContext) -> str:
 async def _words(
     events: AsyncGenerator[Event, None], taken: Callable[[], None] = lambda: None
 ) -> AsyncGenerator[str, None]:
-    """Yield what is said; ``taken`` is called once the service has the task. Raises ``APIError``."""
+    """Yield what is said; ``taken`` is called when the service has the task. Raises ``APIError``."""
     was_said, texts = False, set[str]()
     try:
         async with aclosing(events):
@@ -180,7 +181,7 @@ async def _nothing() -> AsyncGenerator[str, None]:
 
 
 def _api_error(error: AgentTuiError, *, was_said: bool) -> APIError:
-    """Return the framework's error; what was said is never said twice."""
+    """Return the framework's error, retryable only if nothing was said."""
     match error:
         case TimedOut():
             return APITimeoutError(str(error), retryable=error.retryable and not was_said)

@@ -1,4 +1,6 @@
-"""Whom people talk with: the guide, the other voice it hands over to, and the question for consent."""
+"""The agents of a voice session: the guide, the other voice to which it hands over, and the question for
+consent.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ from agent_tui.voice_instructions import INSTRUCTIONS
 
 
 class Guide(Agent):
-    """Greets once, marks whose words a turn is, and does what is wished of the session itself."""
+    """Greets once, marks the speaker of each turn, and carries out wishes about the session itself."""
 
     def __init__(
         self,
@@ -46,17 +48,17 @@ class Guide(Agent):
             self.session.say(self.talk.greeting())
 
     async def on_exit(self) -> None:
-        self.talk.turn.take()  # what was begun here is not the next one's turn
+        self.talk.turn.take()  # what began here is not part of the next turn
 
     async def stt_node(
         self, audio: AsyncIterable[rtc.AudioFrame], model_settings: ModelSettings
     ) -> AsyncGenerator[stt.SpeechEvent | str, None]:
-        """Yield what is heard. Words that answer a call which asks begin no turn: they would break it off."""
+        """Yield what is heard. Words that answer a call which asks begin no turn: they would interrupt it."""
         async for event in Agent.default.stt_node(self, audio, model_settings):
             words = _final_words(event)
             if words and self.talk.answers_ask(words):
                 told = UserInputTranscribedEvent(transcript=words, is_final=True)
-                self.session.emit("user_input_transcribed", told)  # it is shown
+                self.session.emit("user_input_transcribed", told)  # so that it is shown
                 self.talk.turn.take()
                 nothing = stt.SpeechData(event.alternatives[0].language, "")
                 yield stt.SpeechEvent(stt.SpeechEventType.INTERIM_TRANSCRIPT, alternatives=[nothing])
@@ -67,7 +69,7 @@ class Guide(Agent):
     async def on_user_turn_completed(self, turn_ctx: llm.ChatContext, new_message: llm.ChatMessage) -> None:
         new_message.extra[MAY_ACT] = self.talk.turn.take()
         if not (new_message.text_content or "").strip():
-            raise StopResponse  # push to talk without a word: else the question before is answered again
+            raise StopResponse  # push to talk without a word: else the last question is answered again
 
     @function_tool
     async def start_recording(self, context: RunContext[Talk]) -> str:
@@ -124,7 +126,7 @@ class Consent(AgentTask[bool]):
     async def llm_node(
         self, chat_ctx: llm.ChatContext, tools: list[llm.Tool], model_settings: ModelSettings
     ) -> AsyncGenerator[str, None]:
-        """Answer without a model: consent is nothing to guess at."""
+        """Answer without a model: consent must not be guessed."""
         messages = [item for item in chat_ctx.items if isinstance(item, llm.ChatMessage)]
         said = next((message.text_content for message in reversed(messages) if message.role == "user"), "")
         agreed = agrees(said or "")

@@ -1,4 +1,6 @@
-"""What the agent is told on standard input, and what it says on standard output: one JSON object a line."""
+"""The agent's input and output: one JSON object a line, orders on standard input, states on standard
+output.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,11 @@ TURN_DETECTIONS = ("vad", "stt", "realtime", "manual", "model", "detector")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the agent hears, thinks and speaks with: the table ``[voice.agent]``.
+    """The agent's models: the table ``[voice.agent]``.
 
     ``stt``, ``llm`` and ``tts`` are ``provider:model``, or empty for what needs no provider; ``llm`` may also
     be ``tasks:URL``, an agent service (protocols.md §3). ``hearing`` and ``voice`` name the offline models,
-    empty for the ones that are installed. ``end_of_turn`` is the silence in seconds after which a turn counts
-    as over.
+    empty for the installed ones. ``end_of_turn`` is the silence in seconds after which a turn counts as over.
     """
 
     stt: str = ""
@@ -38,9 +39,9 @@ class Choice:
 class Assignment:
     """Where to go and whom to serve. Tokens never show in a repr.
 
-    ``url`` and ``token`` are LiveKit's, empty for the console. ``owners``: identities that begin so are
-    the owner's; without any those whose token has ``OWNER_ATTRIBUTE``.
-    ``greets``: say hello to whom is met first.
+    ``url`` and ``token`` are LiveKit's, empty for the console. ``owners``: identities with this beginning are
+    the owner's; if it is empty, those whose token has ``OWNER_ATTRIBUTE``. ``greets``: say hello to the first
+    person.
     """
 
     url: str = ""
@@ -57,9 +58,9 @@ class Assignment:
 
 
 def read_assignment(line: str) -> Assignment:
-    """Return the assignment that ``line`` (JSON) holds; unknown fields are left out.
+    """Return the assignment in ``line`` (JSON); unknown fields are ignored.
 
-    Raises ``ConfigError`` for what is no assignment; the message holds nothing of the line.
+    Raises ``ConfigError`` for anything else; the message contains nothing of the line.
     """
     try:
         fields = json.loads(line)
@@ -71,7 +72,7 @@ def read_assignment(line: str) -> Assignment:
 
 
 def assignment(fields: Mapping[str, Any]) -> Assignment:
-    """Return the assignment with these fields; raises ``ConfigError`` naming the one that is wrong."""
+    """Return the assignment with these fields; raises ``ConfigError`` naming the wrong one."""
     owners = fields.get("owners") or ()
     if not isinstance(owners, list | tuple) or not all(isinstance(owner, str) for owner in owners):
         raise ConfigError("owners: must be a list of identities")
@@ -112,6 +113,6 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def tell(out: TextIO, state: StateWord, **more: str) -> None:
-    """Write a line that says what became of the agent: ``detail`` is for a person, ``code`` for programs."""
+    """Write a line about the agent's state: ``detail`` is for a person, ``code`` for programs."""
     out.write(json.dumps({"state": state, **more}) + "\n")
     out.flush()

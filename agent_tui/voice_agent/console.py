@@ -27,7 +27,7 @@ def read_address(text: str) -> tuple[str, int]:
 
 
 class _Transport(TcpSessionTransport):
-    """Says when the terminal has gone: the framework's only stops reading."""
+    """Reports when the terminal has gone: the framework's transport only stops reading."""
 
     def __init__(self, address: tuple[str, int], on_lost: Callable[[], None]) -> None:
         super().__init__(*address)
@@ -42,9 +42,7 @@ class _Transport(TcpSessionTransport):
 
 
 class ConsoleAgent:
-    """One session over TCP. Whoever listens there sits at the owner's terminal. ``on_lost`` is called when it
-    has gone.
-    """
+    """One session over TCP with the owner's terminal. ``on_lost`` is called when it has gone."""
 
     def __init__(
         self, assignment: Assignment, parts: Parts, address: tuple[str, int], on_lost: Callable[[], None]
@@ -57,7 +55,7 @@ class ConsoleAgent:
         self._synced: TranscriptSynchronizer | None = None
 
     async def start(self) -> None:
-        """Connect and listen; raises ``OSError`` where nobody does."""
+        """Connect and listen; raises ``OSError`` if nothing listens there."""
         session = self._session.livekit
         session.input.audio = self._input
         if self._session.parts.voice:

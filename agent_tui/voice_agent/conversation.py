@@ -19,7 +19,7 @@ from agent_tui.model.records import Spoken
 
 log = logging.getLogger(__name__)
 
-# What a person who does not own this program may have done: looking. The owner has every tool there is.
+# The tools of a person who is not the owner: read-only ones. The owner has all tools.
 LOOKING_TOOLS: Final = ("list_rooms", "room_about")
 STOP_SECONDS: Final = 2.0
 _LOOK_SECONDS = 0.03
@@ -35,7 +35,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A tool runs; ``id`` is unique in the conversation."""
+    """A tool is running; ``id`` is unique in the conversation."""
 
     id: str
     name: str
@@ -44,7 +44,7 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolTold:
-    """How far a tool is, in a line."""
+    """One line about a tool's progress."""
 
     id: str
     message: str
@@ -61,7 +61,7 @@ class ToolEnded:
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """A call waits for a key on the owner's screen; ``call`` says in a line what it would do."""
+    """A call waits for a key on the owner's screen; ``call`` says in one line what it would do."""
 
     name: str
     call: str = ""
@@ -69,7 +69,7 @@ class Asks:
 
 @dataclass(frozen=True, slots=True)
 class RanOut:
-    """The answer ends here: its model ran out of tokens. What was said is kept."""
+    """The answer ends here: its model reached the token limit. What was said is kept."""
 
 
 AnswerEvent = Words | ToolStarted | ToolTold | ToolEnded | Asks | RanOut
@@ -78,7 +78,7 @@ AnswerEvent = Words | ToolStarted | ToolTold | ToolEnded | Asks | RanOut
 class Conversation:
     """The conversation ``conversation_id`` of the backend at ``url``.
 
-    Calls are made as a program that nobody sits at: the owner's terminal is asked what needs a key. Raises
+    Calls are made as a program without a person: the owner's terminal is asked for permission. Raises
     ``ConfigError`` for an unusable address or token.
     """
 
@@ -87,26 +87,24 @@ class Conversation:
         self._client = ChatClient(self._net)
         self.id = conversation_id
         self._stopping: asyncio.Task[None] | None = None
-        self._recording = (
-            asyncio.Lock()
-        )  # what was said first is recorded first, and before the next question
-        self._under_way = ""  # id of the answer that has neither ended nor been told to
-        self._asking: dict[str, str] = {}  # id of a call that waits for a yes or a no → of its answer
+        self._recording = asyncio.Lock()  # what was said first is stored first, and before the next question
+        self._under_way = ""  # id of the current answer, until it has ended or was told to
+        self._asking: dict[str, str] = {}  # id of a call that waits for a yes or a no → its answer
         self._files: list[ev.Attachment] = []
-        self.answer_id = ""  # of the newest answer, once the backend has named it
-        self.questions: dict[str, str] = {}  # key of a question → id of its message, of the newest ones
+        self.answer_id = ""  # of the newest answer, when the backend has named it
+        self.questions: dict[str, str] = {}  # key of a question → id of its message, for the newest ones
 
     def attach(self, file: ev.Attachment) -> None:
-        """Send ``file`` along with the next question."""
+        """Send ``file`` with the next question."""
         self._files.append(file)
 
     async def ask(self, question: str, *, key: str, may_act: bool) -> AsyncGenerator[AnswerEvent, None]:
         """Ask, and yield the answer as it comes. Closing it early ends the answer in the backend, too.
 
-        ``key``: the same question asked again is answered once. Not ``may_act``: tools that only look.
-        Raises ``AgentTuiError``; after ``Words`` nothing may be asked again.
+        ``key``: the same question asked again is answered once. Without ``may_act``: only read-only tools.
+        Raises ``AgentTuiError``; after ``Words`` it must not be asked again.
         """
-        if self._under_way:  # the next question may come before whoever cut in has closed this one
+        if self._under_way:  # the next question may come before the interrupted answer was closed
             self._give_up()
         await self.stopped()
         async with self._recording:
@@ -139,18 +137,18 @@ class Conversation:
 
     @property
     def is_asking(self) -> bool:
-        """Whether a call waits for a yes or a no."""
+        """Whether a call is waiting for a yes or a no."""
         return bool(self._asking)
 
     def _note_asks(self, event: ev.Event) -> None:
-        """Note which calls wait; who asks for values is given them on the screen."""
+        """Note which calls are waiting; a form is shown on the screen only."""
         if isinstance(event, ev.ToolStatusChanged):
             self._asking.pop(event.step_id, None)
             if event.status == "asks" and (event.ask is None or event.ask.form is None):
                 self._asking[event.step_id] = event.turn_id
 
     async def deny(self, reason: str) -> None:
-        """Have no call that waits now run. Never raises: somebody may have answered it meanwhile."""
+        """Deny all waiting calls. Never raises: a call may have been answered meanwhile."""
         for step_id, turn_id in [*self._asking.items()]:
             try:
                 await self._client.answer(self.id, turn_id, step_id, "deny", reason=reason)
@@ -158,7 +156,7 @@ class Conversation:
                 log.warning("a call could not be denied", exc_info=error)
 
     def _give_up(self) -> None:
-        """End the answer that is under way in the backend, too."""
+        """End the current answer in the backend, too."""
         self._under_way = ""
         self._stopping = asyncio.create_task(self._stop(), name="conversation.stop")
 
@@ -168,7 +166,7 @@ class Conversation:
             del self.questions[next(iter(self.questions))]
 
     async def stopped(self) -> None:
-        """Wait until the answer that was broken off has ended in the backend, too."""
+        """Wait until the interrupted answer has ended in the backend, too."""
         if self._stopping:
             await asyncio.shield(self._stopping)
 
@@ -176,20 +174,22 @@ class Conversation:
         try:
             async with asyncio.timeout(STOP_SECONDS):
                 shown = await self._client.stop(self.id)
-                while shown.status == "running":  # it is told to stop; the next question would meet it
+                while shown.status == "running":  # it was told to stop; the next question would meet it
                     await asyncio.sleep(_LOOK_SECONDS)
                     shown = await self._client.show(self.id)
         except (AgentTuiError, TimeoutError) as error:
             log.warning("an answer that was broken off could not be stopped", exc_info=error)
 
     async def record(self, message_id: str, spoken: Spoken, *, interrupted: bool) -> None:
-        """Tell the backend how a message was really spoken. Never raises: the talk continues without it."""
+        """Tell the backend how a message was really spoken. Never raises: the session continues without
+        it.
+        """
         await self._record(message_id=message_id, spoken=_known(spoken), interrupted=interrupted)
 
     async def record_whole(
         self, key: str, role: str, text: str, spoken: Spoken, *, speaker: str, interrupted: bool
     ) -> None:
-        """Put on record what was said without the conversation's help, once a ``key``. Never raises."""
+        """Store what was said without the conversation's help, once per ``key``. Never raises."""
         await self._record(
             client_key=key,
             role=role,
@@ -202,7 +202,7 @@ class Conversation:
     async def _record(self, **fields: object) -> None:
         try:
             async with self._recording:
-                await self.stopped()  # while an answer is under way nothing whole is taken
+                await self.stopped()  # no whole message is accepted while an answer is being given
                 await self._client.record(self.id, **fields)
         except (NotFound, NotOffered, ProtocolError):
             log.info("the backend does not take what was said")
@@ -210,7 +210,7 @@ class Conversation:
             log.warning("what was said could not be recorded", exc_info=error)
 
     async def aclose(self) -> None:
-        """Close the connections, after a stop that is under way."""
+        """Close the connections, after a current stop."""
         with suppress(asyncio.CancelledError):
             await self.stopped()
         await self._client.aclose()
@@ -227,12 +227,12 @@ class _Answer:
         self.is_over = False
         self._turn_id = ""
         self._said: dict[str, str] = {}  # step id → its text so far
-        self._speaking = ""  # id of the text step that was spoken last
-        self._calls: dict[str, str] = {}  # step id → name, of the calls that were told
+        self._speaking = ""  # id of the text step that was last spoken
+        self._calls: dict[str, str] = {}  # step id → name, of the calls that were yielded
         self._ran_out = False
 
     def parts(self, event: ev.Event) -> list[AnswerEvent]:
-        """Return what ``event`` means for who listens; raises ``ModelError`` where the answer failed."""
+        """Return the parts for ``event``; raises ``ModelError`` if the answer failed."""
         match event:
             case ev.TurnStarted(turn_id):
                 self._turn_id = turn_id
@@ -247,7 +247,7 @@ class _Answer:
                 self._ran_out = why == "length"
                 if error and not self._ran_out:
                     raise ModelError(error)
-            case ev.RunFailed(content):  # of an answer that was cut, too: behind its end
+            case ev.RunFailed(content):  # of an interrupted answer, too: after its end
                 self.is_over = True
                 if not (self._ran_out and self._speaking):
                     raise ModelError(content)
@@ -278,7 +278,7 @@ class _Answer:
         return [Words(apart + text)]
 
     def _call(self, step: ev.Step) -> list[AnswerEvent]:
-        """A call is told once its arguments are whole: it comes a second time then."""
+        """Yield a call when its arguments are complete: it then comes a second time."""
         if step.id in self._calls or not (step.arguments or step.status):
             return []
         self._calls[step.id] = step.name

@@ -34,17 +34,17 @@ from agent_tui.voice_agent.conversation import (
 from agent_tui.voice_agent.wishes import Wish, hushes, wish
 
 APOLOGY: Final = "Sorry, I cannot answer right now. The screen says why."
-APPROVAL_WORDS: Final = "That needs your approval on the screen"  # and what it is, to the end of the line
+APPROVAL_WORDS: Final = "That needs your approval on the screen"  # and the call, to the end of the line
 KEY_WORDS: Final = "A yes is not enough here: press the key on your screen.\n"
 OWNER_WORDS: Final = "Only the owner of this program can answer that.\n"
 DENIED: Final = "the person said no"
 MAX_ASK_CHARACTERS: Final = 120
 RAN_OUT_WORDS: Final = "I have to stop here. Say go on, and I will."
-# Words of ours between a model's.
+# Our words between a model's.
 OUR_WORDS: Final = re.compile(
     "|".join([rf"{APPROVAL_WORDS}[^\n]*\n?", *map(re.escape, (KEY_WORDS, OWNER_WORDS, RAN_OUT_WORDS))])
 )
-TOO_LONG: Final = "the conversation is too long for the model"  # as the backend's error begins, or has it
+TOO_LONG: Final = "the conversation is too long for the model"  # a part of the backend's error
 TOO_LONG_WORDS: Final = "Sorry, this conversation is too long for the model."
 MAY_ACT: Final = "agent-tui.may_act"  # in the extra of a person's message: whether an owner said it
 MESSAGE: Final = "agent-tui.message"  # in the extra of an answer: its id in the conversation
@@ -53,9 +53,9 @@ StepSink = Callable[[ToolStarted | ToolTold | ToolEnded], None]
 
 
 class ConversationLLM(llm.LLM[Any]):
-    """Asks ``conversation``. ``may_act`` says whether who is listened to now is an owner, for words that
-    carry no mark of their own; ``on_step`` is told what tools do; ``on_silence`` is called where an answer
-    says nothing. ``chats`` counts the questions.
+    """Asks ``conversation``. ``may_act`` says whether the current speaker is an owner, for words that carry
+    no mark of their own; ``on_step`` gets the steps of tools; ``on_silence`` is called if an answer says
+    nothing. ``chats`` counts the questions.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ConversationLLM(llm.LLM[Any]):
         self.on_step = on_step
         self.on_silence = on_silence
         self.chats = 0
-        self._asking: ConversationStream | None = None  # whose call asked last
+        self._asking: ConversationStream | None = None  # the stream whose call last asked
 
     @property
     def model(self) -> str:
@@ -95,15 +95,15 @@ class ConversationLLM(llm.LLM[Any]):
         return ConversationStream(self, chat_ctx=chat_ctx, tools=tools or [], conn_options=conn_options)
 
     def apology(self, error: Exception) -> str:
-        """Return what the person hears in place of an answer."""
+        """Return what the person hears instead of an answer."""
         return TOO_LONG_WORDS if TOO_LONG in str(error) else APOLOGY
 
     def asks_in(self, stream: ConversationStream) -> None:
-        """Note where a call asks."""
+        """Note the stream in which a call asks."""
         self._asking = stream
 
     def say_beside(self, words: str) -> None:
-        """Say something while a call asks."""
+        """Say something while a call is waiting."""
         if self._asking is not None:
             self._asking.say_beside(words)
 
@@ -129,14 +129,14 @@ class ConversationStream(llm.LLMStream):
 
     async def _run(self) -> None:
         newest = self._chat_ctx.items[-1] if self._chat_ctx.items else None
-        if isinstance(newest, llm.FunctionCallOutput):  # a wish of the session itself was carried out
+        if isinstance(newest, llm.FunctionCallOutput):  # a wish about the session itself was carried out
             self._say(newest.output)
             return
         question = _question(self._chat_ctx)
         if question is None:
             return
         text = question.text_content or ""
-        if hushes(text, cut_in=_cut_in(self._chat_ctx, question)):  # what was said before is cut off already
+        if hushes(text, cut_in=_cut_in(self._chat_ctx, question)):  # what was said is interrupted already
             self._owner.on_silence()
             return
         named = {tool.info.name for tool in self._tools if isinstance(tool, llm.FunctionTool)}
@@ -154,10 +154,10 @@ class ConversationStream(llm.LLMStream):
             raise self._failure(error) from error
 
     def _failure(self, error: AgentTuiError) -> APIError:
-        """Return the framework's error; only what said nothing yet is tried again, by the framework."""
+        """Return the framework's error; the framework tries again only if nothing was said yet."""
         if isinstance(error, TransportError):
             return APIConnectionError(error.title, retryable=error.retryable and not self._has_spoken)
-        # Busy: the answer that was broken off has not ended yet.
+        # Busy: the interrupted answer has not ended yet.
         return APIError(error.title, retryable=isinstance(error, AgentBusy) and not self._has_spoken)
 
     def _tell(self, event: AnswerEvent) -> None:
@@ -173,7 +173,7 @@ class ConversationStream(llm.LLMStream):
                 self._owner.on_step(event)
 
     def say_beside(self, words: str) -> None:
-        """Say words of our own, in a line of their own."""
+        """Say our own words, in a line of their own."""
         with suppress(utils.aio.ChanClosed):  # the answer is over
             self._say(("\n" if self._has_spoken else "") + words)
 
@@ -193,21 +193,21 @@ class ConversationStream(llm.LLMStream):
 
 
 def _aloud(name: str, call: str) -> str:
-    """Return a call as it is said: its name as words."""
+    """Return a call as it is spoken: its name as words."""
     words = call.removeprefix(name).strip() if call.startswith(name) else call
     called = name.replace("_", " ") if words != call else ""
     return inert_line(f"{called} {words}".strip(), MAX_ASK_CHARACTERS).rstrip(".")
 
 
 def _cut_in(context: llm.ChatContext, question: llm.ChatMessage) -> bool:
-    """Return whether the agent was speaking when ``question`` was begun."""
+    """Return whether the agent was speaking when ``question`` began."""
     place = next((at for at, item in enumerate(context.items) if item is question), 0)
     before = context.items[place - 1] if place else None
     return isinstance(before, llm.ChatMessage) and before.role == "assistant" and before.interrupted
 
 
 def _question(context: llm.ChatContext) -> llm.ChatMessage | None:
-    """Return the newest message of a person; without one, the first instruction."""
+    """Return a person's newest message; without one, the first instruction."""
     messages = [item for item in context.items if isinstance(item, llm.ChatMessage) and item.text_content]
     for message in reversed(messages):
         if message.role == "user":

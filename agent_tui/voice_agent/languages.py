@@ -17,7 +17,7 @@ _LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[_.@-].*)?")
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something a person should know before talking: ``code`` for programs, the others for reading."""
+    """Something that a person should know before talking: ``code`` for programs, the others for reading."""
 
     code: str
     title: str
@@ -25,14 +25,16 @@ class Notice:
 
 
 def language_of(locale: str) -> str:
-    """Return the two or three letters of a locale ("de_DE.UTF-8" → "de"); English for "C" and for none."""
+    """Return the two or three letters of a locale ("de_DE.UTF-8" → "de"); English for "C" and without a
+    locale.
+    """
     found = _LANGUAGE.fullmatch(locale.strip())
     return found[1].lower() if found and found[1].upper() != "C" else "en"
 
 
 def mismatch(language: str, *, hears: Collection[str] | None, speaks: Collection[str] | None) -> list[Notice]:
-    """Return what to say where ``language`` is not heard or not spoken; ``None``: a provider does it, who
-    knows more languages than we do. Nothing installed at all is another matter.
+    """Return what to say if ``language`` is not heard or not spoken; ``None``: a provider does it, which
+    knows more languages than we do. A missing installation is another matter.
     """
     deaf = hears is not None and bool(hears) and language not in hears
     dumb = speaks is not None and bool(speaks) and language not in speaks

@@ -1,4 +1,4 @@
-"""What the agent hears, thinks and speaks with: the one place where that is chosen."""
+"""Chooses the agent's models for hearing, thinking and speaking: the one place for that."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from agent_tui.voice_agent.speaking.plugin import OfflineTTS
 from agent_tui.voice_agent.speaking.voices import Voice, find_voices
 
 TASKS = "tasks"  # llm = "tasks:http://127.0.0.1:3002"
-TASKS_VARIABLE = "AGENT_SERVICE_AUTHORIZATION"  # the whole header, where the service wants one
+TASKS_VARIABLE = "AGENT_SERVICE_AUTHORIZATION"  # the whole header, if the service requires one
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Parts:
-    """``whisper`` is the offline ear, ``other_voice`` a second voice where there is one. ``notices`` say
-    what is missing, one line each.
+    """``whisper`` is the offline model for hearing, ``other_voice`` a second voice if there is one.
+    ``notices`` say what is missing, one line each.
     """
 
     detector: vad.VAD
@@ -44,7 +44,7 @@ class Parts:
     notices: list[Notice] = field(default_factory=list)
 
     async def aclose(self) -> None:
-        """End the voices and the ear."""
+        """End the voices and the hearing."""
         if self.whisper:
             self.whisper.decoding.close()
         for voice in (self.voice, self.other_voice):
@@ -53,10 +53,10 @@ class Parts:
 
 
 async def load_parts(choice: Choice, locale: str) -> Parts:
-    """Load and warm up what ``choice`` names, ear and voices side by side.
+    """Load and warm up what ``choice`` names, hearing and voices in parallel.
 
-    What is missing becomes a notice: without an ear people type, without a voice they read. Raises
-    ``ConfigError`` for a provider that was named and cannot be used.
+    What is missing becomes a notice: without hearing people type, without a voice they read. Raises
+    ``ConfigError`` for a named provider that cannot be used.
     """
     language = language_of(locale)
     detector = inference.VAD(activation_threshold=ACTIVATION, deactivation_threshold=DEACTIVATION)
@@ -95,8 +95,8 @@ async def load_parts(choice: Choice, locale: str) -> Parts:
 
 
 def choose_llm(choice: Choice, locale: str, conversation: Callable[[], llm.LLM[Any]]) -> llm.LLM[Any]:
-    """Return what thinks: the conversation of ours, an agent service, or the provider that was named with the
-    conversation as its spare. Raises ``ConfigError``.
+    """Return the LLM: our conversation, an agent service, or the named provider with the conversation as its
+    fallback. Raises ``ConfigError``.
     """
     kind, _, rest = choice.llm.partition(":")
     if not kind:
@@ -128,8 +128,8 @@ def provider(kind: str, spec: str) -> Any:
         raise ConfigError(f"{kind.lower()}: the provider {name!r} offers none")
     try:
         return made(model=model) if model else made()
-    except Exception as error:  # foreign code: a missing key, an unknown model
-        # What it says names the variable that is missing; keys are never in it, but who knows.
+    except Exception as error:  # other people's code: a missing key, an unknown model
+        # Its text names the missing variable; it should never contain keys, but that is not certain.
         raise ConfigError(f"{kind.lower()} = {spec!r} cannot be used", _first_line(error)) from error
 
 

@@ -1,4 +1,4 @@
-"""Who is listened to, and whether their words may act."""
+"""Whether a speaker is the owner, and whether their words may act."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from agent_tui.voice_agent.assignment import OWNER_ATTRIBUTE
 
 
 class Owners:
-    """Knows the owner's terminals: by how their identity begins, or where no beginning is named by the
-    attribute of their token, which on somebody else's server other people's terminals have, too.
+    """Recognises the owner's terminals: by the beginning of their identity, or if none is given by the
+    attribute of their token, which on another server other people's terminals have, too.
     """
 
     def __init__(self, prefixes: Sequence[str]) -> None:
         self._prefixes = tuple(prefixes)
 
     def has(self, identity: str, attributes: Mapping[str, str]) -> bool:
-        """Say whether it is the owner's. Nobody can give themselves the attribute: no token allows it."""
+        """Return whether it is the owner's. Nobody can give themselves the attribute: no token allows it."""
         if self._prefixes:
             return identity.startswith(self._prefixes)
         return attributes.get(OWNER_ATTRIBUTE) == "1"
 
 
 class TurnOfWords:
-    """Whether all words of a turn are an owner's: what a guest began is no command of the owner."""
+    """Whether all words of a turn are an owner's: what a guest began is not the owner's command."""
 
     def __init__(self) -> None:
         self._is_owners = True
         self._has_words = False
 
     def heard(self, *, by_owner: bool) -> None:
-        """Take note of words."""
+        """Note words."""
         self._is_owners = self._is_owners and by_owner
         self._has_words = True
 

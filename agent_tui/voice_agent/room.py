@@ -1,4 +1,4 @@
-"""The agent in a LiveKit room: whom it listens to, push to talk, files."""
+"""The agent in a LiveKit room: its listener, push to talk, files."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ FILE_TOPIC: Final = "agent-tui.file"
 AGENT_NAME: Final = "agent-tui"
 MAX_FILE_BYTES: Final = 1 << 20
 MAX_FILES: Final = 16
-_STATE_SECONDS: Final = 0.3  # in which a state that was told late is put right
+_STATE_SECONDS: Final = 0.3  # after which a state that arrived late is corrected
 
 log = logging.getLogger(__name__)
 
 
 class RoomAgent:
-    """One session in ``room``, which is connected already."""
+    """One session in ``room``, which is already connected."""
 
     def __init__(self, assignment: Assignment, parts: Parts, room: rtc.Room) -> None:
         self._owners = Owners(assignment.owners)
@@ -46,7 +46,7 @@ class RoomAgent:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Listen, speak, and say what is offered."""
+        """Listen, speak, and announce the features."""
         session = self._session.livekit
         self._host.register_session(session)
         await session.start(
@@ -57,7 +57,7 @@ class RoomAgent:
                 audio_output=self._session.parts.voice is not None,
                 text_input=room_io.TextInputOptions(text_input_cb=self._on_typed),
             ),
-            session_host=False,  # the framework's takes orders from everybody
+            session_host=False,  # the framework's takes orders from everyone
             record=False,
         )
         await self._host.start()
@@ -80,7 +80,7 @@ class RoomAgent:
         self._say_whom()
 
     async def aclose(self) -> None:
-        """End the session; the room is left by its owner."""
+        """End the session; the caller leaves the room."""
         await self._host.aclose()
         await self._session.aclose()
 
@@ -98,7 +98,7 @@ class RoomAgent:
         return linked is not None and self._owners.has(linked.identity, linked.attributes)
 
     def _listen_to(self, identity: str | None) -> None:
-        """Listen to somebody else. What was begun under the one before is nobody's command any more."""
+        """Listen to another person. What began with the one before is nobody's command anymore."""
         if identity is not None and self._is_linked(identity):
             return
         self._session.interrupt()
@@ -108,14 +108,14 @@ class RoomAgent:
         self._say_whom()
 
     def _say_whom(self) -> None:
-        """Say to everybody in the room whom it listens to."""
+        """Tell everyone in the room to whom it listens."""
         linked = self._linked()
         whom = {LISTENS_TO_ATTRIBUTE: linked.identity if linked is not None else ""}
         self._spawn(self._room.local_participant.set_attributes(whom))
 
     def _on_joined(self, person: rtc.RemoteParticipant) -> None:
         linked = self._linked()
-        # Whoever comes into an empty room is linked by the framework, but not heard.
+        # The framework links a person who comes into an empty room, but does not hear them.
         if _is_person(person) and (linked is None or linked.identity == person.identity):
             self._session.livekit.room_io.set_participant(person.identity)
             self._say_whom()
@@ -134,8 +134,8 @@ class RoomAgent:
             self._spawn(self._put_state_right())
 
     async def _put_state_right(self) -> None:
-        """Tell the state again where the room shows an older one: of two that are told at nearly the same
-        moment the earlier can arrive last, and would stay.
+        """Send the state again if the room shows an older one: of two that are sent at nearly the same moment
+        the earlier one can arrive last, and would stay.
         """
         await asyncio.sleep(_STATE_SECONDS)
         state, me = self._session.livekit.agent_state, self._room.local_participant

@@ -1,4 +1,4 @@
-"""The three ways to run: in a room, at a console, as a worker that is sent to rooms."""
+"""The three modes: in a room, at a console, as a worker that is sent to rooms."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from agent_tui.voice_agent.room import AGENT_NAME, RoomAgent
 CONNECT_SECONDS = 10.0
 LEAVE_SECONDS = 0.5
 CLOSE_SECONDS = 2.0
-LAST_SECONDS = 2.8  # who told us to end waits three
-MOST_JOBS = 10  # of a worker, at a time
+LAST_SECONDS = 2.8  # the process that ends us waits for three
+MOST_JOBS = 10  # of a worker, at the same time
 MAX_LINE_BYTES = 1 << 20
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class Closable(Protocol):
 
 
 class Life:
-    """When to end: at a signal, at the end of standard input (who started us is gone), or when told to."""
+    """When to end: at a signal, at the end of standard input (our parent is gone), or when told to."""
 
     def __init__(self, out: TextIO) -> None:
         self.out = out
@@ -52,7 +52,9 @@ class Life:
         self._watch: asyncio.Task[None] | None = None
 
     async def begin(self) -> Assignment | None:
-        """Listen to signals, say that we are warm, and return what to do; ``None``: nothing any more."""
+        """Listen to signals, report that we are warm, and return the assignment; ``None`` if we were told to
+        end.
+        """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.end)
@@ -65,7 +67,7 @@ class Life:
         return read_assignment(line.decode(errors="replace"))
 
     def end(self) -> None:
-        """End, and in any case soon: a library that hangs is left hanging."""
+        """End, and in any case soon: a library that hangs is abandoned."""
         if not self.over.is_set():
             self.over.set()
             last = threading.Timer(LAST_SECONDS, os._exit, (0,))
@@ -73,7 +75,7 @@ class Life:
             last.start()
 
     async def during(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """Return what ``work`` gives; it is cancelled, and gives nothing, once it is over."""
+        """Return what ``work`` returns; it is cancelled, and returns nothing, when it is time to end."""
         task = asyncio.create_task(work)
         end = asyncio.create_task(self.over.wait())
         try:
@@ -86,15 +88,15 @@ class Life:
         return task.result() if task.done() and not task.cancelled() else None
 
     async def _watch_input(self) -> None:
-        with suppress(ValueError):  # a line too long is none of ours
+        with suppress(ValueError):  # a line that is too long is not one of ours
             while await self._lines.readline():
                 pass
         self.end()
 
 
 class Prepared:
-    """The parts that most people use, loaded while it is not known yet who will come. What nobody took is
-    given back at the end.
+    """The parts that most people use, loaded before it is known who will come. Unused ones are closed at the
+    end.
     """
 
     def __init__(self) -> None:
@@ -148,7 +150,7 @@ async def run_room(out: TextIO) -> None:
         try:
             await life.during(talk())
         finally:
-            with suppress(TimeoutError):  # others should not see a ghost for twenty seconds
+            with suppress(TimeoutError):  # otherwise others would see a ghost for twenty seconds
                 await asyncio.wait_for(room.disconnect(), LEAVE_SECONDS)
             await _closed(closing)
 
@@ -185,7 +187,7 @@ async def run_console(out: TextIO, address: str) -> None:
 async def run_worker(out: TextIO, name: str) -> None:
     """Serve rooms that ask for the agent ``name``; url, key and secret are ``LIVEKIT_…`` of the environment.
 
-    The first line says what all jobs share; the metadata of a job (JSON) what is special to it. Raises
+    The first line has what all jobs share; the metadata of a job (JSON) what is special to it. Raises
     ``AgentTuiError``.
     """
     missing = [
@@ -198,11 +200,11 @@ async def run_worker(out: TextIO, name: str) -> None:
     if told is None:
         return
     server = AgentServer(
-        host="127.0.0.1",  # its health port listens everywhere else
+        host="127.0.0.1",  # otherwise its health port listens on every interface
         port=0,
         job_executor_type=JobExecutorType.THREAD,
         num_idle_processes=0,
-        # The machine's load, which it would report, makes the server drop jobs without a word.
+        # The machine's load, which it would report, makes the server drop jobs silently.
         load_fnc=lambda worker: min(len(worker.active_jobs) / MOST_JOBS, 0.69),
         load_threshold=float("inf"),
         drain_timeout=0,
@@ -252,7 +254,7 @@ async def _join(room: rtc.Room, told: Assignment) -> None:
             "the LiveKit server did not let the agent in", "no connection within 10 s"
         ) from error
     except rtc.ConnectError as error:
-        # What it says holds the whole token.
+        # Its text contains the whole token.
         reason = "the token was refused" if "401" in str(error) else "no one answered, or the answer was no"
         raise ConnectFailed("the LiveKit server did not let the agent in", reason) from None
 
@@ -263,7 +265,7 @@ def _notify(out: TextIO, notices: list[Notice]) -> None:
 
 
 async def _closed(closing: list[Closable]) -> None:
-    """Close what there is, the newest first, and give up on what hangs."""
+    """Close everything, the newest first, and abandon what hangs."""
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
             for part in reversed(closing):

@@ -24,7 +24,7 @@ NO_EAR = "This agent hears nothing: type to it."
 
 
 class Lack(tts.TTSError):
-    """What an agent cannot do, as an error that its script may see: nothing to give up for."""
+    """Something an agent cannot do, as an error that its script can see; the session continues."""
 
     def __init__(self, words: str) -> None:
         super().__init__(timestamp=time.time(), label="agent", error=RuntimeError(words), recoverable=True)
@@ -34,12 +34,12 @@ class Lack(tts.TTSError):
 
 
 class Abilities:
-    """Keeps the sound of one session switched off as long as the agent that speaks has no voice."""
+    """Keeps the sound of a session switched off as long as its current agent has no voice."""
 
     def __init__(self, session: AgentSession[Any]) -> None:
         self._session = session
         self._is_silenced = False
-        self._lacks: list[str] = []  # not told yet
+        self._lacks: list[str] = []  # not reported yet
 
     def look(self, agent: Agent) -> None:
         """Switch the sound off, or on again for an agent that took over; a script's own choice stays."""
@@ -58,7 +58,7 @@ class Abilities:
             self._lacks.append(NO_EAR)
 
     def tell(self) -> None:
-        """Tell the terminal what was noted."""
+        """Report to the terminal what was noted."""
         lacks, self._lacks = self._lacks, []
         for words in lacks:
             self._session.emit("error", ErrorEvent(error=Lack(words), source=self._session))
@@ -72,7 +72,7 @@ def can_speak(session: AgentSession[Any], agent: Agent) -> bool:
 
 
 def can_hear(session: AgentSession[Any], agent: Agent) -> bool:
-    """Return whether ``agent`` understands sound: by an ear, its own ``stt_node``, or a model that hears."""
+    """Return whether ``agent`` understands sound: by an STT, its own ``stt_node``, or a model that hears."""
     is_realtime = isinstance(_own(agent.llm, session.llm), llm.RealtimeModel)
     return (
         is_realtime or _own(agent.stt, session.stt) is not None or type(agent).stt_node is not Agent.stt_node
@@ -84,7 +84,7 @@ def _own(agents: NotGivenOr[Any], sessions: Any) -> Any:
 
 
 def look_at_sessions() -> None:
-    """Have every session that is started from now on looked at."""
+    """Have every session that is started from now on checked."""
     start = AgentSession.start
 
     async def started(self: AgentSession[Any], agent: Agent, **options: Any) -> Any:

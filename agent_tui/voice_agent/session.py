@@ -1,4 +1,4 @@
-"""One AgentSession of ours: what it is made of, and what is reported from it."""
+"""One AgentSession of ours: its parts, and its reports."""
 
 from __future__ import annotations
 
@@ -34,16 +34,18 @@ from agent_tui.voice_agent.talk import Talk
 from agent_tui.yes_or_no import yes_or_no
 
 AGENT_SERVICE = "agent service"
-_ERRORS_BORNE = 10_000  # an agent that gives up after three failed answers would leave its room deaf
+_ERRORS_BORNE = 10_000  # an agent that gives up after three failed answers would leave its room without one
 _INTERRUPTION_SECONDS = 0.3  # of voice: shorter sounds are coughs
 _FALSE_INTERRUPTION_SECONDS = 1.5
-_SETTLE_SECONDS = 0.8  # in which the detector hears that a turn ended by a key is over
-_SILENCE_SECONDS = 1.0  # in which an answer without words ends by itself
-_TAIL_SECONDS = 0.15  # what was said is on its way when the key is let go
+_SETTLE_SECONDS = 0.8  # in which the detector notices that a turn ended by a key is over
+_SILENCE_SECONDS = 1.0  # after which an answer without words ends by itself
+_TAIL_SECONDS = 0.15  # the last words are still on their way when the key is released
 
 
 class Session:
-    """The session, its agent and the conversation behind it. ``is_owners`` says whose words are heard now."""
+    """The session, its agent and the conversation behind it. ``is_owners`` says whether the current speaker
+    is an owner.
+    """
 
     def __init__(self, assignment: Assignment, parts: Parts, is_owners: Callable[[], bool]) -> None:
         choice = assignment.agent
@@ -62,9 +64,9 @@ class Session:
             assignment.backend_url, assignment.backend_token, assignment.conversation_id
         )
         self._thinking = ConversationLLM(self.conversation, is_owners, self._on_step, self._end_silence)
-        self._heard: dict[str, llm.ChatMessage] = {}  # what persons said that is not on record yet
+        self._heard: dict[str, llm.ChatMessage] = {}  # persons' messages that are not stored yet
         self._recording: set[asyncio.Task[None]] = set()
-        self._pushed = 0  # turns by push to talk so far
+        self._pushed = 0  # push-to-talk turns so far
         self._has_apologised = False  # for the newest question
         self._locale = assignment.locale
         self._turn_detection = _turn_detection(choice.turn_detection)
@@ -74,9 +76,9 @@ class Session:
             parts.whisper.is_flushed = self.is_manual
         self.agent = Guide(self.talk)
         self.livekit = self._made(choice)
-        # Who answers in place of the conversation, which then has only what it is told; "" for nobody.
+        # The LLM that answers instead of the conversation, which then only stores words; "" for none.
         self._other_mind = "" if isinstance(self.livekit.llm, ConversationLLM) else _name_of(choice.llm)
-        self._held: SpeechHandle | None = None  # an answer that the words just said do not break off
+        self._held: SpeechHandle | None = None  # an answer that the latest words do not interrupt
         self.livekit.on("user_input_transcribed", self._on_words)
         self.livekit.on("user_state_changed", self._on_person)
         self.livekit.on("conversation_item_added", self._on_item)
@@ -104,7 +106,7 @@ class Session:
             tts_text_transforms=[spoken_in(self.parts.language)],
             aec_warmup_duration=None,
             user_away_timeout=None,
-            session_close_transcript_timeout=0.1,  # whoever leaves waits for no words
+            session_close_transcript_timeout=0.1,  # a person who leaves does not wait for words
             conn_options=SessionConnectOptions(max_unrecoverable_errors=_ERRORS_BORNE),
         )
 
@@ -112,11 +114,11 @@ class Session:
 
     @property
     def takes_files(self) -> bool:
-        """Whether what answers can be given files: a provider's plugin cannot."""
+        """Whether files can be sent to what answers: not to a provider's plugin."""
         return isinstance(self.livekit.llm, AgentTasksLLM | ConversationLLM)
 
     def attach(self, file: Attachment) -> None:
-        """Send ``file`` along with the next question."""
+        """Send ``file`` with the next question."""
         model = self.livekit.llm
         if isinstance(model, AgentTasksLLM):
             model.attach(file)
@@ -136,7 +138,7 @@ class Session:
         self.talk.turn.take()
         if self.parts.whisper:
             self.parts.whisper.is_flushed = True
-        # Who lets go of the key has finished: nothing more is waited for.
+        # Releasing the key ends the turn: nothing more is waited for.
         self.livekit.update_options(turn_detection="manual", endpointing_opts={"min_delay": 0.0})
         self.livekit.input.set_audio_enabled(True)
 
@@ -148,7 +150,7 @@ class Session:
         try:
             await self.livekit.commit_user_turn(transcript_timeout=10.0, stt_flush_duration=1.0)
         finally:
-            # The detector has not heard the end of the speech: it would take the answer for interrupted.
+            # The detector has not noticed the end of the speech: it would count the answer as interrupted.
             if turn == self._pushed and not self.is_manual:
                 self.livekit.input.set_audio_enabled(True)
                 await asyncio.sleep(_SETTLE_SECONDS)
@@ -156,7 +158,7 @@ class Session:
                 self._as_configured()
 
     def cancel_turn(self) -> None:
-        """Forget what was said since ``start_turn``."""
+        """Discard what was said since ``start_turn``."""
         self._pushed += 1
         self.livekit.input.set_audio_enabled(False)
         self.livekit.clear_user_turn()
@@ -164,7 +166,7 @@ class Session:
         self._as_configured()
 
     def _as_configured(self) -> None:
-        """Listen as before: to whoever speaks, unless turns are always ended by hand."""
+        """Listen as before: to the speaker, unless turns are always ended by hand."""
         if self.is_manual:
             return
         if self.parts.whisper:
@@ -175,10 +177,10 @@ class Session:
         self.livekit.input.set_audio_enabled(True)
 
     def interrupt(self) -> None:
-        """Be silent, if anything is said."""
+        """Interrupt the agent, if it is speaking."""
         try:
             self.livekit.interrupt(force=True)
-        except RuntimeError:  # it is not running yet, or no more
+        except RuntimeError:  # it is not running yet, or no longer
             return
 
     def _end_silence(self) -> None:
@@ -199,8 +201,8 @@ class Session:
     def answers_ask(self, words: str, *, by_owner: bool) -> bool:
         """Take words that only say yes or no while a call asks; return whether they do.
 
-        An owner's no denies it. A yes lets nothing run: that needs a key, where all that would be done is
-        shown.
+        An owner's no denies it. A yes lets nothing run: that needs a key, with everything that would be done
+        on the screen.
         """
         agreed = yes_or_no(words) if self.conversation.is_asking else None
         if agreed is None:
@@ -214,7 +216,7 @@ class Session:
         return True
 
     def _hears_answer(self, words: str) -> bool:
-        """As ``answers_ask``, of words that were spoken; they do not break the answer off."""
+        """Like ``answers_ask``, for spoken words; they do not interrupt the answer."""
         if not self.answers_ask(words, by_owner=self.talk.is_owners()):
             return False
         speech = self.livekit.current_speech
@@ -228,7 +230,7 @@ class Session:
             self._let_go()
 
     def _let_go(self) -> None:
-        """Let the answer that was held be broken off again."""
+        """Allow the held answer to be interrupted again."""
         held, self._held = self._held, None
         if held is not None and not held.interrupted:
             held.allow_interruptions = True
@@ -240,7 +242,7 @@ class Session:
             self.talk.turn.heard(by_owner=self.talk.is_owners())
 
     def _on_step(self, step: ToolStarted | ToolTold | ToolEnded) -> None:
-        """Tell every client of the session what a tool of the conversation does."""
+        """Report a tool's step in the conversation to every client of the session."""
         update: Any
         match step:
             case ToolStarted(id, name, arguments):
@@ -269,7 +271,9 @@ class Session:
             self._record_whole(item)
 
     def _record_questions(self) -> None:
-        """Record how what persons said was spoken; all of it, where the conversation was not asked."""
+        """Store how persons' messages were spoken, and the whole messages that the conversation did not
+        get.
+        """
         for heard in [*self._heard.values()]:
             if question_id := self.conversation.questions.get(heard.id):
                 spoken = replace(_spoken(heard), text="")
@@ -293,7 +297,7 @@ class Session:
         task.add_done_callback(self._recording.discard)
 
     def _on_error(self, event: events.ErrorEvent) -> None:
-        """Say that no answer comes, once for each question; silence would be the worst answer."""
+        """Say that there is no answer, once for each question; silence would be the worst answer."""
         error = event.error
         if getattr(error, "type", "") != "llm_error" or getattr(error, "recoverable", True):
             return
@@ -303,10 +307,10 @@ class Session:
             self.livekit.say(apology(error.error) if callable(apology) else APOLOGY)
 
     async def aclose(self) -> None:
-        """End the session; what was said is still told to the backend."""
+        """End the session; what was said is still sent to the backend."""
         await self.talk.stop_recording()
         await self.livekit.aclose()
-        if self._other_mind:  # a question that was not answered any more
+        if self._other_mind:  # a question that will not be answered anymore
             self._record_questions()
         if self._recording:
             await asyncio.wait(self._recording, timeout=1.0)
@@ -314,7 +318,7 @@ class Session:
 
 
 def _spoken(item: llm.ChatMessage) -> Spoken:
-    """Return how a message was spoken; its text only where the person cut in."""
+    """Return how a message was spoken; with its text only if the person cut in."""
     known = item.metrics
     text = item.text_content or "" if item.interrupted else ""
     return Spoken(
@@ -330,7 +334,7 @@ def _spoken(item: llm.ChatMessage) -> Spoken:
 
 
 def _name_of(spec: str) -> str:
-    """Return who answers, as the record calls it: no address, which may hold a password."""
+    """Return the name of the answering LLM for the record: no address, which may contain a password."""
     return AGENT_SERVICE if spec.partition(":")[0] == TASKS else spec
 
 

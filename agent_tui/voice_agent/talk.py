@@ -1,4 +1,4 @@
-"""What one session shares: who is listened to, what is recorded, how it greets."""
+"""What the agents of one session share: the current speaker, the recording, the greeting."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from agent_tui.voice_parts import voice_folder
 
 @dataclass(slots=True)
 class Talk:
-    """``is_owners``: whether the person who is listened to is an owner. ``answers_ask`` takes words that may
-    answer a call which asks, and returns whether they do: then they are no question.
+    """``is_owners``: whether the current speaker is an owner. ``answers_ask`` takes words that may answer a
+    call which asks, and returns whether they do: then they are not a question.
     """
 
     room: str
     is_owners: Callable[[], bool]
     answers_ask: Callable[[str], bool]
-    language: Language = "en"  # of what a model is told
+    language: Language = "en"  # of the model's instructions
     greets: bool = True
     can_hear: bool = True
     other_voice: tts.TTS[Any] | None = None
@@ -36,7 +36,7 @@ class Talk:
     has_greeted: bool = False
 
     def greeting(self) -> str:
-        """Return the first words: what may be said, and what does not work here."""
+        """Return the first words: what a person can say, and what does not work here."""
         words = ["Hello."]
         words += [f"{notice.title}. {notice.detail}." for notice in self.notices]
         if self.can_hear:
@@ -46,7 +46,7 @@ class Talk:
         return " ".join(words)
 
     async def start_recording(self, session: AgentSession[Talk]) -> Path | None:
-        """Record what is heard and said from now on; return the file, ``None`` where there is no sound."""
+        """Record what is heard and said from now on; return the file, ``None`` if there is no sound."""
         heard, said = session.input.audio, session.output.audio
         if heard is None or said is None:
             return None
@@ -61,7 +61,7 @@ class Talk:
         return path
 
     async def stop_recording(self) -> Path | None:
-        """Close the file and return it, ``None`` where nothing is recorded."""
+        """Close the file and return it, ``None`` if nothing is being recorded."""
         if self.recorder is None:
             return None
         path = self.recorder.output_path

@@ -1,4 +1,6 @@
-"""Session messages in a room (``lk.agent.session``): everybody sees, only who is listened to may drive."""
+"""Session messages in a room (``lk.agent.session``): everyone reads them, only the current speaker may
+control.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ log = logging.getLogger(__name__)
 
 
 class RoomTransport(SessionTransport):
-    """What the framework's own does, except that requests which act are taken from ``may_drive`` alone.
+    """Like the framework's own, except that requests which act are taken only from ``may_drive``.
 
-    The framework takes them from everybody in the room: a guest could speak for the owner.
+    The framework takes them from everyone in the room: a guest could speak for the owner.
     """
 
     def __init__(self, room: rtc.Room, may_drive: Callable[[str], bool]) -> None:
@@ -42,7 +44,7 @@ class RoomTransport(SessionTransport):
             self._streams.send_nowait((stream, identity))
 
     async def _read(self) -> None:
-        """Read one stream after the other: so messages stay in order."""
+        """Read one stream after the other, so that messages stay in order."""
         async for stream, identity in self._streams:
             data = bytearray()
             try:
@@ -76,7 +78,7 @@ class RoomTransport(SessionTransport):
                 await self._room.local_participant.send_bytes(
                     msg.SerializeToString(), name=utils.shortuuid("AS_"), topic=TOPIC_SESSION_MESSAGES
                 )
-            except Exception as error:  # the library raises whatever it likes
+            except Exception as error:  # the library may raise anything
                 raise RuntimeError("the message could not be sent") from error
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a person may wish of the session itself, without a model: silence, to be recorded, another voice."""
+"""A person's wishes about the session itself, without a model: silence, a recording, another voice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A tool of the session's agent, and what it is called with."""
+    """A tool of the session's agent, and its arguments."""
 
     tool: str
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ _WISHES: tuple[tuple[re.Pattern[str], Wish], ...] = tuple(
 
 
 def wish(text: str) -> Wish | None:
-    """Return what ``text`` wishes of the session, ``None`` for everything else: the model answers it."""
+    """Return the wish in ``text``, ``None`` for everything else, which the model answers."""
     words = " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
     return next((wanted for pattern, wanted in _WISHES if pattern.fullmatch(words)), None)
 
@@ -56,8 +56,8 @@ _CUTTING_IN = re.compile(
 
 
 def hushes(text: str, *, cut_in: bool) -> bool:
-    """Return whether ``text`` only tells the agent to be silent. ``cut_in``: it was said while the agent
-    spoke, so that "stop it" is about what it said and not about a room.
+    """Return whether ``text`` only tells the agent to be silent. ``cut_in``: it was said while the agent was
+    speaking, so that "stop it" is about its words and not about a room.
     """
     words = " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
     return bool((_CUTTING_IN if cut_in else _ALONE).fullmatch(words))

@@ -1,1 +1,1 @@
-"""What the agent hears with: when to decode, how, and what to believe of it."""
+"""Hearing: when to decode, how, and which words to trust."""

@@ -1,4 +1,4 @@
-"""When to decode what is heard: pure, told only what a voice detector says about each piece of sound."""
+"""When to decode what is heard: pure, and based only on a voice detector's result for each piece of sound."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ RATE: Final = 16_000  # samples a second, mono int16
 _BYTES_PER_SECOND: Final = RATE * 2
 LEAD_SECONDS: Final = 0.5  # kept from before the detector was sure of a voice
 INTERIM_SECONDS: Final = 1.0  # between interim words
-EARLIER_SECONDS: Final = 0.2  # so much sooner come the first ones
-SILENCE_SECONDS: Final = 0.2  # after which the end is decoded, in the hope that it is one
-EARLY_SECONDS: Final = 0.05  # before the end of the turn, words are given away
-LONGEST_SECONDS: Final = 24.0  # from here on the next short pause is an end: decoders look at 30 s at most
-HARD_END_SECONDS: Final = 28.0  # somebody speaks without a pause
-PAUSE_SECONDS: Final = 0.1  # how short a pause is enough to cut a longer utterance
+EARLIER_SECONDS: Final = 0.2  # the first ones come this much earlier
+SILENCE_SECONDS: Final = 0.2  # after which the text is decoded, in case this is the end
+EARLY_SECONDS: Final = 0.05  # before the end of the turn, words are passed on
+LONGEST_SECONDS: Final = 24.0  # after this the next short pause is an end: decoders take 30 s at most
+HARD_END_SECONDS: Final = 28.0  # if there is no pause at all
+PAUSE_SECONDS: Final = 0.1  # a pause this short is enough to cut a longer utterance
 
 Act = Literal["nothing", "interim", "final", "over"]
 
@@ -22,7 +22,7 @@ class Ear:
     """One utterance after the other: from the first voice to a silence of ``end_seconds``.
 
     ``interim``: decode for the screen; ``final``: decode, it may be the end; ``over``: the silence has
-    lasted, what the last ``final`` decode gave (or gives) is what was said. Speech that goes on in between
+    lasted, and the result of the last ``final`` decode is what was said. Speech that continues in between
     makes that decode void: ``version`` counts how often that happened.
     """
 
@@ -31,7 +31,7 @@ class Ear:
         self._lead = bytearray()
         self._pcm = bytearray()
         self._voiced_bytes = 0  # how much there was at the last voice
-        self._asked_bytes = 0  # how much there was when words were last asked for
+        self._asked_bytes = 0  # how much there was at the last request for words
         self._speech_seconds = 0.0
         self._is_open = False
         self._is_speaking = False
@@ -40,12 +40,12 @@ class Ear:
 
     @property
     def is_open(self) -> bool:
-        """Say whether an utterance is under way."""
+        """Return whether there is a current utterance."""
         return self._is_open
 
     @property
     def is_speaking(self) -> bool:
-        """Say whether a voice is heard right now: only then interim words are asked for."""
+        """Return whether a voice is heard right now: only then interim words are requested."""
         return self._is_speaking
 
     @property
@@ -60,11 +60,11 @@ class Ear:
 
     @property
     def silence_seconds(self) -> float:
-        """Return how long nothing was said."""
+        """Return how long nothing has been said."""
         return (len(self._pcm) - self._voiced_bytes) / _BYTES_PER_SECOND
 
     def start(self) -> None:
-        """Take note that the detector is sure of a voice; what led up to it belongs to the utterance."""
+        """Note that the detector is sure of a voice; the sound before it belongs to the utterance."""
         if not self._is_open:
             self._is_open = True
             self._pcm[:] = self._lead
@@ -73,8 +73,8 @@ class Ear:
         self._voice()
 
     def hear(self, pcm: bytes, *, is_voice: bool, ends_by_silence: bool = True) -> Act:
-        """Take the next piece of sound; return what to do now. Not ``ends_by_silence``: the person says when
-        the turn is over (``flush``), and may think as long as they like.
+        """Take the next piece of sound; return what to do now. Without ``ends_by_silence`` the person says
+        when the turn is over (``flush``), and may think as long as they like.
         """
         if not self._is_open:
             self._lead += pcm
@@ -99,11 +99,11 @@ class Ear:
         return "nothing"
 
     def ask_again(self) -> None:
-        """Take back the last ``interim``: it could not be decoded now, the next piece of voice asks again."""
+        """Undo the last ``interim``: it could not be decoded now, and the next piece of voice asks again."""
         self._asked_bytes = -int(INTERIM_SECONDS * _BYTES_PER_SECOND)
 
     def flush(self) -> Act:
-        """End the utterance now (push to talk): ``final`` where that is still to be decoded."""
+        """End the utterance now (push to talk): ``final`` if that is still to be decoded."""
         self._is_speaking = False
         if not self._is_open:
             return "over"
@@ -113,7 +113,7 @@ class Ear:
         return "final"
 
     def close(self) -> None:
-        """Begin anew; the last of the sound leads up to what comes next."""
+        """Start over; the last of the sound precedes what comes next."""
         self._lead[:] = self._pcm[-int(LEAD_SECONDS * _BYTES_PER_SECOND) :]
         self._pcm.clear()
         self._is_open = self._is_speaking = self._has_final = False
@@ -123,7 +123,7 @@ class Ear:
     def _voice(self) -> None:
         self._is_speaking = True
         self._voiced_bytes = len(self._pcm)
-        if self._has_final:  # it was no end
+        if self._has_final:  # it was not the end
             self._has_final = False
             self.version += 1
 
@@ -135,5 +135,5 @@ class Ear:
 
     @staticmethod
     def _is_cut(length: float, silence: float) -> bool:
-        """Say whether a long utterance ends at this short pause, before it gets too long to decode."""
+        """Return whether a long utterance ends at this short pause, before it is too long to decode."""
         return length > LONGEST_SECONDS and silence >= PAUSE_SECONDS

@@ -1,4 +1,4 @@
-"""The STT plugin: Whisper with words while somebody speaks (livekit-agents 1.8)."""
+"""The STT plugin: Whisper with interim words (livekit-agents 1.8)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from agent_tui.voice_agent.hearing.hypothesis import Hypothesis
 from agent_tui.voice_agent.hearing.whisper import Decoding
 
 ACTIVATION = 0.5  # probability of a voice that starts an utterance
-DEACTIVATION = 0.35  # and below which it counts as silence
-_WINDOW_SAMPLES = 512  # the detector looks at so many at once
+DEACTIVATION = 0.35  # and below this it counts as silence
+_WINDOW_SAMPLES = 512  # the detector's window
 
 
 class WhisperSTT(stt.STT[Any]):
     """Hears with ``decoding``; ``detector`` is the session's own voice detector. ``end_seconds`` of silence
-    end a turn: words are given away just before.
+    end a turn: words are passed on just before.
     """
 
     def __init__(self, decoding: Decoding, detector: vad.VAD, *, end_seconds: float, name: str) -> None:
@@ -51,7 +51,7 @@ class WhisperSTT(stt.STT[Any]):
 
     @property
     def is_flushed(self) -> bool:
-        """Say whether a turn ends by a flush (push to talk) instead of by silence."""
+        """Return whether a turn ends by a flush (push to talk) instead of by silence."""
         return self.capabilities.manual_flush
 
     @is_flushed.setter
@@ -92,8 +92,8 @@ class WhisperStream(stt.RecognizeStream):
         self._interim: asyncio.Task[None] | None = None
         self._deliveries: set[asyncio.Task[None]] = set()
         self._has_shown = False  # interim words of this utterance
-        self._pushed = 0  # samples given to the detector
-        self._seen = 0  # samples it has judged
+        self._pushed = 0  # samples passed to the detector
+        self._seen = 0  # samples that it has judged
         self._caught_up = asyncio.Event()
 
     async def _run(self) -> None:
@@ -164,7 +164,7 @@ class WhisperStream(stt.RecognizeStream):
             self._send(_event(stt.SpeechEventType.INTERIM_TRANSCRIPT, heard, self._whisper.decoding.language))
 
     def _deliver(self) -> None:
-        """Give away the utterance; the next begins."""
+        """Pass on the utterance; the next one begins."""
         ear = self._ear
         if ear.is_open and self._final is None:
             self._decode_final()
@@ -186,9 +186,9 @@ class WhisperStream(stt.RecognizeStream):
         language = self._whisper.decoding.language
         if not heard.is_plausible(seconds):
             heard = Hypothesis("")
-            if has_shown:  # take back what was on the screen
+            if has_shown:  # remove the interim words from the screen
                 self._send(_event(stt.SpeechEventType.INTERIM_TRANSCRIPT, heard, language))
-        # Also without words: whoever ended a turn by a flush waits for it.
+        # Also without words: a turn that ended by a flush waits for it.
         self._send(_event(stt.SpeechEventType.FINAL_TRANSCRIPT, heard, language, ended_at))
         usage = stt.RecognitionUsage(audio_duration=seconds)
         self._send(stt.SpeechEvent(stt.SpeechEventType.RECOGNITION_USAGE, recognition_usage=usage))

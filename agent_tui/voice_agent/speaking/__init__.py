@@ -1,1 +1,1 @@
-"""What the agent speaks with: text as it can be said, clause by clause, by an offline voice."""
+"""Speaking: text made speakable, clause by clause, for an offline voice."""

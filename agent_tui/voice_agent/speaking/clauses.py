@@ -1,25 +1,27 @@
-"""Text that arrives in pieces, cut where a voice may breathe: first as early as can be, then at sentences."""
+"""Cuts text that arrives in pieces where a voice may breathe: first as early as possible, then at
+sentences.
+"""
 
 from __future__ import annotations
 
 import re
 
-_FIRST_CHARACTERS = 12  # a first clause shorter than this would sound torn off
-_FIRST_LONGEST_CHARACTERS = 100  # without a comma or full stop: who listens has waited long enough
+_FIRST_CHARACTERS = 12  # a shorter first clause would sound torn off
+_FIRST_LONGEST_CHARACTERS = 100  # without a comma or full stop: the listener has waited long enough
 _LONGEST_CHARACTERS = 240  # a "sentence" of a list without full stops
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*(?:\n|$)", re.MULTILINE)
-# The end of a sentence: its sign, what may close behind it, and white space that proves it is the end.
+# The end of a sentence: its sign, closing signs after it, and white space, which proves that it is the end.
 _SENTENCE = re.compile(
     r"[.!?…]+[\"'”’)\]]*\s+|[\u3002\uff01\uff1f]+[\u300d\u300f”]?"
     r"|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)|:\s*\n"
 )
 _CLAUSE = re.compile(r"[,;:—–]\s+|\s[—–-]\s+|[\uff0c\uff1b\uff1a\u3001]|\n")
-# Where a first clause without any sign is torn least: before a word that a new group of words begins with.
+# The best place to cut a first clause without any sign: before a word that begins a new group of words.
 _JOINT = re.compile(
     r"\s(?=(?:and|or|but|because|which|that|who|when|while|where|so|as|if|with|for|from|in|on|at|to|of)\s)"
 )
-# What ends in a full stop and is no end of a sentence.
+# What ends in a full stop without ending a sentence.
 _SHORT = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Nr|Fig|cf|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept"
     r"|Oct|Nov|Dec)|\b[A-Z]|(?:^|\n)\s*\d{1,3})\.\s+$"
@@ -42,7 +44,7 @@ class Clauses:
         return done
 
     def finish(self) -> list[str]:
-        """Return what is left, and begin anew."""
+        """Return the rest, and start over."""
         rest, self._open, self._is_first = self._open, "", True
         return [rest] if rest.strip() else []
 
@@ -56,7 +58,7 @@ class Clauses:
         return clause
 
     def _end(self) -> int:
-        """Return where the first clause of what is open ends, 0 while it does not."""
+        """Return where the first open clause ends, 0 if it does not end yet."""
         fence = _FENCE.search(self._open)
         if fence and not self._open[: fence.start()].strip():
             closed = _FENCE.search(self._open, fence.end())

@@ -32,7 +32,7 @@ class OfflineTTS(tts.TTS[Any]):
         return self._voice.model.engine
 
     async def say(self, clause: str) -> AsyncGenerator[bytes, None]:
-        """Yield the sound of a clause; raises ``APIConnectionError`` when the voice cannot say it."""
+        """Yield the sound of a clause; raises ``APIConnectionError`` if the voice cannot say it."""
         try:
             if not self._voice.is_alive:
                 await self._voice.aclose()
@@ -92,7 +92,9 @@ class OfflineStream(tts.SynthesizeStream):
 
 
 def spoken_in(language: str) -> Callable[[AsyncIterable[str]], AsyncGenerator[str, None]]:
-    """Return what makes the text of an answer speakable in ``language``, clause by clause, for any voice."""
+    """Return the function that makes the text of an answer speakable in ``language``, clause by clause, for
+    any voice.
+    """
 
     async def spoken(text: AsyncIterable[str]) -> AsyncGenerator[str, None]:
         clauses = Clauses()

@@ -1,6 +1,6 @@
-"""Text of a model as a voice can say it: no markdown, no addresses, numbers and names as they are said.
+"""Makes a model's text speakable: no markdown, no addresses, numbers and names as they are said.
 
-Pure. Words are put in for English only: other languages keep their numbers, which their voices read.
+Pure. Words are inserted for English only: other languages keep their numbers, which their voices read.
 """
 
 from __future__ import annotations
@@ -123,13 +123,13 @@ _ABBREVIATIONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 
 def speakable(text: str, language: str = "en") -> str:
-    """Return ``text`` as it is to be said, one paragraph; empty where nothing of it can be.
+    """Return ``text`` as it is to be said, one paragraph; empty if nothing of it can be.
 
     ``language`` is the two letters of the voice's language.
     """
     english = language == "en"
     plain = _without_code(text, english=english)
-    if english:  # before a sign of multiplication is taken for one of markdown
+    if english:  # before a multiplication sign is taken for Markdown
         for pattern, words in _FORMULA:
             plain = pattern.sub(words, plain)
     plain = _without_markdown(plain, english=english)
@@ -143,7 +143,7 @@ def speakable(text: str, language: str = "en") -> str:
 
 
 def _without_code(text: str, *, english: bool) -> str:
-    """Leave out blocks of code: heard, they are noise. English says that there is one."""
+    """Leave out code blocks, which are noise to a listener. English says that there is one."""
     return _FENCE.sub(lambda found: "\nThe code is on the screen.\n" if english else "\n", text)
 
 
@@ -167,7 +167,7 @@ def _without_markdown(text: str, *, english: bool) -> str:
 
 
 def _address(found: re.Match[str], *, english: bool) -> str:
-    """Return an address as its site: nobody wants to hear the rest."""
+    """Return an address as its site: the rest is useless to a listener."""
     site = found[1].rsplit("@", 1)[-1].removeprefix("www.")
     host, _, port = site.partition(":")
     tail = re.search(r"[.,;:!?]+$", found[0])
@@ -186,7 +186,7 @@ def _ended(line: str) -> str:
 
 
 def _code(code: str) -> str:
-    """Return inline code as its words: signs of programming are left out."""
+    """Return inline code as its words, without programming signs."""
     words = _NAME.sub(lambda found: found[0].replace("_", " "), code)
     words = _CAMEL.sub(" ", words)
     words = re.sub(r"(?<=\w)\.(?=[A-Za-z])", " dot ", words)
@@ -206,7 +206,7 @@ def _in_english(text: str) -> str:
 
 
 def _path(found: re.Match[str]) -> str:
-    """Return a path as its last part; "and/or" and fractions are no paths."""
+    """Return a path as its last part; "and/or" and fractions are not paths."""
     path = found[0]
     is_plain = path.count("/") == 1 and path[-1] != "/" and not path.startswith(("/", "~", "."))
     if is_plain and "." not in path:
@@ -216,7 +216,7 @@ def _path(found: re.Match[str]) -> str:
 
 
 def _dotted(found: re.Match[str]) -> str:
-    """Return "config.toml" as it is said; what ends a sentence has a space behind its full stop."""
+    """Return "config.toml" as it is said; a full stop at the end of a sentence is followed by a space."""
     return f"{found[1]} dot {found[2]}"
 
 

@@ -1,7 +1,7 @@
-"""The words of an answer while they are spoken, over LiveKit's console transport.
+"""Sends the words of an answer while they are spoken, over LiveKit's console transport.
 
-The transport has no message for them (livekit-agents 1.8): a terminal would know an answer only when it is
-over. They go as debug messages of the session, which other clients ignore; ``agent_tui.wire.voice`` reads
+The transport has no message for them (livekit-agents 1.8): a terminal would get an answer only at its end.
+They are sent as debug messages of the session, which other clients ignore; ``agent_tui.wire.voice`` reads
 them.
 """
 
@@ -21,7 +21,7 @@ from agent_tui.wire.voice import SPOKEN_WORDS
 
 
 class SpokenWords(TextOutput):
-    """Sends each piece of text that it is given; ``flush`` ends the segment."""
+    """Sends each piece of text that it gets; ``flush`` ends the segment."""
 
     def __init__(self, session: AgentSession[Any]) -> None:
         super().__init__(label="agent-tui", next_in_chain=None)
@@ -49,7 +49,7 @@ class SpokenWords(TextOutput):
                 "is_voiced": output.audio is not None and output.audio_enabled,
             }
         )
-        # The session's own ``emit`` takes only events of Pydantic; its host listens for this one, too.
+        # The session's own ``emit`` takes only Pydantic events; its host listens for this one, too.
         emitter: rtc.EventEmitter[Any] = self._session
         rtc.EventEmitter.emit(emitter, "debug_message", pb.DebugMessage(payload=payload))
 
@@ -57,7 +57,7 @@ class SpokenWords(TextOutput):
 def send_words(session: AgentSession[Any], output: TcpAudioOutput) -> TranscriptSynchronizer:
     """Have ``session`` speak on ``output`` and send each word when it is spoken; return what pairs the two.
 
-    Without the pairing, an answer that is cut short would also count as spoken to its end.
+    Without the pairing, an interrupted answer would also count as spoken to its end.
     """
     synced = TranscriptSynchronizer(next_in_chain_audio=output, next_in_chain_text=SpokenWords(session))
     session.output.audio = synced.audio_output

@@ -69,7 +69,7 @@ class Piper:
 
 
 class Espeak:
-    """espeak-ng by its library: the one of the package espeakng-loader, else the system's."""
+    """espeak-ng through its library: the one of the package espeakng-loader, else the system's."""
 
     def __init__(self, language: str) -> None:
         library, data = _espeak()
@@ -101,7 +101,7 @@ class Espeak:
 
 
 def _espeak() -> tuple[str, bytes | None]:
-    """Return library and data folder; raises ``RuntimeError`` where there is none."""
+    """Return library and data folder; raises ``RuntimeError`` if there is none."""
     try:
         import espeakng_loader
     except ImportError:
@@ -151,7 +151,7 @@ class Child:
                 self._dropped.add(int(fields["drop"]))
             else:
                 self._texts.put((int(fields["id"]), str(fields["text"])))
-        self._is_over = True  # nobody listens any more
+        self._is_over = True  # nobody listens anymore
         self._texts.put(None)
 
     def _is_dropped(self, number: int) -> bool:
@@ -169,7 +169,7 @@ def send(out: BinaryIO, kind: int, number: int, data: bytes) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run as a child; the arguments are engine and model or language."""
-    if sys.platform == "linux":  # gone with the agent, whatever kills it
+    if sys.platform == "linux":  # ends with the agent, whatever kills that
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the agent decides
     lines, out = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -189,4 +189,4 @@ def main(arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     code = main(sys.argv[1:])
-    os._exit(code)  # the threads of libraries are not waited for
+    os._exit(code)  # without waiting for the threads of libraries

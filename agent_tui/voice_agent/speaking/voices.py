@@ -1,4 +1,4 @@
-"""The offline voices: which one there is, and the child process that speaks with it."""
+"""The offline voices: the installed ones, and the child process that speaks with one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class VoiceFailed(AgentTuiError):
 
 @dataclass(frozen=True, slots=True)
 class VoiceModel:
-    """What speaks: the engine piper with the file ``model``, or espeak with a language as ``model``."""
+    """A voice: the engine piper with the file ``model``, or espeak with a language as ``model``."""
 
     engine: str
     model: str
@@ -50,10 +50,10 @@ class VoiceModel:
 
 
 def find_voices(wanted: str = "", language: str = "en") -> list[VoiceModel]:
-    """Return the voices that are installed and fit, best first: Piper in ``language``, then espeak-ng.
+    """Return the installed voices that fit, best first: Piper in ``language``, then espeak-ng.
 
-    ``wanted`` names a Piper voice, or is "espeak" or "espeak:LANGUAGE". Raises ``ConfigError`` where a
-    voice that was named is not on this machine.
+    ``wanted`` names a Piper voice, or is "espeak" or "espeak:LANGUAGE". Raises ``ConfigError`` if a named
+    voice is not on this machine.
     """
     espeak = [VoiceModel("espeak", language)] if _has_espeak() else []
     if wanted.partition(":")[0] == "espeak":
@@ -91,7 +91,7 @@ def _has_espeak() -> bool:
 
 
 class Voice:
-    """A running child that speaks; its memory and its licence are its own."""
+    """A running child that speaks; its memory and its licence are separate from ours."""
 
     def __init__(self, model: VoiceModel, process: asyncio.subprocess.Process, rate: int) -> None:
         self.model = model
@@ -107,7 +107,7 @@ class Voice:
         starting = asyncio.ensure_future(_started(model))
         try:
             process = await asyncio.shield(starting)
-        except asyncio.CancelledError:  # cancelled while it starts a child, asyncio would wait for ever
+        except asyncio.CancelledError:  # asyncio would wait forever if cancelled while it starts a child
             _kill(await starting)
             raise
         try:
@@ -131,7 +131,7 @@ class Voice:
     async def say(self, text: str) -> AsyncGenerator[bytes, None]:
         """Yield the sound of ``text`` (mono, int16, at ``rate``) as it comes; closing it stops the voice.
 
-        Raises ``VoiceFailed`` when the child is gone or cannot say it.
+        Raises ``VoiceFailed`` if the child is gone or cannot say it.
         """
         if not self.is_alive:
             raise VoiceFailed(f"the voice {self.model.name} has ended")
@@ -178,7 +178,7 @@ class Voice:
                 sounds.put_nowait(gone)
 
     async def aclose(self) -> None:
-        """End the child: it goes when its pipe closes, else it is killed."""
+        """End the child: it ends when its pipe closes, else it is killed."""
         if self._process.stdin:
             self._process.stdin.close()
         try:
