@@ -1,24 +1,28 @@
-"""How the events of any answer are shown without a screen."""
+"""How any answer is shown without a screen: what stderr says of its tools, and which calls may run."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from agent_tui.clients.agents.chats import AgentChats
 from agent_tui.clients.chat import ChatClient
+from agent_tui.config.tool_rules import PATH_TOOLS, allows, is_pattern, spelled_out
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, Refused
-from agent_tui.model.inert import inert_line
+from agent_tui.model.inert import inert_line, visible_line
 from agent_tui.state.conversation import ConversationState
+from agent_tui.state.steps import StepState
 from agent_tui.state.turn import Turn
 from agent_tui.wire.chat_encode import answer_content, question_content
 from tui.cli import output
 from tui.cli.commands.asking import note_line
 from tui.cli.headless.ask_input import Asked
-from tui.cli.headless.ask_tools import ToolNotices, is_allowed, not_allowed
 from tui.cli.headless.formats import Format, as_told
+from tui.cli.output import MAX_LINE_CHARACTERS
 from tui.screens.localised import localised
 
 MAX_ERROR_CHARACTERS: Final = 500
@@ -27,11 +31,15 @@ NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked
 
 @dataclass(slots=True)
 class Telling:
-    """Takes events into ``state`` and writes what they say: the answer by ``form``, all else to stderr."""
+    """Takes events into ``state`` and writes what they say: the answer by ``form``, all else to stderr.
+
+    Each call has a line as it begins to run, and one more where it failed.
+    """
 
     form: Format
     state: ConversationState
-    notices: ToolNotices = field(default_factory=ToolNotices)
+    said: set[tuple[str, str, str]] = field(default_factory=set)  # (turn id, step id, what) of calls
+    tells_status: bool = False  # a server of ours says when a call begins to run
 
     def take(self, event: ev.Event, written: Callable[[Format], None] = lambda _: None) -> None:
         """Take an event; ``written`` gives the format the frame that it came in."""
@@ -39,15 +47,36 @@ class Telling:
         written(self.form)
         for turn_id in self.state.changed:
             if (turn := self.state.turns.get(turn_id)) is not None and turn.role != "user":
+                self.tells_status = self.tells_status or isinstance(event, ev.TurnStarted)
                 changed = (turn.steps.all[step_id] for step_id in turn.steps.changed)
                 steps = sorted(changed, key=lambda step: step.place)
                 self.form.told(turn_id, steps)
-                for line in self.notices.lines(turn_id, steps, event):
-                    self.notice(line)
+                for step in steps:
+                    if step.type == "tool_call":
+                        self._tell_call(turn_id, step, event)
                 turn.steps.changed.clear()
         self.state.changed.clear()
         if isinstance(event, ev.TurnNoted) and (line := note_line(event)):
             self.notice(line)
+
+    def _tell_call(self, turn_id: str, step: StepState, event: ev.Event) -> None:
+        if self._runs(step, event) and self._is_new(turn_id, step.id, "runs"):
+            self.notice(_called(step))
+        result = step.result
+        if result is not None and not result.success and self._is_new(turn_id, step.id, "failed"):
+            self.notice(f"{_called(step)}: {_failure(result)}")
+
+    def _runs(self, step: StepState, event: ev.Event) -> bool:
+        if not self.tells_status:
+            return True  # others send a call once, as it begins
+        if step.status == "running":
+            return isinstance(event, ev.ToolStatusChanged)
+        return step.status in ("done", "failed")
+
+    def _is_new(self, turn_id: str, step_id: str, what: str) -> bool:
+        before = len(self.said)
+        self.said.add((turn_id, step_id, what))
+        return len(self.said) > before
 
     def notice(self, text: str) -> None:
         """Write one line to stderr."""
@@ -70,9 +99,9 @@ async def decide(
     if ask.form is not None:
         telling.notice(localised(f"{inert_line(ask.call)}: declined, nobody can be asked without a screen"))
         decision = "decline"
-    elif not is_allowed(step, ask, allow):
-        telling.notices.denied.add((asks.turn_id, asks.step_id))
-        telling.notice(not_allowed(step.name, ask))
+    elif not _is_allowed(step, ask, allow):
+        telling.said |= {(asks.turn_id, asks.step_id, what) for what in ("runs", "failed")}
+        telling.notice(_not_allowed(step.name, ask))
         decision, why = "deny", NOT_ALLOWED
     try:
         await client.answer(conversation_id, asks.turn_id, asks.step_id, decision, reason=why)
@@ -80,6 +109,43 @@ async def decide(
         pass  # another client has answered, or it asks no more
     except AgentTuiError as error:
         telling.notice(localised(f"the answer to {step.name} was not taken: {error}"))
+
+
+def _is_allowed(step: StepState, ask: ev.ToolAsk, patterns: Sequence[str]) -> bool:
+    """Say whether one of ``patterns`` covers a call; one whose arguments are no JSON object is covered by
+    none. A file has to be covered both as it is named and as it was found: it may be named by a link.
+    """
+    try:
+        arguments = json.loads(step.arguments.text or "{}")
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(arguments, dict):
+        return False
+    given = [arguments]
+    if step.name in PATH_TOOLS and not str(arguments.get("path")).startswith("/"):
+        given.append({**arguments, "path": spelled_out(ask.pattern).removeprefix(f"{step.name}(")[:-1]})
+    return any(all(allows(pattern, step.name, one) for one in given) for pattern in patterns)
+
+
+def _not_allowed(tool: str, ask: ev.ToolAsk) -> str:
+    """Return what is said of a call that nothing allows: how it could run, where that can be shown whole."""
+    told = f"not allowed: {visible_line(ask.call) or tool}"
+    pattern = ask.pattern if is_pattern(ask.pattern) else tool
+    hint = f"--allow {shlex.quote(pattern)} lets it run"
+    return f"{told}; {hint}" if inert_line(hint, MAX_LINE_CHARACTERS - len(told) - 2) == hint else told
+
+
+def _called(step: StepState) -> str:
+    """Return a call in a line."""
+    from widgets.transcript.step_body import step_head  # lazy: only answers that call tools need it
+
+    return step_head("tool_call", name=step.name, arguments=step.arguments.text)[0]
+
+
+def _failure(result: StepState) -> str:
+    from widgets.transcript.step_body import failure  # as in _called
+
+    return failure(result.content.text, MAX_LINE_CHARACTERS)
 
 
 def streamed(asked: Asked, state: ConversationState) -> list[object]:
