@@ -1,4 +1,4 @@
-"""Asking in a chat: questions on their way, those that wait, other wordings, and the end of an answer."""
+"""Asking in a chat: sending questions, the queue, editing, and the end of an answer."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ NO_LOG: Final = ("ended", "lost")  # links to servers that show an answer only w
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """One question on its way; ``key`` makes it one, however often it is sent."""
+    """A question that is being sent; ``key`` makes it one, however often it is sent."""
 
     text: str
     attachments: tuple[ev.Attachment, ...] = ()
-    parent_id: str | None = None  # None: it follows the newest message
-    again: str = ""  # id of the question that is answered once more
-    continues: str = ""  # id of the answer that is to be finished
+    parent_id: str | None = None  # ``None``: it follows the newest message
+    again: str = ""  # id of the question to answer again
+    continues: str = ""  # id of the answer to continue
     key: str = ""
-    is_queued: bool = False  # it waited
+    is_queued: bool = False  # it waited in the queue
 
     def is_like(self, other: Sending) -> bool:
-        """Whether both say the same."""
+        """Whether both have the same words."""
         mine = self.text, self.attachments, self.parent_id, self.again, self.continues
         return mine == (other.text, other.attachments, other.parent_id, other.again, other.continues)
 
     @property
     def is_anew(self) -> bool:
-        """Whether no new words are asked."""
+        """Whether it has no new words."""
         return bool(self.again or self.continues)
 
 
 class Asking:
-    """Sends what the person asks, one question at a time; what is asked meanwhile waits in the composer."""
+    """Sends questions, one at a time; what is asked meanwhile waits in the composer."""
 
     def __init__(self, chat: OpenChat) -> None:
         self.is_stopping = False
@@ -53,24 +53,26 @@ class Asking:
         self._state = chat.state
         self._composer = chat.composer
         self._unsent: Sending | None = None  # it could not be sent
-        self._sending: Sending | None = None  # on its way now
-        self._is_next_due = False  # an answer ended while a question was on its way
-        self._is_awaiting = False  # it was taken, and nothing was heard of its answer yet
-        self._editing = ""  # id of the question that is asked another way
+        self._sending: Sending | None = None  # being sent
+        self._is_next_due = False  # an answer ended while a question was being sent
+        self._is_awaiting = False  # it was taken, but there was no event of its answer yet
+        self._editing = ""  # id of the question that is being edited
 
     @property
     def is_sending(self) -> bool:
-        """Whether a question is on its way, and nothing was heard of its answer yet."""
+        """Whether a question is being sent, or its answer has not begun yet."""
         return self._sending is not None or self._is_awaiting
 
     @property
     def is_busy(self) -> bool:
-        """Whether a question is on its way or being answered."""
+        """Whether a question is being sent or answered."""
         return self.is_sending or self._state.open_turn is not None
 
     @property
     def unfinished(self) -> str:
-        """Id of the last answer, if it was cut off after it said something and can be continued; else ""."""
+        """Id of the last answer, if it was interrupted after its first words and can be continued; else
+        "".
+        """
         last = self._state.last_turn
         if last is None or last.is_local or last.status not in ("cut", "failed"):
             return ""
@@ -79,7 +81,7 @@ class Asking:
     # --- asking ----------------------------------------------------------------------------------------
 
     def submit(self, text: str) -> None:
-        """Ask what was written; while an answer is under way it waits."""
+        """Ask what was written; while an answer is being given it waits."""
         composer = self._composer
         if not text.strip() and not composer.attachments:
             self._send_next(is_asked_for=True)
@@ -103,7 +105,7 @@ class Asking:
         self._send(Sending(text, tuple(attached), parent))
 
     def _let_wait(self, text: str, attachments: tuple[ev.Attachment, ...]) -> None:
-        """Put a question in the queue; what is on its way already is not asked twice."""
+        """Put a question in the queue, unless it is being sent already."""
         composer = self._composer
         if self._sending is not None and self._unsent is not None and self._unsent.text == text:
             return  # enter was pressed twice
@@ -117,7 +119,9 @@ class Asking:
             self._send_next()
 
     def _send_next(self, *, is_asked_for: bool = False) -> None:
-        """Ask what waits longest, unless the person stopped that; later while a question is on its way."""
+        """Ask the oldest waiting question, unless the person stopped that; later if a question is being
+        sent.
+        """
         composer = self._composer
         self._is_next_due = self._sending is not None
         if not composer.queue or self.is_busy or self._state.conversation.archived:
@@ -144,19 +148,19 @@ class Asking:
             await self._give(sending)
         except AgentBusy as error:
             self._busy(sending)
-            if self._chat.link.is_agent:  # nobody tells when it is free
+            if self._chat.link.is_agent:  # nothing will tell when it is free
                 self._composer.hold()
                 self._composer.tell(say("chat.agent.busy", reason=localised(error)))
         except AgentTuiError as error:
             self._failed(sending, error)
         finally:
             self._arrived(sending)
-        if self._is_next_due:  # told before this question was known to be taken, or to have to wait
+        if self._is_next_due:  # it came before this question was known to be taken, or to have to wait
             self._send_next()
         self._chat.host.show_soon()
 
     def _arrived(self, sending: Sending) -> None:
-        if self._sending is sending:  # the next one may be on its way already
+        if self._sending is sending:  # the next one may be being sent already
             self._sending = None
 
     async def _give(self, sending: Sending) -> None:
@@ -184,7 +188,7 @@ class Asking:
             await chat.take(ev.LinkChanged("ended"))
 
     def _taken(self, sending: Sending) -> None:
-        """The server has the question."""
+        """The server took the question."""
         self._unsent = None
         if self._chat.link.is_agent:
             self._chat.following.failure = None
@@ -193,7 +197,7 @@ class Asking:
             self._composer.sent(sending.text)
 
     def _busy(self, sending: Sending) -> None:
-        """Somebody else asked: it waits."""
+        """Another client asked first: the question waits."""
         self._is_awaiting = False
         self._unsent = None
         if sending.is_anew or sending.parent_id is not None:
@@ -208,24 +212,24 @@ class Asking:
         self._composer.set_queue((waits, *self._composer.queue))
 
     def _failed(self, sending: Sending, error: AgentTuiError) -> None:
-        """It could not be sent: it is kept, and goes again as the same question."""
+        """The question could not be sent: it is kept, and will be sent as the same question."""
         self._is_awaiting = False
         if sending.is_queued:
             self._wait_first(sending)
         self._composer.hold()
         failed = "composer.failed"
-        if self._chat.link.is_agent:  # it is not heard of otherwise
+        if self._chat.link.is_agent:  # nothing else reports it
             failed, self._chat.following.failure = "chat.agent.failed", error
         self._composer.tell(say(failed, reason=localised(error)))
 
     def note(self, event: ev.Event) -> None:
-        """Follow what becomes of answers: after a whole one the next question is asked."""
+        """Watch the end of answers: after a complete one the next question is asked."""
         match event:
             case ev.TurnStarted():
                 self._is_awaiting = False
             case ev.ConversationLoaded():
                 self._is_awaiting = self.is_stopping = False
-                if self._state.open_turn is None:  # an answer may have ended while nothing was heard
+                if self._state.open_turn is None:  # an answer may have ended while there was no connection
                     self._answer_ended()
             case ev.TurnDone() | ev.RunFailed():
                 self._is_awaiting = self.is_stopping = False
@@ -234,7 +238,7 @@ class Asking:
                 pass
 
     def _answer_ended(self) -> None:
-        """Ask what waits; when the answer is not whole, only once the person says so."""
+        """Ask the next question; if the answer is not complete, only when the person says so."""
         last = self._state.last_turn
         if self._composer.queue and (last is None or last.status != "said"):
             self._composer.hold()
@@ -243,19 +247,19 @@ class Asking:
     # --- asking another way, and again -------------------------------------------------------------------
 
     def edit(self, question: Turn) -> None:
-        """Let the question be changed; the old one stays as another version."""
+        """Edit the question; the old one stays as another version."""
         self._editing = question.id
         self._composer.edit(question.text, question.attachments)
 
     def end_editing(self) -> None:
-        """Take back the draft in place of the question that was being changed."""
+        """Restore the draft instead of the question that was being edited."""
         self._editing = ""
         self._composer.end_editing()
         self._chat.host.show_soon()
 
     def again(self, question: Turn) -> None:
-        """Have the question answered once more; the old answer stays as another version. An agent has no
-        versions: it is asked anew.
+        """Retry the answer; the old one stays as another version. An agent has no versions: it is simply
+        asked again.
         """
         if self._chat.link.is_agent:
             self._send(Sending(question.text, question.attachments))
@@ -263,7 +267,7 @@ class Asking:
             self._send(Sending("", again=question.id))
 
     def go_on(self) -> None:
-        """Resume the last answer, which was cut off: there, or from its beginning (``on_resume``)."""
+        """Continue the last answer, which was interrupted: there, or from its beginning (``on_resume``)."""
         asked = next((turn for turn in reversed(self._state.turns.values()) if turn.role == "user"), None)
         if self._state.conversation.on_resume == "again" and asked is not None and not asked.is_local:
             self._send(Sending("", again=asked.id))
@@ -273,7 +277,7 @@ class Asking:
     # --- stopping --------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """End the answer under way; what waits is asked only when the person says so."""
+        """Stop the current answer; the queue is sent only when the person says so."""
         if self._composer.queue:
             self._composer.hold()
         if not self.is_stopping:

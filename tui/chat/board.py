@@ -1,4 +1,4 @@
-"""The lines above and below the words of a chat, and what an empty chat says."""
+"""The lines above and below the words of a chat, and the text of an empty chat."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ChatBoard:
         return self._lines.is_pending or waits or state.link.status == "waiting"
 
     def show_place(self) -> bool:
-        """Show the words, or in an empty chat what to do first; return whether that is another one now."""
+        """Show the words, or in an empty chat what to do first; return whether that changed."""
         is_empty, place = not self._chat.state.turns, self.place
         if is_empty and self._chat.state.loaded:
             place.update(say("chat.first"))

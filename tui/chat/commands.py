@@ -1,4 +1,4 @@
-"""What the commands of a chat's line do (``tui.live.commands`` lists them)."""
+"""The slash commands of a chat (``tui.live.commands`` lists them)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAX_WORDS: Final = 300
 
 
 class ChatCommands:
-    """Does what is written behind a slash, for one chat."""
+    """Runs the slash commands of one chat."""
 
     def __init__(
         self, chat: OpenChat, asking: Asking, models: ModelPicker, open_chat: Callable[..., None]
@@ -74,12 +74,12 @@ class ChatCommands:
         return self._chat.state.conversation
 
     def does(self, text: str) -> bool:
-        """Do what a command says; return whether ``text`` is one."""
+        """Run the command in ``text``; return whether it is one."""
         return not self._composer.is_editing and self._commands.run(text)
 
     def _compact(self, keep: str) -> None:
-        """Have what was said summarised; the model is told that in its place from then on. ``keep`` says what
-        the summary should keep.
+        """Summarise the chat; the model gets the summary instead from then on. ``keep`` says what the summary
+        should keep.
         """
         if self._chat.link.is_agent:
             self._tell("chat.agent.settings")
@@ -119,7 +119,7 @@ class ChatCommands:
         self._host.show_soon()
 
     def open_settings(self) -> None:
-        """Change what holds for the chat."""
+        """Open the chat's settings."""
 
         def take(info: ConversationInfo) -> None:
             self._host.run("settings", self._chat.take(ConversationChanged(info)))
@@ -173,7 +173,7 @@ class ChatCommands:
             self._composer.tell(say("command.tools.now", names=self._tools_now()))
 
     async def _suspended_rules(self) -> Sequence[object]:
-        """Return those that count in this chat; none where the server keeps no rules."""
+        """Return the suspended rules for this chat; none if the server keeps no rules."""
         try:
             return suspended_in(await (await self._chat.client()).backend.rules(), self._info.id)
         except NotOffered:
@@ -238,7 +238,7 @@ class ChatCommands:
             self._host.open(ChangesScreen(chat, self._asked_for))
 
     def _asked_for(self, message_id: str) -> str:
-        """Return the question that a message answers."""
+        """Return the question of a message."""
         turns = self._chat.state.turns
         turn = self._chat.state.turn_of(message_id)
         asked = turns.get(turn.parent_id) if turn is not None else None
@@ -247,7 +247,7 @@ class ChatCommands:
     # --- other chats -----------------------------------------------------------------------------------
 
     def _begin_another(self) -> None:
-        """Open a new chat with the model and the folder of this one."""
+        """Open a new chat with this one's model and folder."""
         if self._chat.link.is_agent:
             self._tell("chat.agent.one")
             return

@@ -1,4 +1,4 @@
-"""Where a question is written: what waits, what is attached, and the lines themselves."""
+"""The composer of a chat: the queue, the attachments, and the lines themselves."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ class ChatComposer(Writing):
         super().__init__(conversation_id, line, ascii_only=ascii_only)
         self.line: ChatLine = line
         self._kept = ChatDrafts(conversation_id)
-        self._edited: tuple[str, tuple[Attachment, ...]] | None = None  # the draft, while another is changed
+        self._edited: tuple[str, tuple[Attachment, ...]] | None = None  # the draft, during an edit
         self._pastes = 0
         self.files = Files(Path.cwd())
-        self.tools: Sequence[str] = ()  # names that /tools completes
+        self.tools: Sequence[str] = ()  # names for the completion of /tools
         self.attachments: tuple[Attachment, ...] = ()
         self.queue: tuple[Waiting, ...] = ()
-        self.is_held = False  # what waits is sent only when the person says so
+        self.is_held = False  # the queue is sent only when the person says so
         self._queue_key = "u"
-        self._is_busy = False  # an answer is under way
+        self._is_busy = False  # an answer is being given
         line.placeholder = self._own("chat.placeholder")
 
     def on_mount(self) -> None:
-        """What waited before is sent only when the person says so."""
+        """Hold the queue of an earlier run until the person says so."""
         kept = self._kept.load()
         self.attachments, self.queue, self.is_held = kept.attachments, kept.queue, bool(kept.queue)
 
@@ -71,15 +71,15 @@ class ChatComposer(Writing):
 
     @property
     def is_editing(self) -> bool:
-        """Whether a question is asked another way."""
+        """Whether a question is being edited."""
         return self._edited is not None
 
     def _show_note(self) -> None:
         self.show()
 
     def show(self, key: str | None = None, *, is_busy: bool | None = None) -> None:
-        """Say what waits, what is attached, and what may be completed; ``key`` shows what waits. What is not
-        told is as it was.
+        """Show the queue, the attachments, and set the completions; ``key`` opens the queue. Arguments that
+        are not given do not change.
         """
         self._queue_key = self._queue_key if key is None else key
         self._is_busy = self._is_busy if is_busy is None else is_busy
@@ -151,8 +151,8 @@ class ChatComposer(Writing):
                 self.attach(Attachment(name, inert(text)))
                 return True
         except Unfit as error:
-            self.call_later(self.tell, localised(error))  # once the words are there that it tells of
-            return not pasted  # a path is still a word
+            self.call_later(self.tell, localised(error))  # after the words that it is about
+            return not pasted  # a path also remains as a word
         return False
 
     def _room(self) -> int:
@@ -167,14 +167,14 @@ class ChatComposer(Writing):
         self.attach(*files)
 
     def attach(self, *files: Attachment) -> None:
-        """Attach files to what is written, in place of those of the same names; raises ``Unfit``."""
+        """Attach files to the draft, replacing those with the same names; raises ``Unfit``."""
         named = {file.name: file for file in (*self.attachments, *files)}
         if len(named) > MOST:
             raise Unfit(say("chat.attach.many", most=count(MOST)))
         self._set_attachments(tuple(named.values()))
 
     def on_chat_line_drop_last(self, event: ChatLine.DropLast) -> None:
-        """Attach one less."""
+        """Remove the last attachment."""
         event.stop()
         if self.attachments:
             self._set_attachments(self.attachments[:-1])
@@ -188,7 +188,7 @@ class ChatComposer(Writing):
     # --- what is sent, and what waits ------------------------------------------------------------------
 
     def sent(self, text: str) -> None:
-        """Take away what was sent or put in the queue, and remember it."""
+        """Remove what was sent or queued, and remember it."""
         if self.is_editing:
             self.end_editing()
         else:
@@ -200,7 +200,7 @@ class ChatComposer(Writing):
         self.keep_text()
 
     def set_queue(self, queue: tuple[Waiting, ...], *, is_held: bool | None = None) -> None:
-        """Let these wait."""
+        """Replace the queue."""
         self.queue = queue
         if is_held is not None or not queue:
             self.is_held = bool(is_held) and bool(queue)
@@ -208,11 +208,11 @@ class ChatComposer(Writing):
         self.show()
 
     def hold(self) -> None:
-        """Send what waits only when the person says so."""
+        """Send the queue only when the person says so."""
         self.set_queue(self.queue, is_held=True)
 
     def edit(self, text: str, attachments: tuple[Attachment, ...]) -> None:
-        """Let another text be changed; the draft waits."""
+        """Edit another text; the draft waits."""
         if self._edited is None:
             self._edited = self.line.text, self.attachments
         self.line.put(text)
@@ -221,7 +221,7 @@ class ChatComposer(Writing):
         self.open()
 
     def end_editing(self) -> None:
-        """Go on with the draft."""
+        """Continue with the draft."""
         if self._edited is not None:
             (text, self.attachments), self._edited = self._edited, None
             self.line.put(text)

@@ -1,4 +1,4 @@
-"""Words for a chat's line that come from elsewhere: what was asked before, and the person's own editor."""
+"""Texts for a chat's line from elsewhere: earlier questions, and the person's own editor."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Drafting:
         self._host = host
 
     def search_past(self) -> None:
-        """Search what was asked before, and write it again."""
+        """Search earlier questions, and write one again."""
 
         async def past() -> Candidates:
             return [
@@ -81,7 +81,7 @@ class Drafting:
 
 
 def _edited(command: Sequence[str]) -> str:
-    """Run an editor; return why it failed, ``""`` if it did not. It raises nothing: an error inside Textual's
+    """Run an editor; return why it failed, "" if it did not. Never raises: an error inside Textual's
     ``suspend`` leaves the screen dark.
     """
     try:

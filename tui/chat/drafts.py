@@ -1,4 +1,4 @@
-"""What waits to be asked in a chat: the attachments of its draft, and the questions of its queue, on disk."""
+"""The drafts of chats on disk: attachments and queues."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def new_key() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A question that waits."""
+    """A waiting question."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
@@ -33,14 +33,14 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept of one chat, besides the words of its draft."""
+    """What is kept for one chat, besides the words of its draft."""
 
     attachments: tuple[Attachment, ...] = ()
     queue: tuple[Waiting, ...] = ()
 
 
 class ChatDrafts:
-    """Files of one user, for their owner alone. Nothing here raises: what cannot be read is empty."""
+    """Files that only their owner can read. Never raises: what cannot be read is empty."""
 
     def __init__(self, conversation_id: str, folder: Path | None = None) -> None:
         self._path = (folder or data_path()) / DRAFTS / f"{file_of(conversation_id)}.chat"
@@ -57,7 +57,7 @@ class ChatDrafts:
         return Kept(_attachments(value.get("attachments")), tuple(item for item in queue if item is not None))
 
     def keep(self, kept: Kept) -> bool:
-        """Keep it; nothing is forgotten. Return whether that was possible."""
+        """Keep it; return whether that was possible."""
         text = json.dumps(asdict(kept), ensure_ascii=False) if kept != Kept() else ""
         return write_kept(self._path, text)
 

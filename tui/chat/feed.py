@@ -1,4 +1,4 @@
-"""Carries a chat from its state into a transcript: each word once, each step as a row that folds."""
+"""Fills the transcript of a chat from its state: each word once, each step as a row that folds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from widgets.transcript.transcript import Transcript
 
 
 class ChatFeed:
-    """Remembers what the transcript was given. ``take`` costs what is new, not what was said before."""
+    """Remembers what the transcript has. ``take`` costs as much as is new, not what was said before."""
 
     def __init__(self, transcript: Transcript, state: ConversationState) -> None:
         self.transcript = transcript
@@ -40,7 +40,7 @@ class ChatFeed:
     # --- what comes in ---------------------------------------------------------------------------------
 
     def take(self) -> None:
-        """Give the transcript what is new in the state."""
+        """Add what is new in the state to the transcript."""
         state = self._state
         if self._generation != state.generation:
             self._generation = state.generation
@@ -78,15 +78,15 @@ class ChatFeed:
         self._keys[key_of(*spot)] = spot
 
     def spot(self, number: int) -> Spot:
-        """Return what message ``number`` of the transcript, from 1, shows; ("", "") for none."""
+        """Return what message ``number`` of the transcript, from 1, shows; ("", "") if there is none."""
         return self._spots[number - 1] if 0 < number <= len(self._spots) else ("", "")
 
     def spot_of(self, key: str) -> Spot:
-        """Return what the message ``key`` of the transcript shows; ("", "") for none."""
+        """Return what the message ``key`` of the transcript shows; ("", "") if there is none."""
         return self._keys.get(key, ("", ""))
 
     def whole(self, turn_id: str, step_id: str) -> tuple[str, str] | None:
-        """Return what a step or an attached file is called, and all of its body; None where there is none."""
+        """Return the title of a step or attached file, and its whole body; ``None`` if there is none."""
         turn = self._state.turns.get(turn_id)
         if turn is None:
             return None
@@ -102,11 +102,13 @@ class ChatFeed:
         return None
 
     def model_of(self, turn: Turn) -> str:
-        """Return the model that is asked, where the server does not say who speaks; "" for what it keeps."""
+        """Return the model of the chat, if the server does not name the speaker; "" for a server with
+        settings.
+        """
         return self._state.conversation.model if turn.is_local else ""
 
     def number(self, turn_id: str, step_id: str = "") -> int:
-        """Return which message of the transcript shows that; 0 for none."""
+        """Return the number of the message that shows it; 0 if none does."""
         return self._numbers.get((turn_id, step_id), 0)
 
 
@@ -120,9 +122,9 @@ class _Turn(StepRows):
         self.turn = turn
         self._feed = feed
         self._files: set[str] = set()  # keys of files that have a row
-        self._text: str | None = None  # of a person, as it was given
+        self._text: str | None = None  # of a person, as it was added
         self._title = ""
-        self._ending: str | None = None  # as it was told
+        self._ending: str | None = None  # as it was shown
 
     def take(self) -> None:
         turn = self.turn
@@ -141,7 +143,7 @@ class _Turn(StepRows):
             self.end(how)
 
     def _head(self) -> None:
-        """Say who speaks; once it is over, how long it took and what it used."""
+        """Show the speaker; when the turn is over, also its time and usage."""
         title = texts.turn_title(self.turn, self._feed.model_of(self.turn))
         if not self._last:
             self._last = key_of(self.turn.id)
@@ -187,10 +189,10 @@ class _Turn(StepRows):
 
 
 def _body_of(file: Attachment, limit: str | None) -> str:
-    """Return what is in an attached file, as Markdown; of an image only what it is."""
+    """Return the contents of an attached file, as Markdown; for an image only its description."""
     return facts(file) if is_image(file) else text_body(file.content, limit)
 
 
 def key_of(turn_id: str, step_id: str = "") -> str:
-    """Return the key of a message; whatever ids a server sends, no two have the same."""
+    """Return the key of a message; whatever ids a server sends, no two are the same."""
     return f"{len(turn_id)} {turn_id} {step_id}"

@@ -1,4 +1,4 @@
-"""Files beside the words of a question: found by the beginning of a path, read as text or as an image."""
+"""Attachments: files found by the beginning of a path, read as text or as an image."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from tui.screens.words import count, say
 from widgets.fuzzy import has_letters, span
 from widgets.units import size
 
-MOST: Final = 20  # attachments of one question (ours takes no more)
-MAX_BYTES: Final = 4_000_000  # of all of them; as JSON that is well within what is taken
+MOST: Final = 20  # attachments of one question (our server takes no more)
+MAX_BYTES: Final = 4_000_000  # of all of them; as JSON that is well within the limit
 MAX_LISTED: Final = 100_000  # files of a folder that are offered
 MAX_DEPTH: Final = 20
-MAX_SCATTERED: Final = 500  # with the letters of what was typed here and there, of which the best are offered
-LISTING_SECONDS: Final = 5.0  # how long a listing is taken for true
-LONG_LINES: Final = 30  # a pasted text with more is an attachment
+MAX_SCATTERED: Final = 500  # files that match only scattered letters, of which the best are offered
+LISTING_SECONDS: Final = 5.0  # how long a listing is used
+LONG_LINES: Final = 30  # a longer pasted text becomes an attachment
 LONG_CHARACTERS: Final = 2_000
 MAX_NAME_CHARACTERS: Final = 200
 MAX_PASTED_CHARACTERS: Final = 20_000  # of paths
@@ -46,32 +46,32 @@ _TRAILING: Final = ".,;:!?)]}'\""
 
 
 class Unfit(Exception):
-    """A file that cannot be attached; says why, one line for a person."""
+    """A file cannot be attached; the text says why, one line for a person."""
 
 
 @dataclass(slots=True)
 class Files:
-    """The files that a question may name: those below ``folder``, and any other by its whole path."""
+    """The files that a question may name: those below ``folder``, and any other by its absolute path."""
 
     folder: Path
     most: int = MAX_LISTED
     _listed: list[str] = field(default_factory=list)
     _listed_at: float = 0.0
-    _found: tuple[str, int, tuple[str, ...]] = "", 0, ()  # what was looked for last, and what came of it
+    _found: tuple[str, int, tuple[str, ...]] = "", 0, ()  # the last search, and its result
 
     @property
     def is_listed(self) -> bool:
-        """Whether the listing was made, and not long ago."""
+        """Whether there is a recent listing."""
         return bool(self._listed_at) and time.monotonic() - self._listed_at < LISTING_SECONDS
 
     def look(self) -> None:
-        """Look which files there are, the nearer ones where there are too many; takes a moment."""
+        """List the files, the nearer ones if there are too many; takes a moment."""
         self._listed, self._found = list(islice(_below(self.folder), self.most)), ("", 0, ())
         self._listed_at = time.monotonic()
 
     def fitting(self, begun: str, most: int) -> list[str]:
-        """Return paths that ``begun`` may become: those that begin so, then files whose name does, then
-        those that hold it anywhere, then those with its letters in that order.
+        """Return paths for the typed text ``begun``: those that begin so, then files whose names do, then
+        those that contain it, then those with its letters in that order.
         """
         if begun.startswith(("/", "~", "..")):
             return _in_folder(begun, most)
@@ -104,7 +104,7 @@ class Files:
         return found[:most]
 
     def path_of(self, named: str) -> Path | None:
-        """Return the file that was named, ``None`` where there is none."""
+        """Return the named file, ``None`` if there is none."""
         try:
             path = self.folder / Path(named).expanduser()
             return path if path.is_file() else None
@@ -112,7 +112,7 @@ class Files:
             return None
 
     def named_in(self, text: str) -> list[tuple[str, Path]]:
-        """Return the files that ``text`` names behind an ``@``; what names none is a word like any other."""
+        """Return the files that ``text`` names after an ``@``; other words with ``@`` are ignored."""
         found: dict[str, Path] = {}
         for match in _NAMED.finditer(text):
             name = match[1] or match[2]
@@ -124,7 +124,9 @@ class Files:
 
 
 def begun_in(text: str) -> str | None:
-    """Return the path that is being written behind an ``@`` at the end of ``text``; None for none."""
+    """Return the path that is being written after an ``@`` at the end of ``text``; ``None`` if there is
+    none.
+    """
     match = _BEGUN.search(text)
     if match is None:
         return None
@@ -132,13 +134,13 @@ def begun_in(text: str) -> str | None:
 
 
 def written(path: str) -> str:
-    """Return how a path is written into a question."""
+    """Return a path as it is written into a question."""
     return f'@"{path}"' if any(char.isspace() for char in path) else f"@{path}"
 
 
 def pasted_paths(text: str, files: Files) -> list[tuple[str, Path]]:
-    """Return the files whose paths were pasted, as terminals write them when files are dropped; none where
-    anything else was pasted, too.
+    """Return the files whose paths were pasted, as terminals do when files are dropped; none if anything else
+    was pasted, too.
     """
     text = text.strip()
     if len(text) > MAX_PASTED_CHARACTERS:
@@ -155,7 +157,7 @@ def _dropped(written: str, files: Files) -> tuple[str, Path] | None:
     if written.startswith("file://"):
         written = unquote(urlsplit(written).path)
     elif not written.startswith(("/", "~", "./", "../")):
-        return None  # a word is no path
+        return None  # a single word does not count as a path
     path = files.path_of(written)
     if path is None:
         return None
@@ -193,7 +195,7 @@ def read(name: str, path: Path, room: int = MAX_BYTES) -> Attachment:
 
 
 def facts(file: Attachment) -> str:
-    """Return how large an attached file is; of an image also its kind, and its pixels where it says them."""
+    """Return the size of an attached file; for an image also its kind, and its pixels if known."""
     shown = [size(bytes_of(file))]
     if is_image(file):
         found = dimensions(image_data(file))
@@ -204,7 +206,7 @@ def facts(file: Attachment) -> str:
 
 
 def with_named(text: str, attached: list[Attachment], files: Files) -> list[Attachment]:
-    """Return ``attached`` and the files that ``text`` names; raises ``Unfit``, also where it is too much."""
+    """Return ``attached`` with the files that ``text`` names; raises ``Unfit``, also if it is too much."""
     found = list(attached)
     room = MAX_BYTES - sum(map(bytes_of, found))
     for name, path in files.named_in(text):
@@ -221,7 +223,7 @@ def with_named(text: str, attached: list[Attachment], files: Files) -> list[Atta
 
 
 def _in_folder(begun: str, most: int) -> list[str]:
-    """Return what is in the folder of a path, folders with a slash at their end."""
+    """Return the contents of a path's folder, folders with a slash at their end."""
     before, slash, name = begun.rpartition("/")
     if not slash:
         before, name = begun, ""
@@ -241,7 +243,7 @@ def _in_folder(begun: str, most: int) -> list[str]:
 
 
 def _below(top: Path) -> Iterator[str]:
-    """Yield the files below a folder, nearer ones first, without those that .gitignore leaves out."""
+    """Yield the files below a folder, nearer ones first, without those that .gitignore excludes."""
     waiting: deque[tuple[str, Ignored]] = deque([("", Ignored())])
     while waiting:
         path, ignored = waiting.popleft()

@@ -1,4 +1,4 @@
-"""Which chat a screen opens first, and a chat that is not stored yet."""
+"""The chat to open first, and a chat that is not stored yet."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NEW = ""  # the id of a chat that is not stored yet
 async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> str:
     """Return the id of the chat to open: the wanted one, else the newest, else ``NEW``.
 
-    Raises what the server and ``find_conversation`` raise, also for a new chat; ``NotOffered`` when the
-    server has no list and no chat was named.
+    Raises what the server and ``find_conversation`` raise, also for a new chat; ``NotOffered`` if the server
+    has no list and no chat was named.
     """
     if link.is_agent:
         return await link.opened(wanted)
@@ -40,8 +40,8 @@ async def first_chat(link: ChatLink, wanted: str, *, is_new: bool = False) -> st
 
 
 class NewChat:
-    """A chat that is stored with its first question. ``fields`` are those that were chosen for it; the server
-    chooses the others.
+    """A chat that is stored with its first question. ``fields`` were chosen for it; the server chooses the
+    others.
     """
 
     def __init__(self, link: ChatLink, fields: Mapping[str, Any]) -> None:
@@ -58,7 +58,7 @@ class NewChat:
         return replace(self._default, **fields)
 
     def change(self, fields: Mapping[str, Any]) -> ConversationInfo:
-        """Choose other ``fields``; return what the chat is then."""
+        """Change ``fields``; return the chat with them."""
         self._fields.update(fields)
         return self.info
 
@@ -68,7 +68,7 @@ class NewChat:
         yield LinkChanged("ended")
 
     async def look_for_default(self) -> None:
-        """Find out which provider and model the server would choose; unknown where it does not tell."""
+        """Find out which provider and model the server would choose; unknown if it does not say."""
         with suppress(AgentTuiError):
             providers = await (await self._link.client()).backend.providers()
             if providers:  # the default one is the first
@@ -86,7 +86,7 @@ class NewChat:
 
 
 def fields_here(link: ChatLink) -> dict[str, Any]:
-    """Return what a new chat begins with: its tools work in the folder that the program was started in,
-    where the backend is on this machine.
+    """Return the first settings of a new chat: its tools work in the folder in which the program was started,
+    if the backend is on this machine.
     """
     return {"workspace": str(Path.cwd())} if link.is_embedded else {}

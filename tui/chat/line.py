@@ -1,4 +1,4 @@
-"""The lines that a question is written in: long pastes become files."""
+"""The line of a chat: long pastes become attachments."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from widgets.composer import Composer, with_line_ends
 
 
 class ChatLine(Composer):
-    """``takes_paste`` is asked whether a pasted text is an attachment, which is then no text of the line."""
+    """``takes_paste`` gets each pasted text and returns whether it became an attachment."""
 
     class DropLast(Message):
-        """Backspace with nothing to its left: the last attachment is not meant."""
+        """Posted when backspace was pressed with nothing to its left: remove the last attachment."""
 
     def __init__(
         self,
@@ -30,14 +30,14 @@ class ChatLine(Composer):
     # --- keys ------------------------------------------------------------------------------------------
 
     def action_delete_left(self) -> None:
-        """Delete; with nothing to delete, the last attachment."""
+        """Delete to the left; if there is nothing, remove the last attachment."""
         if self.text:
             super().action_delete_left()
         else:
             self.post_message(self.DropLast())
 
     def on_paste(self, event: events.Paste) -> None:
-        """Take a path or a long text for an attachment."""
+        """Attach a path or a long text."""
         if self._takes_paste(with_line_ends(event.text)):
             event.prevent_default()
             event.stop()

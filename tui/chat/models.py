@@ -1,4 +1,4 @@
-"""The models that a chat can be answered by: a list of those of all providers, to choose from."""
+"""The model picker of a chat: the models of all providers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MAX_WORDS: Final = 120
 
 
 class ModelPicker:
-    """Lets a person choose who answers from the next question on."""
+    """Lets a person choose the model from the next question on."""
 
     def __init__(self, chat: OpenChat) -> None:
         self._chat = chat
         self._host = chat.host
 
     def open(self) -> None:
-        """Show the models of all providers, the present one marked."""
+        """Show the models of all providers, with the current one marked."""
 
         def chosen(value: str | None) -> None:
             if value is not None and value != now:
@@ -43,7 +43,7 @@ class ModelPicker:
         self._host.open(ChooseScreen(title, self._models, now, ascii_only=ascii_only), chosen)
 
     def choose(self, model: str, provider: str | None = None) -> None:
-        """Take this model; without a ``provider`` that of the present one."""
+        """Use this model; without a ``provider`` that of the current one."""
         fields = {"model": model} if provider is None else {"provider_id": provider, "model": model}
         self._host.run("settings", self._change(fields))
 
@@ -84,7 +84,7 @@ def _candidate(provider: str, model: ModelInfo, why: str) -> Candidate:
 
 
 def about(model: ModelInfo) -> str:
-    """Return what is known of a model: how much it can be told, and what it costs; "" for nothing."""
+    """Return the context size and prices of a model; "" if unknown."""
     known = []
     if model.context_tokens:
         known.append(say("command.models.context", tokens=tokens(model.context_tokens)))

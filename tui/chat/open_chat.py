@@ -1,4 +1,4 @@
-"""The chat that a screen shows: its state, its server, and the transcript that is fed with what happens."""
+"""The chat that a screen shows: its state, its server, and its transcript."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class OpenChat(Opened["ChatClient"]):
-    """Takes every event into the state and onto the transcript. It knows whom its tools ask
+    """Takes every event into the state and the transcript. It has the questions of its tools
     (``approvals.Questions``).
     """
 
@@ -43,12 +43,12 @@ class OpenChat(Opened["ChatClient"]):
         self.new = chat if isinstance(chat, NewChat) else None  # until the chat is stored
         self.composer = ChatComposer(conversation_id, ascii_only=ascii_only)
         self.feed = ChatFeed(self.transcript, self.state)
-        self._is_linked = asyncio.Event()  # whether following has got further than connecting
+        self._is_linked = asyncio.Event()  # whether the connection got further than connecting
 
     # --- what comes in ---------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Follow what happens in the chat."""
+        """Follow the chat."""
         self._is_linked.clear()
         super().begin()
 
@@ -56,7 +56,7 @@ class OpenChat(Opened["ChatClient"]):
         return self.new.events() if self.new is not None else await super()._events()
 
     async def take(self, event: ev.Event) -> None:
-        """Take an event into the state and onto the transcript."""
+        """Take an event into the state and the transcript."""
         self.state.apply(event)
         self.feed.take()
         if isinstance(event, ev.StepAdded):
@@ -67,7 +67,7 @@ class OpenChat(Opened["ChatClient"]):
         self._noted(event)
 
     def look_for_default(self) -> None:
-        """Show a new chat's default model as it is now: it may have been set up meanwhile."""
+        """Show a new chat's current default model: it may have been connected meanwhile."""
         if self.new is not None:
             self.host.run("default", self._look_for_default(self.new), exclusive=True)
 
@@ -90,7 +90,7 @@ class OpenChat(Opened["ChatClient"]):
         await self._is_linked.wait()
 
     async def change(self, **fields: Any) -> ev.ConversationInfo:
-        """Change the chat and return it; one that is not stored is stored with these fields. Raises what
+        """Change the chat and return it; a new one is stored with these fields. Raises what
         ``ChatClient.change`` does.
         """
         if self.new is not None:
@@ -101,12 +101,12 @@ class OpenChat(Opened["ChatClient"]):
     # --- tools that ask --------------------------------------------------------------------------------
 
     def place_of(self, spot: Spot) -> tuple[Transcript, str]:
-        """Return the transcript, and the key of the row there."""
+        """Return the transcript, and the key of the row in it."""
         return self.transcript, key_of(*spot)
 
     def go_to_ask(self, spot: Spot) -> None:
-        """There is one transcript, and it is shown."""
+        """Do nothing: the only transcript is shown."""
 
     def focus_words(self) -> None:
-        """Give the focus to the transcript."""
+        """Focus the transcript."""
         self.transcript.screen.set_focus(self.transcript, scroll_visible=False)

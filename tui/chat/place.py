@@ -1,4 +1,4 @@
-"""Where the reader of a chat is, at which message, version and step, and what can be done there."""
+"""The reader's place in a chat: message, version and step, and what can be done there."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from tui.screens.words import say
 
 
 class ReaderPlace:
-    """Looks at the transcript for what the reader is at."""
+    """Finds the reader's place in the transcript."""
 
     def __init__(self, chat: OpenChat, asking: Asking) -> None:
-        self.go_to = ""  # id of the message to show once the chat is loaded again
+        self.go_to = ""  # id of the message to show when the chat is loaded again
         self._chat = chat
         self._asking = asking
 
     @property
     def turn(self) -> Turn | None:
-        """The message that the reader is at."""
+        """The reader's message."""
         turn_id, _ = self._chat.feed.spot(self._chat.transcript.reader.current_message)
         return self._chat.state.turns.get(turn_id)
 
     @property
     def question(self) -> Turn | None:
-        """The question that the reader is at, or whose answer."""
+        """The reader's question, or the one of the reader's answer."""
         found = None
         here = self.turn
         for turn in self._chat.state.turns.values():
@@ -41,7 +41,7 @@ class ReaderPlace:
         return before is not None and before.role != "user" and turn is not None and turn.role != "user"
 
     def why_not(self, act: str) -> str:
-        """Return why an act (edit, again, continue, version, …) cannot be done now; ``""`` if it can."""
+        """Return why an action (edit, again, continue, version, …) cannot be done now; "" if it can."""
         if not self._chat.state.loaded:
             return say("help.why.not_loaded")
         if act == "settings":
@@ -66,12 +66,12 @@ class ReaderPlace:
         return say("chat.not_now") if self._asking.is_busy else ""
 
     def may(self, act: str) -> bool:
-        """Say why an act cannot be done now; return whether it can."""
+        """Return whether an action can be done now; if not, say why."""
         return self._chat.host.allows(self.why_not(act))
 
     @property
     def unanswered(self) -> frozenset[str]:
-        """What can be done about a last answer that is not whole: again, continue."""
+        """What can be done about an incomplete last answer: again, continue."""
         last = self._chat.state.last_turn
         if last is None or last.role == "user" or last.status not in ("cut", "failed"):
             return frozenset()
@@ -82,8 +82,8 @@ class ReaderPlace:
     # --- versions --------------------------------------------------------------------------------------
 
     def _versions(self) -> tuple[tuple[str, ...], str]:
-        """Return the versions of the message that the reader is at, and which of them is shown; of an answer
-        that has none, those of its question.
+        """Return the versions of the reader's message, and which of them is shown; for an answer without any,
+        those of its question.
         """
         for turn in (self.turn, self.question):
             if turn is not None and len(turn.versions) > 1 and turn.id in turn.versions:
@@ -106,7 +106,7 @@ class ReaderPlace:
         await self._chat.changed_by(self._chat.change(head=message_id))
 
     def go_there(self) -> None:
-        """Go to the message that was asked for, once there is something to see."""
+        """Go to the requested message, when it is there."""
         turn, transcript = self._chat.state.turn_of(self.go_to), self._chat.transcript
         number = self._chat.feed.number(turn.id) if turn is not None else 0
         if number and not transcript.has_class("-hidden"):
@@ -116,13 +116,13 @@ class ReaderPlace:
     # --- steps -----------------------------------------------------------------------------------------
 
     def _whole(self) -> tuple[str, str] | None:
-        """Return title and body of the step or file that the reader is at."""
+        """Return the title and body of the reader's step or file."""
         feed, transcript = self._chat.feed, self._chat.transcript
         chosen = feed.spot(transcript.reader.current_message)
         return feed.whole(*chosen) or feed.whole(*feed.spot_of(transcript.folds.step_at_reader()))
 
     def open_step(self) -> None:
-        """Show all of the step that the reader is at."""
+        """Show all of the reader's step."""
         whole, host = self._whole(), self._chat.host
         if whole is None:
             host.tell(say("chat.no_step"))

@@ -1,4 +1,4 @@
-"""Questions that wait to be asked: to be read, changed, put in another order, or dropped."""
+"""The queue of questions: read, edit, move or discard them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.screens.words import say
 
 
 class ChatQueueScreen(Dialog[None]):
-    """Changes the queue of ``composer``; answers that end meanwhile take questions out of it."""
+    """Changes the queue of ``composer``; answers that end meanwhile remove questions from it."""
 
     CSS_PATH = "../screens/room_dialogs.tcss"
     AUTO_FOCUS = "OptionList"
@@ -51,11 +51,11 @@ class ChatQueueScreen(Dialog[None]):
         self._waiting.look()
 
     def action_edit(self) -> None:
-        """Change the words of a question."""
+        """Edit the words of a question."""
         self._waiting.edit()
 
     def action_drop(self) -> None:
-        """Take a question back."""
+        """Discard a question."""
         if chosen := self._waiting.chosen:
             self._set(tuple(waits for waits in self._composer.queue if waits.key != chosen))
             self._waiting.look()
@@ -66,7 +66,7 @@ class ChatQueueScreen(Dialog[None]):
             self.dismiss()
 
     def action_move(self, step: int) -> None:
-        """Let the question be asked earlier or later."""
+        """Move the question up or down."""
         queue = self._composer.queue
         at = next((at for at, waits in enumerate(queue) if waits.key == self._waiting.chosen), -1)
         if at >= 0:

@@ -1,4 +1,4 @@
-"""A chat, live: one transcript with every step of every answer, and a line to ask in."""
+"""A live chat: one transcript with every step of every answer, and a line to ask in."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from widgets.terminal.frame_clock import FrameClock
 
 
 class ChatScreen(LiveScreen):
-    """One chat. What is shown comes in by the loop of ``Following``, from servers that show an answer only
-    while they give it by the one in ``Asking``.
+    """One chat. Events come from the loop of ``Following``; from servers that show an answer only while it is
+    given, from the one in ``Asking``.
     """
 
     CSS_PATH = "chat.tcss"
@@ -78,11 +78,11 @@ class ChatScreen(LiveScreen):
         open_chat: Callable[..., None],
         ascii_only: bool = False,
     ) -> None:
-        """``chat`` is the id of one that is stored, or a new one. ``open_chat`` shows another one: see
+        """``chat`` is the id of a stored chat, or a new one. ``open_chat`` shows another one: see
         ``Places.open_chat``.
         """
         super().__init__(clock, ascii_only=ascii_only)
-        self.first_question = ""  # of a new chat: asked once it is loaded
+        self.first_question = ""  # of a new chat: asked when it is loaded
         self._chat = OpenChat(link, chat, self._host, noted=self._noted)
         self.state = self._chat.state
         self._begin = self._chat.begin
@@ -108,7 +108,7 @@ class ChatScreen(LiveScreen):
 
     @property
     def may_leave(self) -> bool:
-        """Whether it can be left without asking: no answer is under way."""
+        """Whether it can be left without a question: no answer is being given."""
         return not self._asking.is_busy or self.state.link.status == "refused"
 
     @property
@@ -117,13 +117,13 @@ class ChatScreen(LiveScreen):
         return self.state.open_turn is not None
 
     def show_message(self, message_id: str) -> None:
-        """Go to a message once the chat is loaded; "" stays at its end."""
+        """Go to a message when the chat is loaded; "" stays at its end."""
         self._reader.go_to = message_id
 
     # --- what comes in ---------------------------------------------------------------------------------
 
     def _noted(self, event: ev.Event) -> None:
-        """Tell the parts of an event that is more than words."""
+        """Update the parts after an event that is more than words."""
         if isinstance(event, ev.TurnNoted) and (told := texts.told_beside(event)):
             self._host.tell(told)
         if isinstance(event, ev.ConversationLoaded | ev.ConversationChanged):
@@ -140,7 +140,7 @@ class ChatScreen(LiveScreen):
         self._show_soon()
 
     def on_screen_resume(self) -> None:
-        """Show a new chat's default model as it is now: it may have been set up meanwhile."""
+        """Show a new chat's current default model: it may have been connected meanwhile."""
         self._chat.look_for_default()
 
     def _show_lines(self) -> bool:
@@ -178,7 +178,7 @@ class ChatScreen(LiveScreen):
     # --- the line and what is asked ----------------------------------------------------------------------
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Do the command that was written, or ask what was written."""
+        """Run the command, or ask the question, that was written."""
         event.stop()
         if not self._commands.does(event.text):
             self._asking.submit(event.text)
@@ -188,23 +188,23 @@ class ChatScreen(LiveScreen):
         self._composer.open()
 
     def action_edit(self) -> None:
-        """Let the question be changed; the old one stays as another version."""
+        """Edit the question; the old one stays as another version."""
         if self._reader.may("edit") and (question := self._reader.question) is not None:
             self._asking.edit(question)
 
     def action_again(self) -> None:
-        """Have the question answered once more."""
+        """Retry the answer."""
         if self._reader.may("again") and (question := self._reader.question) is not None:
             self._asking.again(question)
 
     def action_go_on(self) -> None:
-        """Resume the last answer, which was cut off."""
+        """Continue the last answer, which was interrupted."""
         if self._reader.may("continue"):
             self._asking.go_on()
 
     def action_open(self, what: str) -> None:
-        """Show what waits (queue), the files that tools changed (changes), who may answer from the next
-        question on (models), or what holds for the chat (settings); save it to a file (export).
+        """Open the queue, the changed files (changes), the model picker (models), the settings, or the
+        export.
         """
         if what == "export":
             self._commands.does("/export")
@@ -222,7 +222,7 @@ class ChatScreen(LiveScreen):
         self._drafting.begin_editor()
 
     def action_history(self) -> None:
-        """Search what was asked before, and write it again."""
+        """Search earlier questions, and write one again."""
         self._drafting.search_past()
 
     # --- the transcript ----------------------------------------------------------------------------------
@@ -232,11 +232,11 @@ class ChatScreen(LiveScreen):
         self._reader.show_version(step)
 
     def action_open_step(self) -> None:
-        """Show all of the step that the reader is at."""
+        """Show all of the reader's step."""
         self._reader.open_step()
 
     def action_fold(self) -> None:
-        """Fold or unfold the step that the reader is at."""
+        """Fold or unfold the reader's step."""
         if not self._transcript.folds.toggle():
             self._composer.open()
 
@@ -247,7 +247,7 @@ class ChatScreen(LiveScreen):
     # --- moving ------------------------------------------------------------------------------------------
 
     def action_step_on(self, step: int) -> None:
-        """Complete what is written, or go to the next part: the line, the question of a tool, the words."""
+        """Complete the text, or go to the next part: the line, a tool's question, the words."""
         parts: list[Widget] = [self._composer.line, self._transcript]
         if self._approvals.spot is not None:
             parts.insert(1, self._approvals.bar)
@@ -264,8 +264,8 @@ class ChatScreen(LiveScreen):
             self._chat.focus_words()
 
     async def action_back(self) -> None:
-        """Leave what was opened last: another wording, a selection, the find bar, the answer under way, the
-        line, the chat.
+        """Leave what was opened last: editing, a selection, the find bar, the current answer, the line, the
+        chat.
         """
         if self._composer.is_editing:
             self._asking.end_editing()

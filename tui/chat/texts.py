@@ -1,4 +1,4 @@
-"""What a chat screen says about a chat: pure functions from state to text."""
+"""The texts of a chat screen: pure functions of the state."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Shown:
     """What the screen itself knows, for the lines above and below."""
 
     is_writing: bool = True  # the line has the focus
-    is_choosing: bool = False  # what may be written is listed
-    is_asking: bool = False  # the bar that asks has it
+    is_choosing: bool = False  # the completion list is open
+    is_asking: bool = False  # the bar with a question has the focus
     is_finding: bool = False
     is_following: bool = True
     has_selection: bool = False
@@ -50,25 +50,25 @@ class Shown:
     is_held: bool = False
     on_question: bool = False
     has_versions: bool = False
-    can: frozenset[str] = frozenset()  # of again, continue: what was not answered to its end
+    can: frozenset[str] = frozenset()  # again, continue: the last answer is not complete
 
 
 # --- the line above ----------------------------------------------------------------------------------------
 
 
 def title(state: ConversationState) -> str:
-    """Return what the chat is called, in one harmless line."""
+    """Return the chat's title, safe and in one line."""
     return inert_line(state.conversation.title, MAX_TITLE_CHARACTERS) or say("chat.untitled")
 
 
 def provider(state: ConversationState) -> str:
-    """Return the provider's name, where one is chosen; the demo has one word for it and its model."""
+    """Return the provider's name, if one is chosen; the demo has one word for it and its model."""
     provider_id = state.conversation.provider_id
     return "" if provider_id == DEMO_PROVIDER else inert_line(provider_id, MAX_NAME_CHARACTERS)
 
 
 def model(state: ConversationState) -> str:
-    """Return the model's name: the chosen one, else the one that spoke last; the demo has its own word."""
+    """Return the model's name: the chosen one, else the last speaker's; the demo has its own word."""
     named = state.conversation.model
     if state.conversation.provider_id == DEMO_PROVIDER and named in ("", DEMO_PROVIDER):
         return say("room.demo")
@@ -126,7 +126,7 @@ def _doing(turn: Turn) -> Status:
 
 
 def hints(state: ConversationState, shown: Shown) -> list[Hint]:
-    """Return which keys make sense now, the most useful first."""
+    """Return the hints for the keys that make sense now, the most useful first."""
     found: list[Hint] = []
     if shown.is_choosing:
         return choosing_hints()
@@ -185,13 +185,13 @@ def _writing_hints(shown: Shown) -> list[Hint]:
 
 
 def used(state: ConversationState) -> live_texts.Used:
-    """Return what was used, see ``live_texts.used``; nothing before anything was."""
+    """Return the usage, see ``live_texts.used``; nothing if there is none."""
     is_any = state.ledger.tokens or state.conversation.max_tokens
     return live_texts.used(state) if is_any else live_texts.Used()
 
 
 def workspace(state: ConversationState) -> str:
-    """Return which folder the tools work in, short."""
+    """Return the short name of the tools' folder."""
     folder = state.conversation.workspace
     if not folder:
         return ""
@@ -202,7 +202,7 @@ def workspace(state: ConversationState) -> str:
 
 
 def told_beside(noted: TurnNoted) -> str:
-    """Return what an agent on another server tells that belongs to no answer; "" for all else."""
+    """Return a note of an agent on another server that belongs to no answer; "" for anything else."""
     about = inert_line(noted.about, MAX_DETAIL_CHARACTERS)
     match noted.note:
         case "agent_left":
@@ -219,8 +219,8 @@ def told_beside(noted: TurnNoted) -> str:
 
 
 def turn_title(turn: Turn, model: str = "") -> str:
-    """Return the head of a turn; what follows a tab is shown at its right. ``model`` is who speaks where
-    nobody says so.
+    """Return the head of a turn; what follows a tab is shown at its right. ``model`` is the speaker if none
+    is named.
     """
     if turn.role == "user":
         name = say("room.you")

@@ -1,4 +1,4 @@
-"""What a person does in a voice session: the microphone, the devices, a file, the agent."""
+"""The actions of a voice session: the microphone, the devices, a file, the agent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEED_AN_AGENT: Final = ("voice.mute", "voice.talk", "voice.interrupt", "voice.fi
 
 
 class VoiceActs:
-    """Does what keys ask for; ``failed`` says what could not be done."""
+    """Runs the actions of keys; ``failed`` says what could not be done."""
 
     def __init__(self, run: VoiceRun, host: Host, *, failed: Callable[[str], None]) -> None:
         self._run = run
@@ -34,7 +34,7 @@ class VoiceActs:
         self._following = self._host.run("follow", self._run.follow(), exclusive=True)
 
     async def leave(self) -> None:
-        """Leave the room, and let go of the devices."""
+        """Leave the room, and release the devices."""
         if self._following is not None and not self._following.is_finished:
             self._following.cancel()
             with suppress(WorkerFailed, WorkerCancelled):
@@ -48,12 +48,12 @@ class VoiceActs:
         return say("voice.not_now") if binding_id in NEED_AN_AGENT and not state.has_agent else ""
 
     def do(self, act: Act) -> None:
-        """Do it after what is under way now, or say why it cannot be done."""
+        """Run it after the current one, or say why it cannot be done."""
         if self._host.allows(self.why_not(f"voice.{act}")):
             self._host.run("act", self.act(act))
 
     async def act(self, act: Act) -> None:
-        """Do it, and show the new state."""
+        """Run it, and show the new state."""
         run, host = self._run, self._host
         match act:
             case "mute":
@@ -96,7 +96,7 @@ class VoiceActs:
         self._host.show_soon()
 
     def send_file(self, written: str) -> None:
-        """Send the file that was named to the agent."""
+        """Send the named file to the agent."""
         if self._host.allows(self.why_not("voice.file")):
             self._file_chosen(written)
 

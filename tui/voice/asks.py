@@ -1,7 +1,7 @@
-"""What the agent's tools ask: the log of the session's conversation, followed beside the session.
+"""The questions of the agent's tools: follows the log of the session's conversation, beside the session.
 
-The steps of tools come twice: told by the agent, and written in the log. Both name a call alike, so that it
-is one row of the transcript.
+Tool steps come twice: from the agent, and from the log. Both use the same id for a call, so it is one row of
+the transcript.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 class VoiceAsks:
     """The questions of one voice screen (``approvals.Questions``). ``take`` gets the log's steps as events of
-    the session; ``changed`` is called when something asks, or does no longer.
+    the session; ``changed`` is called when a question is asked or no longer is.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class VoiceAsks:
         self._noted: set[str] = set()
 
     async def follow(self, session: VoiceSession | None) -> None:
-        """Take what the log of this session says, until this is cancelled; guests are not asked."""
+        """Follow the log of this session until cancelled; guests are not asked."""
         self._state = ConversationState()
         if session is None or not session.conversation_id or not session.is_owner:
             return
@@ -70,8 +70,8 @@ class VoiceAsks:
             self._changed()
 
     def _forward(self, event: ev.Event) -> None:
-        """Have the transcript show what calls do, of older answers only those that still ask; tell what is
-        noted of an answer, as that its model takes no tools.
+        """Pass on the states of calls, of older answers only those that still ask, and the notes of an
+        answer, such as that its model takes no tools.
         """
         match event:
             case ev.StepSet(turn_id, step) if step.type == "tool_call" and (step.arguments or step.status):
@@ -91,7 +91,7 @@ class VoiceAsks:
                         )
                         self._take(ev.StepSet(turn_id, call))
             case ev.TurnNoted(_, note) if note not in self._noted:
-                self._noted.add(note)  # said once in a session: the next answers are no different
+                self._noted.add(note)  # once per session: the next answers are no different
                 if line := note_line(event):
                     self._failed(line)
             case _:
@@ -109,18 +109,18 @@ class VoiceAsks:
         return await self._link.client()
 
     def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
-        """Return the transcript, and the key of the row there."""
+        """Return the transcript, and the key of the row in it."""
         key = self._feed.row_of(call_id(*spot))
         return (self._feed.transcript, key) if key else None
 
     def go_to_ask(self, spot: Spot) -> None:
-        """There is one transcript, and it is shown."""
+        """Do nothing: the only transcript is shown."""
 
     def focus_words(self) -> None:
-        """Give the focus to the transcript."""
+        """Focus the transcript."""
         self._feed.transcript.screen.set_focus(self._feed.transcript, scroll_visible=False)
 
 
 def call_id(turn_id: str, step_id: str) -> str:
-    """Return how the agent names that call of the log (``voice_agent.conversation``)."""
+    """Return the agent's id for that call of the log (``voice_agent.conversation``)."""
     return f"{turn_id}:{step_id}"

@@ -1,4 +1,4 @@
-"""What is shown around the words of the voice screen: lines, meters, the card; and what each says now."""
+"""Everything around the words of the voice screen: lines, meters, the card."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tui.voice.run import VoiceRun
 from widgets.status_line import Part
 from widgets.terminal.frame_clock import FrameClock
 
-Focus = Literal["words", "line", "choices", "find"]  # in a line keys are letters; above it may lie a list
+Focus = Literal["words", "line", "choices", "find"]  # in a line, keys are letters; above it may be a list
 
 
 class VoiceCard(Static):
-    """What needs the person, and the keys that help."""
+    """What needs the person's attention, and the keys that help."""
 
 
 class Board:
@@ -54,7 +54,7 @@ class Board:
         return bool(status.pending)
 
     def show_levels(self, shown: texts.Shown) -> None:
-        """Show how loud it is now."""
+        """Show the current levels."""
         session = self._run.session
         words = texts.instead_of_levels(self._run.state, shown.has_signal, is_open=session is not None)
         if session is None:
@@ -81,7 +81,7 @@ class Board:
         )
 
     def _show_place(self) -> None:
-        """Say before there are any words what to do first."""
+        """Say what to do first, while there are no words."""
         run = self._run
         if len(run.state.lines):
             return

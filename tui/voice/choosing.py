@@ -1,4 +1,4 @@
-"""What a person chooses from while a voice session runs: devices, and a file to send."""
+"""The lists of a voice session: devices, and files to send."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _rows(kind: str, what: str, names: Sequence[str]) -> list[Candidate]:
 
 
 async def take_device(run: VoiceRun, value: str) -> str:
-    """Change over to the chosen device; return what to say about it."""
+    """Change to the chosen device; return what to say about it."""
     is_input = value.startswith(INPUT)
     name = value.removeprefix(INPUT if is_input else OUTPUT)
     await (run.choose(input_name=name) if is_input else run.choose(output_name=name))
@@ -51,7 +51,7 @@ async def take_device(run: VoiceRun, value: str) -> str:
 
 
 def file_screen(folder: Path, *, ascii_only: bool) -> ChooseScreen:
-    """Return the dialog that closes with the path of a file in ``folder``, or with one that was typed."""
+    """Return the dialog that closes with the path of a file in ``folder``, or with a typed one."""
     load: Callable[[], Awaitable[Candidates]] = lambda: asyncio.to_thread(_files, folder)  # noqa: E731
     return ChooseScreen(say("voice.file.title"), load, "", may_type=True, ascii_only=ascii_only)
 

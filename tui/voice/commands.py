@@ -1,4 +1,4 @@
-"""The command ``agent-tui voice`` and its options. What it starts is imported when it is."""
+"""The command ``agent-tui voice`` and its options. What it starts is imported when needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WARNING: Final = (
     f"--token can be read by others in the list of processes; use {TOKEN_VARIABLE} or --token-file"
 )
 
-ASKED: Final = "asked"  # a file: it was offered once to get what was missing
+ASKED: Final = "asked"  # a file: setup was offered once
 
 
 def voice(
@@ -78,7 +78,7 @@ def _room(named: str | None) -> str:
 
 
 def _script(agent: str) -> Path | None:
-    """Return the file that ``--agent`` names, ``None`` where it names an agent."""
+    """Return the file that ``--agent`` names, ``None`` if it names an agent."""
     if not agent.endswith(".py"):
         return None
     path = Path(agent).expanduser()
@@ -94,10 +94,10 @@ def _token(connection: Connection) -> str:
 
 
 def _set_up_first(request: VoiceRequest) -> None:
-    """The first time that something is missing on this machine, offer to get it; who has answered, and got
-    what they wanted, is not asked again.
+    """Offer setup the first time that something is missing on this machine; after an answer, with everything
+    wanted installed, do not ask again.
 
-    Not where a LiveKit server is named, whose agents are its own, and not without a terminal.
+    Not if a LiveKit server is named, whose agents are its own, and not without a terminal.
     """
     asked = voice_folder() / ASKED
     missing = missing_parts()
@@ -113,7 +113,7 @@ def _set_up_first(request: VoiceRequest) -> None:
     else:
         output.notice(localised(f"{setup.COMMAND} gets it later."))
     asked.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    asked.touch()  # only now: what was broken off is offered again
+    asked.touch()  # only now: an interrupted setup is offered again
 
 
 def setup(yes: bool, remove: bool, only: Sequence[str] | None, hearing: str, voice: str) -> int:

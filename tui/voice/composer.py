@@ -1,4 +1,4 @@
-"""Where a person types instead of talking, and what the commands of this line do."""
+"""The line for typing instead of talking, and its commands."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def commands_of(
     host: Host,
     open_voice: Callable[[VoiceRequest], None],
 ) -> Commands:
-    """Return what runs the commands of one voice room. ``open_voice`` joins another one."""
+    """Return the commands of one voice room. ``open_voice`` joins another one."""
 
     def begin_another(name: str) -> None:
         room = inert_line(name, MAX_ROOM_CHARACTERS) or next_name(run.request.room)
@@ -96,6 +96,6 @@ def commands_of(
 
 
 def next_name(room: str) -> str:
-    """Return what the next room like this one is called: "demo-2" after "demo"."""
+    """Return the name of the next room: "demo-2" after "demo"."""
     counted = re.fullmatch(r"(.*)-(\d{1,9})", room)
     return f"{counted[1]}-{int(counted[2]) + 1}" if counted else f"{room}-2"

@@ -1,4 +1,4 @@
-"""``agent-tui voice devices``: which microphones and speakers there are, and which ones are used."""
+"""``agent-tui voice devices``: the microphones and speakers, with those in use marked."""
 
 from __future__ import annotations
 

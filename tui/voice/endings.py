@@ -17,7 +17,7 @@ REFUSED: Final = ("unknown_key", "no_permission", "bad_token", "token_refused", 
 
 
 def ending_of(link: LinkMoved) -> Ending | None:
-    """Return how a session ends with this event; ``None``: it continues."""
+    """Return the ending for this event; ``None``: the session continues."""
     detail = link.detail or None
     if link.reason in ABSENT:
         return Ending("timeout", detail)

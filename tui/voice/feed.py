@@ -1,4 +1,4 @@
-"""Carries a voice session from its state into the transcript: each line once, steps as rows that fold."""
+"""Fills the transcript of a voice session from its state: each line once, steps as rows that fold."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MAX_NOTICE_CHARACTERS: Final = 200
 
 
 class VoiceFeed:
-    """Remembers what the transcript was given. ``take`` costs what is new, not what was said before."""
+    """Remembers what the transcript has. ``take`` costs as much as is new, not what was said before."""
 
     def __init__(
         self, transcript: Transcript, state: VoiceState, clock: Callable[[], float] = time.time
     ) -> None:
-        """``clock`` says when a line was said that does not tell itself."""
+        """``clock`` is for lines without a time of their own."""
         self.transcript = transcript
         self._state = state
         self._clock = clock
@@ -42,7 +42,7 @@ class VoiceFeed:
         self._steps: dict[str, _Steps] = {}
 
     def take(self) -> None:
-        """Give the transcript what is new in the state."""
+        """Add what is new in the state to the transcript."""
         lines = self._state.lines
         if self._generation != lines.generation:
             self._generation = lines.generation
@@ -110,7 +110,7 @@ class VoiceFeed:
         return inert_line(state.name_of(line.identity), MAX_NAME_CHARACTERS) or say("voice.line.somebody")
 
     def _tail(self, line: VoiceLine) -> str:
-        """Return what is shown behind the last word of a line that did not end as it was meant to."""
+        """Return what follows the last word of a line that was interrupted or lost."""
         match line.status:
             case "cut":
                 is_mine = sum(not person.is_agent for person in self._state.people) < 2
@@ -145,7 +145,7 @@ class VoiceFeed:
 
 
 class _Given:
-    """What the transcript was given of a line."""
+    """What the transcript has of a line."""
 
     __slots__ = ("closed_length", "ending", "length", "revision", "text", "title")
 

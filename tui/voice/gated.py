@@ -17,19 +17,19 @@ class FileSound(Sound, Protocol):
 
 
 class GatedSound:
-    """``Sound`` that gives nothing of the microphone before ``begin``; else it is that of ``sound``."""
+    """``Sound`` without its microphone before ``begin``; otherwise it is ``sound``."""
 
     def __init__(self, sound: FileSound) -> None:
         self._sound = sound
         self._gate = asyncio.Event()
 
     def begin(self) -> None:
-        """Let the file be said."""
+        """Start the file."""
         self._gate.set()
 
     @property
     def is_over(self) -> bool:
-        """Whether all of it was said."""
+        """Whether all of it was played."""
         return self._sound.is_microphone_over.is_set()
 
     async def captured(self) -> AsyncGenerator[bytes, None]:

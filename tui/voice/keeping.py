@@ -1,7 +1,7 @@
-"""Puts on record what is said with an agent that is not ours: ours does that itself.
+"""Stores what is said with another server's agent: ours does that itself.
 
 The conversation is made with the first item. Its key is the room and the day, an item's key its own id:
-several terminals in one room, or one that comes back, keep everything once.
+several terminals in one room, or one that comes back, store everything once.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ FLUSH_SECONDS: Final = 3.0
 
 
 class Keeper:
-    """Takes items as they are stored, and puts them on record one after the other.
-
-    ``problem`` says why nothing is kept any more; ``conversation_id`` is empty as long as nothing is kept.
+    """Takes items, and stores them one after the other. ``problem`` says why nothing is stored anymore;
+    ``conversation_id`` is empty as long as nothing is stored.
     """
 
     def __init__(
@@ -38,8 +37,8 @@ class Keeper:
         *,
         today: Callable[[], date] = date.today,
     ) -> None:
-        """``open_client`` returns the client of our backend. ``where`` is the server, so that rooms of one
-        name on two of them are two conversations.
+        """``open_client`` returns the client of our backend. ``where`` is the server, so that rooms with the
+        same name on two servers are two conversations.
         """
         self.problem = self.conversation_id = ""
         self._open_client = open_client
@@ -50,7 +49,7 @@ class Keeper:
         self._keeping: asyncio.Task[None] | None = None
 
     def keep(self, items: Iterable[SpokenItem], speaker: str = "") -> None:
-        """Have items put on record; ``speaker`` is what the agent is called."""
+        """Store items; ``speaker`` is the agent's name."""
         for item in items:
             if item.role in ROLES and item.id and item.text.strip() and item.id not in self._seen:
                 self._seen.add(item.id)
@@ -59,7 +58,7 @@ class Keeper:
             self._keeping = asyncio.create_task(self._keep_all())
 
     async def aclose(self) -> None:
-        """Wait a moment for what is not on record yet."""
+        """Wait briefly for what is not stored yet."""
         if self._keeping is not None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._queue.join(), FLUSH_SECONDS)

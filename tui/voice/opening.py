@@ -1,7 +1,7 @@
-"""Opens voice sessions: in a LiveKit room that is named, in one of our backend, or without a server.
+"""Opens voice sessions: in a named LiveKit room, in one of our backend, or without a server.
 
-What this needs of ``livekit``, PortAudio and the like is loaded when a session is opened, and in a thread:
-half a second that no other command pays (architecture.md §5.7).
+``livekit``, PortAudio and the like are loaded when a session is opened, and in a thread: half a second that
+no other command needs (architecture.md §5.7).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _HEAVY: Final = (
 
 
 class VoiceOpening:
-    """A ``VoiceSource``: reads ``[voice]`` and asks the backend behind ``source``, each time anew."""
+    """A ``VoiceSource``: reads ``[voice]`` and asks the backend behind ``source``, each time again."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -79,7 +79,7 @@ class VoiceOpening:
             await net.aclose()
 
     async def devices(self) -> tuple[list[str], list[str]]:
-        """Return the names of the microphones and of the speakers there are."""
+        """Return the names of the microphones and of the speakers."""
         await asyncio.to_thread(_load)
         from agent_tui.audio.devices import list_devices
 
@@ -87,7 +87,7 @@ class VoiceOpening:
         return [one.key for one in listed.of("input")], [one.key for one in listed.of("output")]
 
     def remember(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
-        """Keep the choice in the config file."""
+        """Store the choice in the config file."""
         chosen = {"input": input_name, "output": output_name}
         fields = {key: name or None for key, name in chosen.items() if name is not None}
         if fields:
@@ -96,7 +96,7 @@ class VoiceOpening:
     # --- sessions --------------------------------------------------------------------------------------
 
     async def _named(self, request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit) -> VoiceSession:
-        """Return a session on a LiveKit server that was named."""
+        """Return a session on a named LiveKit server."""
         tokens = _tokens(request, voice, livekit)
         host = _host(livekit.url or livekit.token_url)
         session = _in_a_room(request, voice, tokens, say("voice.place.server", host=host))
@@ -109,8 +109,8 @@ class VoiceOpening:
         tell: Callable[[str], None],
         livekit: LiveKit | None = None,
     ) -> VoiceSession:
-        """Return a session with our agent: in a room of our backend, or without a server where it can have
-        none; with ``livekit`` in the room of that server.
+        """Return a session with our agent: in a room of our backend, or without a server if it cannot have
+        one; with ``livekit`` in a room of that server.
         """
         from agent_tui.clients.voice.tokens import BackendTokens
 
@@ -133,7 +133,7 @@ class VoiceOpening:
         return replace(session, conversation_id=ticket.conversation_id, is_owner=ticket.is_owner)
 
     async def _local(self, request: VoiceRequest, voice: VoiceConfig, why: Refused) -> VoiceSession:
-        """Return a session with our agent and no server between."""
+        """Return a session with our agent without a server."""
         from agent_tui.clients.voice.script import PythonAgent
 
         python = find_agent_python()
@@ -186,7 +186,7 @@ class VoiceOpening:
 
 
 class KnownTicket:
-    """A ``TokenSource`` whose first ticket is there already."""
+    """A ``TokenSource`` that already has its first ticket."""
 
     def __init__(self, tokens: TokenSource, ticket: Ticket) -> None:
         self._tokens = tokens
@@ -205,7 +205,7 @@ class KnownTicket:
 
 
 def _load() -> None:
-    """Load what sessions need; raises ``NotSetUp`` where a library is missing."""
+    """Load what sessions need; raises ``NotSetUp`` if a library is missing."""
     try:
         for name in _HEAVY:
             importlib.import_module(name)
@@ -247,7 +247,7 @@ def _with_program(request: VoiceRequest, voice: VoiceConfig, program: Any, place
 
 
 def _sound(request: VoiceRequest, voice: VoiceConfig, limits: Any) -> tuple[Sound, Speech | None]:
-    """Return what is heard with and played on, and the file that is said, where there is one."""
+    """Return the session's sound, and the file that is played into it, if there is one."""
     from agent_tui.audio.clocked import silent_sound
     from agent_tui.audio.device_sound import DeviceSound
     from agent_tui.audio.echo import Processing
@@ -279,5 +279,5 @@ def _host(url: str) -> str:
 def _my_name() -> str:
     try:
         return getpass.getuser()
-    except (OSError, KeyError):  # nobody's process
+    except (OSError, KeyError):  # a process without a user
         return "terminal"

@@ -1,4 +1,4 @@
-"""The two rows about sound: how loud both directions are, on which devices, and the keys for them."""
+"""The two rows about sound: the levels of both directions, the devices, and their keys."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from agent_tui.audio.sound import Level, SoundStatus
 
 MAX_DEVICE_CHARACTERS: Final = 60
-NARROW_COLUMNS: Final = 76  # from here on the meters have their whole width
+NARROW_COLUMNS: Final = 76  # from this width on the meters have their full width
 
 
 class MicPanel(Vertical):
-    """Shows levels as often as it is told, and the rest when something changed."""
+    """Shows levels whenever it gets them, and the rest when something changed."""
 
     DEFAULT_CSS = """
     MicPanel { height: 2; width: 1fr; background: $background; }
@@ -45,11 +45,11 @@ class MicPanel(Vertical):
             yield self._about_agents
 
     def fit(self, columns: int) -> None:
-        """Leave the devices what they need."""
+        """Leave the devices the room they need."""
         self.set_class(columns < NARROW_COLUMNS, "-narrow")
 
     def show_levels(self, mine: Level | None, agents: Level | None, words: tuple[str, str]) -> None:
-        """Show how loud it is; ``words`` are shown instead of numbers where they are not empty."""
+        """Show the levels; ``words`` that are not empty replace the numbers."""
         for meter, level, word in ((self._mine, mine, words[0]), (self._agents, agents, words[1])):
             if level is None or word:
                 meter.show(QUIETEST_DBFS, QUIETEST_DBFS, word=word)
@@ -59,8 +59,8 @@ class MicPanel(Vertical):
     def show_devices(
         self, status: SoundStatus | None, mine: list[Part], agents: list[Part], about: str = ""
     ) -> None:
-        """Show which devices are used, ``about`` whom the agent listens to, and keys at the right."""
-        # What is wrong with a device is on the card.
+        """Show the devices, ``about`` to whom the agent listens, and keys at the right."""
+        # Problems of a device are on the card.
         has_input, has_output = status and not status.input_problem, status and not status.output_problem
         microphone = _named(status.input_name) if status and has_input else ""
         speaker = _named(status.output_name) if status and has_output else ""

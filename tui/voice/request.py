@@ -1,4 +1,4 @@
-"""What a voice session is asked to be. Loaded before the first frame: nothing else is."""
+"""The options of a voice session. Nothing else of voice is loaded before the first frame."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ DEFAULT_ROOM = "demo"
 
 @dataclass(frozen=True, slots=True)
 class VoiceRequest:
-    """The options of ``agent-tui voice``, as they were given: empty is not given.
+    """The options of ``agent-tui voice``, as they were given: empty means not given.
 
-    ``agent`` is an agent's name, ``script`` a file with one. ``url`` and ``token`` mean LiveKit.
+    ``agent`` is an agent's name, ``script`` a file with one. ``url`` and ``token`` are LiveKit's.
     ``uses_aec``: cancel the echo of the speaker unless there are headphones.
     """
 

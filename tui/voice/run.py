@@ -1,4 +1,4 @@
-"""The voice sessions of one screen, one after another: opens them, takes what happens, does what is asked."""
+"""The voice sessions of one screen, one after another: opens them, takes their events, runs actions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ READY: Final = ("listening", "user_speaking", "thinking", "speaking")
 
 
 class VoiceRun:
-    """Has the session and its state. ``changed`` is called after every event; ``failed`` is told what could
-    not be carried out.
+    """Has the session and its state. ``changed`` is called after every event; ``failed`` gets what could not
+    be carried out.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class VoiceRun:
         self.state = VoiceState()
         self.session: VoiceSession | None = None
         self._newest: VoiceSession | None = None  # stays when it is over
-        self.problem: AgentTuiError | None = None  # why there is no session, or why it broke off
+        self.problem: AgentTuiError | None = None  # why there is no session, or why it ended
         self.uses_headphones = request.headphones
         self.is_text_only = request.text_only
         self.had_input = False  # there was a microphone
@@ -53,29 +53,29 @@ class VoiceRun:
 
     @property
     def is_joined(self) -> bool:
-        """Whether a session is under way."""
+        """Whether there is a current session."""
         return self.session is not None and not self.state.is_over
 
     @property
     def log_id(self) -> str:
-        """The id of the conversation that has what was said in the newest session; "" for none."""
+        """The id of the conversation of the newest session; "" for none."""
         return self._newest.log_id if self._newest is not None else ""
 
     @property
     def exit_code(self) -> int:
-        """How the program ends that is left now."""
+        """The exit code if the program ends now."""
         if self.problem is not None:
             return exits.exit_code(self.problem)
         ending = ending_of(self.state.link) if self.state.phase == "failed" else None
         return ending.code if ending is not None else exits.DONE
 
     def take(self, event: VoiceEvent) -> None:
-        """Take an event into the state, and tell."""
+        """Take an event into the state, and call ``changed``."""
         self.state.apply(event)
         self._changed(event)
 
     async def follow(self) -> None:
-        """Open a session and take everything that happens, until it is over."""
+        """Open a session and take its events, until it is over."""
         self.problem = None
         self.take(LinkMoved("preparing"))
         try:
@@ -97,7 +97,7 @@ class VoiceRun:
             self.take(LinkMoved("failed", str(error)))
 
     def _look_at_keeper(self, session: VoiceSession) -> None:
-        """Say once that what is said is not put on record."""
+        """Report once that what is said is not stored."""
         problem = session.keeper.problem if session.keeper is not None else ""
         if problem and problem != self._told_problem:
             self._told_problem = problem
@@ -107,7 +107,7 @@ class VoiceRun:
         self.take(LinkMoved("preparing", line))
 
     async def _choose_sound(self, session: VoiceSession) -> None:
-        """Have a session begin as the person left the last one, or asked for."""
+        """Start a session with the person's last choices, or the requested ones."""
         session.sound.use_headphones(self.uses_headphones or not self.request.uses_aec)
         if self.request.muted or self.is_text_only:
             await session.client.mute(True)
@@ -116,7 +116,7 @@ class VoiceRun:
         self.look_at_sound()
 
     def look_at_sound(self) -> None:
-        """Take the state of the devices, if it changed. What is not to be heard passes unheard."""
+        """Take the state of the devices, if it changed. Sound that is not to be heard is discarded."""
         if self.session is None:
             return
         if self.is_text_only:
@@ -134,7 +134,7 @@ class VoiceRun:
     # --- what a person does ----------------------------------------------------------------------------
 
     async def do(self, what: Callable[[VoiceSession], Awaitable[None]]) -> bool:
-        """Have something done; return whether it was. What cannot be done is told."""
+        """Run an action; return whether it succeeded. A failure is reported."""
         if self.session is None or self.state.is_over:
             self._failed(say("voice.not_now"))
             return False
@@ -146,18 +146,18 @@ class VoiceRun:
         return True
 
     async def type(self, text: str) -> bool:
-        """Send a typed line; return whether it was sent. The client tells it as a line of its own."""
-        if self.state.phase not in READY:  # an agent that is only starting would not hear of it
+        """Send a typed line; return whether it was sent. The client yields it as a line of its own."""
+        if self.state.phase not in READY:  # an agent that is still starting would not get it
             self._failed(say("voice.not_now"))
             return False
         return await self.do(lambda session: session.client.say(text))
 
     async def mute(self, muted: bool) -> bool:
-        """Mute the microphone, or open it."""
+        """Mute or unmute the microphone."""
         return await self.do(lambda session: session.client.mute(muted))
 
     async def start_talking(self) -> bool:
-        """Begin a push-to-talk turn; return whether that could be done."""
+        """Begin a push-to-talk turn; return whether that was possible."""
         return await self.do(lambda session: session.client.start_talking())
 
     async def stop_talking(self) -> None:
@@ -165,7 +165,7 @@ class VoiceRun:
         await self.do(lambda session: session.client.stop_talking())
 
     async def only_text(self, is_text_only: bool) -> None:
-        """Neither hear nor be heard, or both again."""
+        """Turn the sound off in both directions, or on again."""
         self.is_text_only = is_text_only
         session = self.session
         if session is not None:
@@ -177,19 +177,19 @@ class VoiceRun:
         self.look_at_sound()
 
     def use_headphones(self, on: bool) -> None:
-        """Switch the echo canceller off, or on again."""
+        """Turn the echo canceller off, or on again."""
         self.uses_headphones = on
         if self.session is not None:
             self.session.sound.use_headphones(on)
 
     def use_local_agent(self) -> None:
-        """Let the next session be one with our agent: in the same room where the server's key and secret are
-        known, else in one of this machine.
+        """Use our agent for the next session: in the same room if the server's key and secret are known, else
+        in one of this machine.
         """
         self.request = replace(self.request, local_agent=True, agent="", script=None)
 
     async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
-        """Change over to another device, now and in later sessions."""
+        """Change to another device, now and in later sessions."""
         if self.session is not None:
             await self.session.sound.choose(input_name=input_name, output_name=output_name)
         if input_name is not None:

@@ -1,4 +1,4 @@
-"""The voice screen: how loud it is, what both sides say, and a line to type in.
+"""The voice screen: the levels, what both sides say, and a line to type in.
 
 It is composed: ``VoiceRun`` has the session and its state, ``VoiceFeed`` fills the transcript, ``MicPanel``
 shows the sound, ``TalkKey`` is push to talk.
@@ -86,7 +86,7 @@ class VoiceScreen(LiveScreen):
         self.run = VoiceRun(source, request, changed=self._changed, failed=self._tell)
         self._acts = VoiceActs(self.run, self._host, failed=self._tell)
         self._begin = self._acts.begin
-        self.wall_clock: Callable[[], float] = time.time  # of lines that do not say when they were said
+        self.wall_clock: Callable[[], float] = time.time  # for lines without a time of their own
         self._transcript = Transcript(clock=clock, ascii_only=ascii_only, id="voice", classes="-hidden")
         self._board = board = Board(self.run, clock, self._lines, ascii_only=ascii_only)
         self._words = board.panel, board.place, self._transcript, board.card
@@ -113,7 +113,7 @@ class VoiceScreen(LiveScreen):
         return self.run.state
 
     def on_mount(self) -> None:
-        """Show how loud it is; have the key for push to talk."""
+        """Show the levels; ask the terminal for releases of the push-to-talk key."""
         seconds = CALM_LOOK_SECONDS if self._host.clock.is_calm else METER_SECONDS
         self.set_interval(seconds, self._show_levels)
         app = self.app
@@ -121,7 +121,7 @@ class VoiceScreen(LiveScreen):
         self._talk_key = TalkKey(app.presses, self.set_timer, self.run.start_talking, self.run.stop_talking)
 
     async def leave(self) -> None:
-        """Leave the room, and let go of the devices."""
+        """Leave the room, and release the devices."""
         await self._acts.leave()
 
     def why_not(self, binding_id: str) -> str:
@@ -163,7 +163,7 @@ class VoiceScreen(LiveScreen):
         return is_pending
 
     def _show_levels(self) -> None:
-        """Show how loud it is now; costs next to nothing while that stays the same."""
+        """Show the current levels; costs almost nothing while they stay the same."""
         self.run.look_at_sound()
         self._board.show_levels(self._shown)
 
@@ -182,20 +182,20 @@ class VoiceScreen(LiveScreen):
     # --- what changes around it ------------------------------------------------------------------------
 
     def on_resize(self, event: Resize) -> None:
-        """Leave the words what they need."""
+        """Leave the words the room they need."""
         self._board.panel.fit(event.size.width)
 
     def on_screen_resume(self) -> None:
-        """Push to talk ends when the key is released."""
+        """Ask for releases of keys: push to talk needs them."""
         tell_releases(self.app, True)
 
     def on_screen_suspend(self) -> None:
-        """Other screens know no releases of keys."""
+        """Stop asking for releases: other screens do not know them."""
         tell_releases(self.app, False)
 
     async def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Do the command that was typed, or send what was typed; a yes or a no answers what asks, and is not
-        for the agent.
+        """Run the command, or send the text, that was typed; a yes or a no answers a question, and is not
+        sent to the agent.
         """
         event.stop()
         if self._commands.run(event.text):
@@ -204,7 +204,7 @@ class VoiceScreen(LiveScreen):
             self._composer.line.take_away(event.text)
 
     async def on_key(self, event: Key) -> None:
-        """Stop talking where the terminal tells that the key was released."""
+        """Stop talking, if the terminal reports that the key was released."""
         if event.key.endswith(RELEASED_KEY) and self._talk_key is not None:
             event.stop()
             if event.key.removesuffix(RELEASED_KEY) in keys_of(self, "voice.talk"):
@@ -213,7 +213,7 @@ class VoiceScreen(LiveScreen):
     # --- keys ------------------------------------------------------------------------------------------
 
     def action_step_on(self, step: int) -> None:
-        """Complete what is written, go to the line, or back to what asks, else to the words."""
+        """Complete the text, go to the line, or back to the question, else to the words."""
         if self._composer.has_line_focus and step > 0 and self._composer.line.is_choosing:
             self._composer.line.action_take_choice()
         elif self._composer.has_line_focus and self._approvals.spot is not None:
@@ -239,14 +239,14 @@ class VoiceScreen(LiveScreen):
         await self._acts.act(act)
 
     async def action_talk(self) -> None:
-        """Begin to talk, or stop."""
+        """Begin or stop talking."""
         if self.run.is_text_only:
             await self._acts.act("text_only")
         if self._talk_key is not None:
             await self._talk_key.press()
 
     def action_fold(self) -> None:
-        """Fold or unfold the step that the reader is at."""
+        """Fold or unfold the reader's step."""
         self._transcript.folds.toggle()
 
     def action_fold_all(self) -> None:

