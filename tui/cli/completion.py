@@ -150,10 +150,8 @@ def answer(command: Any, arguments: Sequence[str], environ: Mapping[str, str]) -
         if found is None:
             found = _of_commands(command, words[:-1], begun)
         lines = {word: about for word, about in found if word.startswith(begun) and word.isprintable()}
-        about = {
-            word: "" if is_old else f"\t{inert_line(lines[word], MAX_ABOUT_CHARACTERS)}" for word in lines
-        }
-        output.write("".join(f"{word}{told}\n" for word, told in about.items()))
+        told = {word: f"{word}\t{inert_line(about, MAX_ABOUT_CHARACTERS)}" for word, about in lines.items()}
+        output.write("".join(f"{line}\n" for line in (told if is_old else told.values())))
 
 
 def _connection_values(before: Sequence[str], begun: str) -> list[tuple[str, str]] | None:

@@ -27,10 +27,7 @@ is_writing = False  # to a stream whose reader may be slow: until it reads, noth
 
 
 def prepare_streams() -> None:
-    """Make stdout and stderr take every character: UTF-8 is kept, elsewhere what does not fit becomes ?.
-
-    A stream that was closed before we began takes everything and keeps nothing.
-    """
+    """Make stdout and stderr take every character, as ? where it does not fit; a closed one keeps none."""
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
@@ -150,9 +147,7 @@ def write_json(value: object) -> None:
 
 
 def json_line(value: object) -> str:
-    """Return ``value`` as one line of JSON: lone surrogates as U+FFFD, everything that a terminal would
-    obey escaped, and numbers that JSON does not know as ``null``.
-    """
+    """Return ``value`` as one line of harmless JSON: lone surrogates as U+FFFD, odd numbers as ``null``."""
     import json  # lazy, both: a help page has no need of them
 
     from agent_tui.wire.content import encodable

@@ -51,9 +51,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the server has on record at the end, as it answered it: the room or conversation by that name, and
-    its messages; ``None`` where it offers none.
-    """
+    """What the server answered of a room or chat at the end; ``messages`` None where it offers none."""
 
     about: Mapping[str, object] = field(default_factory=dict)
     messages: Sequence[object] | None = None

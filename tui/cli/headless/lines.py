@@ -18,7 +18,6 @@ CTRL_C: Final = "\x03"
 
 class Lines:
     """What is typed, line by line. It is read beside the loop: stdin may be a terminal, a pipe or a file.
-
     With ``interrupts`` a ctrl+c in a terminal is typed like a line, as long as more may be typed.
     """
 
