@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import agent_tui
 from agent_tui.clients.agents.chats import AgentChats
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.http import Net
-from agent_tui.clients.records import ToolServer
+from agent_tui.clients.records import ToolServer, read_models
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import AGENT_PROVIDER, SOCKET, TASKS, BackendConfig, Config, ProviderConfig
 from agent_tui.config.tools import McpConfig
@@ -116,8 +116,9 @@ def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
 
 async def _models(endpoint: runtime.Endpoint, name: str) -> list[str]:
     """Return what the provider offers as the backend is told."""
-    async with Net(endpoint.url, token=endpoint.token) as net:
-        return await RoomsClient(net).backend.models(name)
+    async with Net(endpoint.url, token=endpoint.token, timeout=ANSWER_SECONDS) as net:
+        answer = await net.call("GET", f"/api/providers/{quote(name, safe='')}/models")
+    return [model.id for model in read_models(answer)]
 
 
 def _connects(provider: ProviderConfig, check_id: str, title: str) -> Check:
