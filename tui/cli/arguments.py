@@ -1,7 +1,7 @@
-"""The command line before any heavy import: which server it means, and whether it asks for a screen.
+"""The command line before any heavy import: the server it names, and whether it asks for a screen.
 
-The options that name a server may be given at every level, so they are taken off here, once, and the commands
-of ``tui.cli.tree`` see the rest. Plain code, because it runs before the first frame.
+The options that name a server may be given at every level, so they are removed here, once, and the commands
+of ``tui.cli.tree`` get the rest. Plain code, because it runs before the first frame.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from agent_tui.model.errors import ConfigError
 PLAIN = "--plain"
 HELP_OPTIONS = ("--help", "-h")
 CONNECTION_OPTIONS = ("--url", "--token", "--backend", "--token-file")
-COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # what a shell sets when it asks for completions
+COMPLETION_VARIABLE = "_AGENT_TUI_COMPLETE"  # set by a shell that asks for completions
 
 
 class Connection(NamedTuple):
-    """What the flags say about the server, ``None`` where nothing; others can have read ``token``."""
+    """The server options, ``None`` if not given; others can have read ``token``."""
 
     url: str | None = None
     token: str | None = None
     backend: str | None = None
     token_file: str | None = None
 
-    def __repr__(self) -> str:  # the token stays out of logs and tracebacks
+    def __repr__(self) -> str:  # keeps the token out of logs and tracebacks
         return f"Connection(url={self.url!r}, backend={self.backend!r})"
 
 
 class ScreenArguments(NamedTuple):
-    """What a command line asks for that asks for a screen: the list of rooms, the one that ``room`` names, a
-    chat ("" is the newest, with ``is_new`` a new one), ``home``, or to ``setup`` a provider of models.
+    """The screen that a command line asks for: the list of rooms, the one that ``room`` names, a chat ("" is
+    the newest, with ``is_new`` a new one), ``home``, or ``setup`` of a provider.
+
     ``is_plain``: as lines, without a screen.
     """
 
@@ -46,9 +47,10 @@ class ScreenArguments(NamedTuple):
 
 
 def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
-    """Return the connection options and what is left; raises ``ConfigError`` for one without a value.
+    """Return the connection options and the other words; raises ``ConfigError`` for an option without a
+    value.
 
-    Nothing is taken behind ``--``, nor behind the word ``serve``, whose options are its own.
+    Nothing is taken after ``--``, nor after the word ``serve``, whose options are its own.
     """
     found: dict[str, str] = {}
     rest: list[str] = []
@@ -70,13 +72,15 @@ def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
 
 
 def _takes_value(word: str) -> bool:
-    from tui.cli.declared import takes_value  # lazy, all three: what asks for a screen mostly has no options
+    from tui.cli.declared import takes_value  # lazy, all three: a screen's command line has few options
 
     return takes_value(word)
 
 
 def hide_token(token: str) -> None:
-    """Overwrite ``--token`` where other programs see this command line (Linux); they may have read it."""
+    """Overwrite ``--token`` where other programs see this command line (Linux); they may have read it
+    before.
+    """
     from pathlib import Path  # lazy: a help page begins sooner without it
 
     with suppress(OSError, ValueError, IndexError):
@@ -84,7 +88,7 @@ def hide_token(token: str) -> None:
         begin, end = int(fields[45]), int(fields[46])  # proc_pid_stat(5): arg_start, arg_end
         if not 0 < begin < end:
             return
-        import ctypes  # lazy: it loads as long as the rest of a command line, and is needed only here
+        import ctypes  # lazy: it takes as long as the rest of a command line, and is needed only here
 
         seen = ctypes.string_at(begin, end - begin)
         for found in re.finditer(rb"--token[=\0](" + re.escape(token.encode()) + rb")\0", seen):
@@ -92,7 +96,7 @@ def hide_token(token: str) -> None:
 
 
 def screen_arguments(rest: Sequence[str]) -> ScreenArguments | None:
-    """Return which screen the command line asks for, or ``None`` for every other command line."""
+    """Return the screen that the command line asks for, or ``None`` for every other command line."""
     if PLAIN in rest[1:] and "--" not in rest:
         asked = screen_arguments([word for word in rest if word != PLAIN])
         return None if asked is None else asked._replace(is_plain=True)
@@ -120,7 +124,7 @@ def screen_arguments(rest: Sequence[str]) -> ScreenArguments | None:
 
 
 def help_page(rest: Sequence[str]) -> str | None:
-    """Return the name of the help page asked for (``""`` is the first one), or ``None``."""
+    """Return the name of the requested help page ("" is the first one), or ``None``."""
     if not rest or rest[-1] not in HELP_OPTIONS:
         return None
     page = " ".join(rest[:-1])

@@ -1,4 +1,4 @@
-"""What some commands look at first. What they call is imported while the backend starts."""
+"""What some commands check first. What they call is imported while the backend starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_TOOLS: Final = "none"
 
 
 def open_rooms(connection: Connection, wanted: str | None = None, plain: bool = False) -> int:
-    """Show the rooms, or the one that is ``wanted``."""
+    """Show the rooms, or the ``wanted`` one."""
     return startup.open_screen(connection, ScreenArguments(wanted, is_plain=plain))
 
 
@@ -51,7 +51,7 @@ def new_room(connection: Connection, output_format: OutputFormat, **said: Any) -
 
 
 def run_room(connection: Connection, room: str | None, output_format: Any, **said: Any) -> int:
-    """Run a room to its end, one that is there or one that ``said`` describes."""
+    """Run a room to its end: an existing one, or one that ``said`` describes."""
     options, wanted = options_of(said), room
     if wanted is not None and options.from_file is None and is_room_file(wanted):
         options, wanted = replace(options, from_file=Path(wanted)), None
@@ -101,7 +101,7 @@ def ask(
 
 
 def tool_list(names: str | None) -> tuple[str, ...] | None:
-    """Return the tools that ``--tools`` names, none for "none"; ``None`` where it says nothing."""
+    """Return the tools in ``--tools``, none for "none"; ``None`` if it is not given."""
     if names is None:
         return None
     listed = tuple(name.strip() for name in names.split(",") if name.strip())

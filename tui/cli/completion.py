@@ -1,8 +1,8 @@
-"""What a shell offers at TAB, and the scripts that ask for it.
+"""Shell completion: the words for a TAB, and the scripts that ask for them.
 
 A shell calls the program with ``_AGENT_TUI_COMPLETE=lines`` and the words so far as arguments. The answer has
-a line for each word that may come: the word, a tab and what it is. The shell quotes the words itself and
-never evaluates them: a room's name may be anything. Nothing here starts a backend or complains.
+a line for each possible word: the word, a tab and its description. The shell quotes the words itself and
+never evaluates them: a room's name may be anything. Nothing here starts a backend or prints errors.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tui.cli.output import PROGRAM
 from tui.request import wants_embedded
 from tui.screens.localised import localised
 
-LINES: Final = "lines"  # the value of the variable that asks for the words
+LINES: Final = "lines"  # the variable's value that asks for words
 DATABASE: Final = "agent-tui.db"
-BUSY_SECONDS: Final = 0.2  # how long a locked database is waited for
+BUSY_SECONDS: Final = 0.2  # how long to wait for a locked database
 MOST: Final = 200  # rooms or chats that are offered, the newest first
 MAX_NAME_CHARACTERS: Final = 60
 MAX_ABOUT_CHARACTERS: Final = 60
-ID_CHARACTERS: Final = 12  # of an id: enough to mean one of them alone
-_PLAIN: Final = re.compile(r"\w[\w .,+@-]*", re.ASCII)  # a name that needs nothing but quotes around blanks
+ID_CHARACTERS: Final = 12  # of an id: enough to be unique
+_PLAIN: Final = re.compile(r"\w[\w .,+@-]*", re.ASCII)  # a name that only needs quotes because of blanks
 _QUERY: Final = (
     "SELECT id, name, status FROM conversation WHERE kind = ? AND archived = 0 ORDER BY updated_at DESC"
 )
@@ -83,7 +83,7 @@ SCRIPTS: Final = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 def asked_for_script(words: Sequence[str]) -> tuple[str, str] | None:
-    """Return the option for completion and its shell, where the words are that; raises ``ConfigError``."""
+    """Return the option for completion and its shell, if the words are that; raises ``ConfigError``."""
     name, _, shell = words[0].partition("=") if words else ("", "", "")
     if name not in ("--show-completion", "--install-completion") or len(words) > 2:
         return None
@@ -133,9 +133,9 @@ def set_up(option: str, shell: str) -> None:
 
 
 def answer(command: Any, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Write what may come in place of the last word; whatever is wrong, nothing is offered.
+    """Write what may replace the last word; after any error, nothing is offered.
 
-    Scripts of earlier versions are answered for bash alone: that of zsh evaluated what it got.
+    Scripts of earlier versions get an answer only for bash: that of zsh evaluated what it got.
     """
     words, is_old = list(arguments), environ[COMPLETION_VARIABLE] == "complete_bash"
     if is_old:
@@ -145,7 +145,7 @@ def answer(command: Any, arguments: Sequence[str], environ: Mapping[str, str]) -
     elif environ[COMPLETION_VARIABLE] != LINES:
         return
     begun = words[-1].lstrip("'\"") if words else ""
-    with suppress(Exception):  # a TAB must not spill errors over a person's command line
+    with suppress(Exception):  # a TAB must not print errors over a person's command line
         found = _connection_values(words[:-1], begun)
         if found is None:
             found = _of_commands(command, words[:-1], begun)
@@ -171,11 +171,11 @@ def _of_commands(command: Any, before: Sequence[str], begun: str) -> list[tuple[
 
 
 # --- what there is -----------------------------------------------------------------------------------------
-# ``ctx`` is typer's; its ``obj`` is the connection. Nothing is known of another server without asking it.
+# ``ctx`` is typer's; its ``obj`` is the connection. Other servers are not asked.
 
 
 def rooms(ctx: Any) -> list[tuple[str, str]]:
-    """Return the rooms of this user: what means each, and what it is."""
+    """Return the rooms of this user: the word for each, and its description."""
     return _stored("room") if wants_embedded(ctx.obj) else []
 
 
@@ -185,8 +185,8 @@ def conversations(ctx: Any) -> list[tuple[str, str]]:
 
 
 def _stored(kind: str) -> list[tuple[str, str]]:
-    """Read the store of the embedded backend, whether that runs or not; it is only read."""
-    import sqlite3  # lazy: only a TAB reads the store itself
+    """Read the store of the embedded backend, whether that is running or not; never writes."""
+    import sqlite3  # lazy: only a TAB reads the store directly
 
     path = data_path() / DATABASE
     if not path.is_file():
@@ -207,7 +207,7 @@ def _can_be_typed(name: str) -> bool:
 
 
 def providers(ctx: Any) -> list[tuple[str, str]]:
-    """Return the providers of the config file, agents on other servers that rooms can have, and the demo."""
+    """Return the providers of the config file, agents on other servers for rooms, and the demo."""
     if not wants_embedded(ctx.obj):
         return []
     config = load()

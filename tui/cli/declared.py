@@ -1,7 +1,7 @@
-"""Every command of the command line, described once: what it is given, what it does, what runs it.
+"""Every command, described once: its arguments and options, what it does, what runs it.
 
-Its parser (``tui.cli.tree``), its help page and the table of commands (``tui.cli.pages``), and what a shell
-completes are all made of this. Plain data, because ``--help`` and the first frame wait for it.
+The parser (``tui.cli.tree``), the help pages and the table of commands (``tui.cli.pages``), and shell
+completion are all made from this. Plain data, because ``--help`` and the first frame wait for it.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-STRICT_VARIABLE: Final = "AGENT_TUI_STRICT"  # for scripts: every command is given --strict
+STRICT_VARIABLE: Final = "AGENT_TUI_STRICT"  # for scripts: adds --strict to every command
 ROOT: Final = ""
-ROOMS: Final = ("rooms",)  # what a server speaks
+ROOMS: Final = ("rooms",)  # the protocols that a server may speak
 CHATS: Final = ("chat",)
 
 
 class Option(NamedTuple):
-    """An option. ``wants`` names its value, "" for a flag; small words with bars between them are
-    all that it takes, unless ``choices`` are. ``text`` is for the help page: its lines begin lines there.
+    """An option. ``wants`` names its value, "" for a flag; lower-case words with bars between them are all
+    possible values, unless ``choices`` are. ``text`` is for the help page: its line breaks are kept.
 
-    It is handed on as ``field``, by default its name. ``setting``: type and limits are those of the setting
-    of a room that has this option; "path" is a type, too.
+    It is passed as ``field``, by default its name. ``setting``: type and limits are those of the setting of a
+    room that has this option; "path" is a type, too.
     """
 
     name: str
@@ -32,29 +32,29 @@ class Option(NamedTuple):
     many: bool = False
     choices: Sequence[str] = ()
     least: int | None = None
-    completes: str = ""  # what ``tui.cli.completion`` offers
-    variable: str = ""  # of the environment
+    completes: str = ""  # the kind of completion in ``tui.cli.completion``
+    variable: str = ""  # an environment variable with the same meaning
     field: str = ""
     setting: bool = False
 
     @property
     def called(self) -> str:
-        """The parameter of what runs the command."""
+        """The parameter of the function that runs the command."""
         return self.field or self.name.removeprefix("--").replace("-", "_")
 
     @property
     def offered(self) -> Sequence[str]:
-        """All that it can be; empty where it can be anything."""
+        """All possible values; empty if any value is possible."""
         return self.choices or (self.wants.split("|") if "|" in self.wants and self.wants.islower() else ())
 
     @property
     def shown(self) -> str:
-        """The option as a usage line has it."""
+        """The option as in a usage line."""
         return f"[{self.name}{self.wants and ' ' + self.wants}]{'…' if self.many else ''}"
 
 
 class Argument(NamedTuple):
-    """An argument; ``empty`` is the complaint about one that says nothing, which refers to a page ``see``."""
+    """An argument; ``empty`` is the error for an empty one, which refers to a page ``see``."""
 
     name: str
     optional: bool = False
@@ -67,7 +67,7 @@ class Argument(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The argument as a usage line has it."""
+        """The argument as in a usage line."""
         name = f"{self.name}…" if self.many and self.name != "TITLE" else self.name
         return f"[{name}]" if self.optional else name
 
@@ -75,12 +75,10 @@ class Argument(NamedTuple):
 class Command(NamedTuple):
     """A command, or a group of them, which ``runs`` "module:function".
 
-    That gets the server of one of these ``kinds`` as ``source``, nothing where the command is ``local``
-    (which says what is on this machine), else the ``connection``, and what was given.
-
-    On the help page: ``usage`` where it is not made of what can be given, ``about`` and ``after`` above and
-    below the options; a paragraph that begins with a blank is left as it is. ``brief`` is for the group's
-    page and for shells.
+    The function gets the server of one of these ``kinds`` as ``source``, nothing if the command is ``local``
+    (about this machine), else the ``connection``, and what was given. On the help page: ``usage`` if it is
+    not made from arguments and options, ``about`` and ``after`` above and below the options; a paragraph that
+    begins with a blank is not wrapped. ``brief`` is for the group's page and for shells.
     """
 
     path: str
@@ -93,12 +91,12 @@ class Command(NamedTuple):
     local: str = ""
     usage: Sequence[str] = ()
     after: str = ""
-    has_server: bool = True  # it can be pointed at another one
-    own_parser: bool = False  # what follows is read by what it starts
+    has_server: bool = True  # it can be used with another server
+    own_parser: bool = False  # the program that it starts reads what follows
 
     @property
     def group(self) -> str:
-        """The path of the group that it is in."""
+        """The path of its group."""
         return self.path.rpartition(" ")[0]
 
 
@@ -121,10 +119,10 @@ PLAIN: Final = Option("--plain", "", "lines instead of a screen, for screen read
 STRICT: Final = Option("--strict", variable=STRICT_VARIABLE)
 _NO_DEMO: Final = "without being named (or set AGENT_TUI_STRICT=1)"
 
-# A table: what belongs together is kept together.
+# A table: related lines stay together.
 # fmt: off
 
-# The options of a new room; where they are settings, records.py has their types and limits.
+# The options of a new room; the types and limits of settings are in records.py.
 NEW_ROOM: Final = (
     Option("--from", "FILE", "a room file; the options below override it", type="path", field="from_file"),
     Option("--task", "TEXT", "what the room is about", setting=True),
@@ -572,7 +570,7 @@ def children(path: str) -> list[Command]:
 
 
 def takes_value(word: str) -> bool:
-    """Say whether ``word`` is an option of some command that takes a value."""
+    """Return whether ``word`` is an option of any command that takes a value."""
     return any(
         word in (option.name, option.short) and option.wants
         for command in COMMANDS.values()

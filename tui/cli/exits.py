@@ -1,4 +1,4 @@
-"""The exit codes of cli.md, and which one an error ends in."""
+"""The exit codes of cli.md, and the code for each error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAUSED = 3
 FAILED = 4
 UNREACHABLE = 5
 REFUSED = 6
-READER_GONE = 141  # 128 + SIGPIPE, as shells report it: nobody reads what a command prints that runs nothing
+READER_GONE = 141  # 128 + SIGPIPE, as shells report it: nobody reads the output
 
 # The reasons of an ``end`` line (cli.md) and their codes.
 REASONS = {
@@ -26,11 +26,11 @@ REASONS = {
     "refused": REFUSED,
 }
 
-UNPROCESSABLE = 422  # HTTP: a field of the request is out of range, so the command line was wrong
+UNPROCESSABLE = 422  # HTTP: a field of the request is invalid, so the command line was wrong
 
 
 def exit_code(error: errors.AgentTuiError) -> int:
-    """Return the exit code of the row of cli.md's table that ``error`` belongs to."""
+    """Return the exit code for ``error`` from cli.md's table."""
     if isinstance(error, errors.DiskFull):
         return FAILED
     if isinstance(error, errors.ConfigError):
@@ -43,7 +43,7 @@ def exit_code(error: errors.AgentTuiError) -> int:
 
 
 def reason(error: errors.AgentTuiError) -> str:
-    """Return the reason that an ``end`` line gives for ``error``."""
+    """Return the reason for ``error`` in an ``end`` line."""
     match error:
         case errors.NotFound():
             return "error"

@@ -1,4 +1,4 @@
-"""What the commands write: answers to stdout, everything else to stderr, nothing that a terminal obeys."""
+"""The output of commands: answers to stdout, everything else to stderr, without control characters."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MIN_CROPPED_CELLS = 12
 
 NOT_WRITTEN = "the output cannot be written"
 
-on_lost: Callable[[OSError], object] | None = None  # told when stdout cannot be written any more
-_held: str | None = None  # the line that is not whole yet, where only whole lines are written
-is_writing = False  # to a stream whose reader may be slow: until it reads, nothing else is done
+on_lost: Callable[[OSError], object] | None = None  # called when stdout can no longer be written
+_held: str | None = None  # the incomplete line, if only whole lines are written
+is_writing = False  # to a stream whose reader may be slow: meanwhile nothing else is done
 
 
 def prepare_streams() -> None:
-    """Make stdout and stderr take every character, as ? where it does not fit; a closed one keeps none."""
+    """Make stdout and stderr accept every character, as ? if it does not fit; a closed one drops it."""
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
@@ -36,8 +36,8 @@ def prepare_streams() -> None:
 
 
 def write(text: str) -> None:
-    """Write ``text`` to stdout and flush it; where that fails, what follows is dropped and ``on_lost`` is
-    called. Without it raises ``BrokenPipeError`` when nobody reads, ``DiskFull`` or ``ConfigError``.
+    """Write ``text`` to stdout and flush it; if that fails, what follows is dropped and ``on_lost`` is
+    called. Without that raises ``BrokenPipeError`` if nobody reads, ``DiskFull`` or ``ConfigError``.
     """
     global _held
     if _held is not None:
@@ -59,7 +59,7 @@ def write(text: str) -> None:
 
 @contextmanager
 def whole_lines() -> Iterator[None]:
-    """While open: only whole lines are written, and what is said of the progress among them."""
+    """While open: only whole lines are written, with progress lines among them."""
     global _held
     _held = ""
     try:
@@ -74,7 +74,7 @@ def is_lines() -> bool:
 
 
 def end_line() -> None:
-    """Write what is held of a line, if there is anything."""
+    """Write the incomplete line, if there is one."""
     if _held:
         write("\n")
 
@@ -90,18 +90,18 @@ def _written(stream: TextIO, text: str) -> None:
 
 
 def drop(descriptor: int = 1) -> None:
-    """Let what is not yet written vanish, so that the interpreter's last flush cannot fail."""
+    """Drop what is not written yet, so that the interpreter's last flush cannot fail."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, descriptor)
 
 
 def say(text: str) -> None:
-    """Write an answer for a person, made harmless, and end the line."""
+    """Write an answer for a person, made safe, and end the line."""
     write(inert(text) + "\n")
 
 
 def notice(text: str) -> None:
-    """Write a line of progress to stderr, or to stdout among ``whole_lines``; a failure is not told."""
+    """Write a line of progress to stderr, or to stdout among ``whole_lines``; never raises."""
     global _held
     if _held is not None:
         begun, _held = _held, ""
@@ -115,19 +115,19 @@ def notice(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Write the one line that a failed command leaves on stderr."""
+    """Write the one line about a failed command to stderr."""
     notice(f"{PROGRAM}: {localised(text)}")
 
 
 def agrees(question: str) -> bool:
-    """Ask on stderr, so that stdout stays the answer's; an empty line and the end of input mean no."""
+    """Ask on stderr, so that stdout is only for the answer; an empty line and the end of input mean no."""
     sys.stderr.write(f"{inert_line(question, MAX_LINE_CHARACTERS)} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def choice(question: str, choices: Mapping[str, str]) -> str:
-    """Ask on stderr until a letter of ``choices`` is typed, return it; the last at the end of input."""
+    """Ask on stderr until a letter of ``choices`` is typed, return it; the last one at the end of input."""
     offered = ", ".join(f"{letter} = {meaning}" for letter, meaning in choices.items())
     while True:
         sys.stderr.write(f"{inert_line(question, MAX_LINE_CHARACTERS)} {offered}: ")
@@ -140,15 +140,15 @@ def choice(question: str, choices: Mapping[str, str]) -> str:
 
 
 def write_json(value: object) -> None:
-    """Write ``value`` as one line of JSON, in UTF-8 whatever the locale says, and flush it."""
+    """Write ``value`` as one line of JSON, in UTF-8 in any locale, and flush it."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     write(json_line(value) + "\n")
 
 
 def json_line(value: object) -> str:
-    """Return ``value`` as one line of harmless JSON: lone surrogates as U+FFFD, odd numbers as ``null``."""
-    import json  # lazy, both: a help page has no need of them
+    """Return ``value`` as one safe line of JSON: lone surrogates as U+FFFD, odd numbers as ``null``."""
+    import json  # lazy, both: a help page does not need them
 
     from agent_tui.wire.content import encodable
 
@@ -163,8 +163,8 @@ def json_line(value: object) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], *, width: int | None = None, crops: int = 0) -> str:
-    """Return ``rows`` as lines with their columns aligned by terminal cells, made harmless. Where a line
-    would be wider than ``width`` cells, column ``crops`` is cut, but not to nothing.
+    """Return ``rows`` as lines with their columns aligned by terminal cells, made safe. If a line would be
+    wider than ``width`` cells, column ``crops`` is cut, but not to nothing.
     """
     from rich.cells import cell_len, set_cell_size  # lazy: only the text views need it
 

@@ -1,4 +1,4 @@
-"""The help pages, and the table of commands in docs/commands.md, computed from what is declared."""
+"""The help pages, and the table of commands in docs/commands.md, made from the declarations."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tui.cli.output import PROGRAM
 from tui.language import CLI, translated
 
 COLUMNS: Final = 80
-INDENT: Final = 26  # where the texts of options begin
+INDENT: Final = 26  # the column of the options' texts
 WIDE: Final = "\u1100"  # no character before it takes two cells
-# What a line is made of: words with the blank behind them; between Chinese letters a line may end, too.
+# The parts of a line: words with the blank after them; between Chinese letters a line may end, too.
 _PIECE: Final = re.compile(
     r"(?:[\u2e80-\u9fff][，。、；：！？）」”]*|[^\s\u2e80-\u9fff]+[，。、；：！？）」”]*) *"
 )
-_UNBROKEN: Final = re.compile(r"\[[^]]*]|GET /|\w+ = \w+|'[^']*\)'")  # these stay in one line
+_UNBROKEN: Final = re.compile(r"\[[^]]*]|GET /|\w+ = \w+|'[^']*\)'")  # not broken across lines
 
 _SERVER: Final = """
 Which server (at any place of the command line)
@@ -53,16 +53,16 @@ Exit codes
 _HEAD: Final = "The terminal for conversations with agents."
 _HOME: Final = "open the home screen"
 _USAGE: Final = "Usage: "
-TEXTS: Final = (_SERVER, _ROOT_OPTIONS, _EXIT_CODES, _HEAD, _HOME, _USAGE)  # beside those that are declared
+TEXTS: Final = (_SERVER, _ROOT_OPTIONS, _EXIT_CODES, _HEAD, _HOME, _USAGE)  # besides those that are declared
 
 
 def _in_words(text: str) -> str:
-    """Return a text of the command line in the person's language."""
+    """Return a text of the command line in the current language."""
     return translated(CLI, text) if text else ""
 
 
 def help_page(path: str) -> str:
-    """Return the help page of a command, "" for that of the program."""
+    """Return the help page of a command, "" for the program's."""
     if path == ROOT:
         words = _lines((f"  {PROGRAM} {_called(one)}", _with_words(one)) for one in children(ROOT))
         head = f"{_in_words(_USAGE)}{PROGRAM} [COMMAND]\n\n{_in_words(_HEAD)}\n\n"
@@ -81,7 +81,7 @@ def help_page(path: str) -> str:
 
 
 def command_table() -> str:
-    """Return a row for each command: how it is called, and what it does."""
+    """Return a row for each command: its usage, and what it does."""
     rows = [
         f"| `{_escaped(line)}` | {_escaped(command.about.partition('. ')[0].rstrip('.'))} |"
         for command in COMMANDS.values()
@@ -96,13 +96,13 @@ def _escaped(text: str) -> str:
 
 
 def _with_words(group: Command) -> str:
-    """Return what a group of commands is for, and in a line below which there are."""
+    """Return what a group of commands is for, and in a line below its commands."""
     words = " | ".join(one.path.rpartition(" ")[2] for one in children(group.path))
     return f"{_in_words(group.brief)}\n{words}".strip()
 
 
 def _called(command: Command) -> str:
-    """Return a command as its group's page has it: its last word, and its arguments."""
+    """Return a command as on its group's page: its last word, and its arguments."""
     arguments = [] if command.own_parser or not command.runs else command.arguments
     return " ".join([command.path.rpartition(" ")[2], *(one.shown for one in arguments)])
 
@@ -127,7 +127,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _filled(text: str, start: str = "", indent: str | None = None) -> str:
-    """Return ``text`` in lines that fit, the first behind ``start``, the others behind ``indent``."""
+    """Return ``text`` in lines that fit, the first after ``start``, the others after ``indent``."""
     indent = start if indent is None else indent
     lines, line = [], start
     for word in _PIECE.findall(_UNBROKEN.sub(lambda found: found.group().replace(" ", "\0"), text.strip())):
@@ -154,7 +154,7 @@ def _lines(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def _entry(head: str, text: str) -> str:
-    """Return what something is called, and beside it what it is."""
+    """Return an entry's name with its text beside it."""
     shown = "".join(_filled(line, " " * INDENT) for line in text.split("\n"))
     fits = len(head) <= INDENT - 2
     return f"{head:<{INDENT}}{shown[INDENT:]}" if fits else f"{head}\n{shown}"

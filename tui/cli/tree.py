@@ -1,6 +1,6 @@
-"""The parser of the command line, made of what ``tui.cli.declared`` says.
+"""The parser of the command line, made from ``tui.cli.declared``.
 
-Which server is meant was taken off before (``tui.cli.arguments``) and comes along as the context's ``obj``.
+The server options were removed before (``tui.cli.arguments``) and are the context's ``obj``.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from tui.cli.pages import help_page
 from tui.logs import start_logging
 from tui.startup import choose_source, open_screen
 
-OPEN_ROOM: Final = "--open"  # the hidden command behind `rooms ROOM`; as an option nobody can type it as one
-SUGGESTED: Final = re.compile(r"\. Did you mean (.*)\?$")  # as Typer says it
+OPEN_ROOM: Final = "--open"  # the hidden command behind `rooms ROOM`: nobody can type an option as one
+SUGGESTED: Final = re.compile(r"\. Did you mean (.*)\?$")  # Typer's wording
 _BY_NAME: Final = "tui.rooms.by_name"
 _SETTINGS: Final = {one.option: one for one in settings_of(RoomInfo).values() if one.option}
 
 
 def run(connection: Connection, arguments: Sequence[str]) -> int:
-    """Carry out one command line; return its exit code. Raises what the command raises."""
+    """Run one command line; return its exit code. Raises what the command raises."""
     if (wanted := completion.asked_for_script(arguments)) is not None:
         completion.set_up(*wanted)
         return exits.DONE
@@ -89,7 +89,7 @@ class _Group(TyperGroup):
 
 
 class _Rooms(_Group):
-    """``rooms``: a word that is no command is a ROOM, and behind ``--`` every word is."""
+    """``rooms``: a word that is not a command is a ROOM, and after ``--`` every word is."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[_BY_NAME] = args[:1] == ["--"]
@@ -112,7 +112,7 @@ class _Rooms(_Group):
 
 
 def _callback(command: Command, *, is_group: bool = False) -> Any:
-    """Return what the parser calls: a function with a parameter for everything that is declared."""
+    """Return the function for the parser, with a parameter for everything that is declared."""
     arguments = () if is_group else command.arguments
     options = () if command.own_parser else command.options
 
@@ -143,7 +143,7 @@ def _callback(command: Command, *, is_group: bool = False) -> Any:
 
 
 def _said(command: Command, argument: Argument, value: Any) -> Any:
-    """Return an argument as it was given; raises ``ConfigError`` where it says nothing."""
+    """Return an argument as it was given; raises ``ConfigError`` if it is empty."""
     if argument.optional and (value is None or argument.many):
         return value
     text = " ".join(value).strip() if argument.many else str(value)
@@ -154,7 +154,7 @@ def _said(command: Command, argument: Argument, value: Any) -> Any:
 
 
 def _refuse_connection(connection: Connection, subject: str) -> None:
-    """Refuse flags that point elsewhere where a command is about this machine."""
+    """Refuse server options for a command that is about this machine."""
     if any(value is not None for value in connection):
         raise ConfigError(f"{subject}: --url, --token, --token-file and --backend have no meaning here")
 
@@ -172,7 +172,7 @@ def _argument(argument: Argument) -> Parameter:
 
 def _option(option: Option) -> Parameter:
     choices, default = option.offered, option.default
-    type_: Any = Path if option.type == "path" else option.type  # which --help has no need to import
+    type_: Any = Path if option.type == "path" else option.type  # which --help does not need
     least: float | None = option.least
     if option.setting:
         setting = _SETTINGS[option.name]

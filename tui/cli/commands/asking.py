@@ -1,4 +1,4 @@
-"""What the commands that ask one thing share: how a server is asked, and how its answer is told."""
+"""Parts of the commands that ask one thing: how a server is asked, and how its answer is shown."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ Client = TypeVar("Client")
 Shows = TypeVar("Shows", bound=Conversations[Any])
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
-Opened = Callable[[Server], AbstractAsyncContextManager[Client]]  # ``connect.rooms_client``, say
+Opened = Callable[[Server], AbstractAsyncContextManager[Client]]  # such as ``connect.rooms_client``
 MAX_NAME_CHARACTERS = 60
 SHORT_ID_CHARACTERS = 8
-NOTICE_SECONDS = 0.7  # before it is said what is waited for
+NOTICE_SECONDS = 0.7  # before it is said what the command is waiting for
 
 
 def asked(source: Source, opened: Opened[Client], question: Callable[[Client], Awaitable[Answer]]) -> Answer:
-    """Return what the server answers; the embedded backend is waited for first."""
+    """Return the server's answer; waits for the embedded backend first."""
     server = reach(source, output.notice)
 
     async def ask() -> Answer:
@@ -56,7 +56,7 @@ class Kind(Generic[Shows, Item]):
     """How commands reach one room or one conversation."""
 
     opened: Opened[Shows]
-    id_of: Callable[[Shows, str], Awaitable[str]]  # of what a person wrote; raises for none and for several
+    id_of: Callable[[Shows, str], Awaitable[str]]  # from what a person wrote; raises for none and for several
     called: Callable[[Item], str]
     described: Callable[[Item], str]
     fields: Callable[[Item], object]  # for JSON
@@ -65,7 +65,7 @@ class Kind(Generic[Shows, Item]):
 def of_one(
     source: Source, kind: Kind[Shows, Item], wanted: str, act: Callable[[Shows, str], Awaitable[Answer]]
 ) -> Answer:
-    """Return what the server answers to ``act(client, id)`` about the one that is ``wanted``."""
+    """Return the server's answer to ``act(client, id)`` about the ``wanted`` room or conversation."""
 
     async def acted(client: Shows) -> Answer:
         return await act(client, await kind.id_of(client, wanted))
@@ -74,7 +74,7 @@ def of_one(
 
 
 def show_one(kind: Kind[Shows, Item], source: Source, wanted: str, output_format: OutputFormat) -> int:
-    """Print one; as JSON as the server answered it."""
+    """Print a room or conversation; as JSON as the server answered it."""
     if output_format == "json":
         output.write_json(of_one(source, kind, wanted, lambda client, id_: client.show_raw(id_)))
     else:
@@ -85,7 +85,7 @@ def show_one(kind: Kind[Shows, Item], source: Source, wanted: str, output_format
 def delete_one(
     kind: Kind[Shows, Item], source: Source, wanted: str, yes: bool, output_format: OutputFormat
 ) -> int:
-    """Delete one, asking first; raises ``ConfigError`` when nobody can be asked."""
+    """Delete a room or conversation, after a question; raises ``ConfigError`` if nobody can be asked."""
     if not yes and not sys.stdin.isatty():
         raise ConfigError("deleting needs --yes where nobody can be asked")
 
@@ -104,7 +104,7 @@ def delete_one(
 
 
 async def check_tools(client: ChatClient, wanted: Sequence[str]) -> None:
-    """Raise ``ConfigError`` for tools that the server does not name, where it names its tools."""
+    """Raise ``ConfigError`` for tools that are not in the server's list, if it has one."""
     try:
         tools, servers = await client.backend.tools(is_waiting=False)
         unknown = _without(wanted, tools)
@@ -134,13 +134,13 @@ def _without(wanted: Sequence[str], tools: Sequence[ToolInfo]) -> list[str]:
 
 
 def waiting_line(servers: str) -> str:
-    """Return that these MCP servers are waited for, as one line."""
+    """Return one line that says that these MCP servers are waited for."""
     return say("plain.servers", servers=inert_line(servers))
 
 
 def note_line(noted: ev.TurnNoted) -> str:
-    """Return what is noted of a turn, as one line; "" where there is nothing to say. It names the agent, but
-    not where an MCP server is wrong: that is the same for all agents of a room.
+    """Return a note about a turn as one line; "" if there is nothing to say. It names the agent, except for
+    an MCP server's problem, which is the same for all agents of a room.
     """
     match noted.note:
         case "servers_wait" if noted.about:
@@ -170,7 +170,7 @@ def note_line(noted: ev.TurnNoted) -> str:
 
 
 def server_line(server: ToolServer) -> str:
-    """Return what is wrong with an MCP server, and what helps, as one line."""
+    """Return one line about an MCP server's problem, and what helps."""
     fix = f"; {server.fix}" if server.fix else ""
     return localised(inert_line(f"MCP server {server.name}: {server.problem}{fix}"))
 
@@ -185,7 +185,7 @@ def print_one(text: str, value: object, output_format: OutputFormat) -> int:
 
 
 def listed(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> int:
-    """Print a table, its second column cropped to the terminal; without rows stderr says ``nothing``."""
+    """Print a table, its second column cut to the terminal; without rows stderr says ``nothing``."""
     if found := list(rows):
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         output.say(output.table([[localised(name) for name in head], *found], width=width, crops=1))
@@ -195,37 +195,37 @@ def listed(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> 
 
 
 def short_ids(named: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return for each id the shortest beginning that means it alone among these ids and names."""
+    """Return for each id the shortest beginning that is unique among these ids and names."""
     words = sorted(word for pair in named for word in set(pair) if word)
     shortest = {}
     for id_, name in named:
         at = bisect_left(words, id_)
         others = words[max(0, at - 2) : at + 4]
         for own in {id_, name}.intersection(others):
-            others.remove(own)  # once: another may have the same name
+            others.remove(own)  # once: another one may have the same name
         shared = max((len(commonprefix((id_, other))) for other in others), default=0)  # noqa: RUF071  no paths
         shortest[id_] = id_[: max(SHORT_ID_CHARACTERS, shared + 1)]
     return shortest
 
 
 def called(id_: str, name: str) -> str:
-    """Return a room or conversation as it is called where both its id and its name help."""
+    """Return the name of a room or conversation with its short id."""
     name = inert_line(name, MAX_NAME_CHARACTERS)
     return f"{inert_line(id_)} ({name})" if name else inert_line(id_)
 
 
 def model_named(provider_id: str, model: str) -> str:
-    """Return the model in a line; whatever model was wished for, the demo is called the demo."""
+    """Return the model in one line; the demo is always called the demo."""
     return "demo model" if provider_id == DEMO_PROVIDER else inert_line(model)
 
 
 def status_of(room: RoomInfo) -> str:
-    """Return the state of a room, and the reason for it."""
+    """Return the state of a room, with the reason."""
     return why_paused(room.interrupted) if room.status == "paused" else room.status
 
 
 def spent(tokens: int, cost: float | None) -> str:
-    """Return what was used, in words; nothing where that is nothing."""
+    """Return the usage in words; "" if there is none."""
     parts = [f"{tokens:,} tokens"] if tokens else []
     if cost is not None:
         parts.append(dollars(cost))
@@ -233,12 +233,12 @@ def spent(tokens: int, cost: float | None) -> str:
 
 
 def budget(of: RoomInfo | ev.ConversationInfo) -> str:
-    """Return what may be used, in words; nothing where there is no ceiling."""
+    """Return the budget in words; "" if there is none."""
     return spent(*ceilings(of))
 
 
 def age(written: str) -> str:
-    """Return how long ago a time was, in words up to a day, then as a date; nothing for no time."""
+    """Return how long ago a time was, in words up to a day, then as a date; "" without a time."""
     try:
         moment = datetime.fromisoformat(written)
     except ValueError:

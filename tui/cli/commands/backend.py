@@ -30,7 +30,7 @@ def status(output_format: OutputFormat) -> int:
 
 
 def stop() -> int:
-    """Stop the backend and wait until it is gone; say what that cut."""
+    """Stop the backend and wait until it is gone; say what was interrupted."""
     cut = runtime.stop()
     if cut is None:
         output.say(localised("not running"))

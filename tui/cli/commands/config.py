@@ -16,7 +16,7 @@ from tui.language import KEY, translated
 from tui.screens.localised import localised
 
 NO_KEY = "–"
-_TAG = re.compile("[\U000e0000-\U000e007f]")  # hostile, and beyond the four digits of a JSON escape
+_TAG = re.compile("[\U000e0000-\U000e007f]")  # hostile, and too large for the four digits of a JSON escape
 
 
 def path() -> int:
@@ -26,7 +26,7 @@ def path() -> int:
 
 
 def show() -> int:
-    """Print the file's settings, secrets hidden; raises ``ConfigError`` when it is no TOML."""
+    """Print the file's settings, secrets hidden; raises ``ConfigError`` if it is not TOML."""
     table = read_table(config_path())
     if not table:
         output.say(localised(f"# {config_path()}: no settings, the defaults hold"))
@@ -37,7 +37,7 @@ def show() -> int:
 
 
 def toml_text(table: Mapping[str, object]) -> str:
-    """Return ``table`` as TOML that reads back to the same values; a terminal obeys nothing in it."""
+    """Return ``table`` as TOML that reads back to the same values, without control characters."""
     import tomlkit  # lazy: only this needs it
 
     text = _TAG.sub(lambda match: f"\\U{ord(match.group()):08x}", tomlkit.dumps(table))
@@ -45,7 +45,7 @@ def toml_text(table: Mapping[str, object]) -> str:
 
 
 def check() -> int:
-    """Print one line for each thing that looks wrong, or "ok"; raises ``ConfigError`` for an error."""
+    """Print one line for each problem, or "ok"; raises ``ConfigError`` for an error."""
     config = load()
     warnings = problems(config)
     for warning in warnings:
@@ -57,8 +57,8 @@ def check() -> int:
 
 
 def problems(config: Config) -> list[str]:
-    """Return one line for each thing in the file, and in the files beside it, that looks wrong."""
-    # Lazy: keys and themes are Textual's, which other commands do without.
+    """Return one line for each problem in the file, and in the files beside it."""
+    # Lazy: keys and themes need Textual, which other commands do not.
     from tui import themes
     from tui.keys.keymap import resolve
 
@@ -78,7 +78,7 @@ def problems(config: Config) -> list[str]:
 
 
 def keys(output_format: OutputFormat) -> int:
-    """Print every action with its id and the keys it has now; raises ``ConfigError`` for an unusable file.
+    """Print every action with its id and its current keys; raises ``ConfigError`` for an unusable file.
 
     As json: ``{"keys": [{"id", "keys", "default", "does", "where"}…]}``, keys as the config file takes them.
     """

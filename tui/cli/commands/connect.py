@@ -1,4 +1,4 @@
-"""From a command to its server: one client, opened for as long as the command runs."""
+"""The connection of a command to its server: one client, opened for as long as the command runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui.cli.commands.new_room import NewRoom
 from tui.cli.commands.pick import find_conversation, find_room
 from tui.request import Server
 
-# What an agent is told that has only a name: without it a model would not know whose turn it takes.
+# The prompt of an agent with only a name: without it a model would not know whose turn it takes.
 AGENT_PROMPT = (
     "You are {name}, one of several who talk a task through. Answer what the others said, by name, add what "
     "is new, and be brief. Speak the language of the task."
@@ -29,20 +29,22 @@ DEMO_ADVICE = "set up a provider with agent-tui models setup, or name it: --prov
 
 @asynccontextmanager
 async def rooms_client(server: Server) -> AsyncGenerator[RoomsClient, None]:
-    """Give a client of ``server`` and close it at the end; raises ``ConfigError`` for an unusable address."""
+    """Yield a client of ``server`` and close it at the end; raises ``ConfigError`` for an unusable
+    address.
+    """
     async with Net(server.url, token=server.token, timeout=server.timeout) as net:
         yield RoomsClient(net, server.paths)
 
 
 @asynccontextmanager
 async def chat_client(server: Server) -> AsyncGenerator[ChatClient, None]:
-    """Give a client of the chats of ``server``, as ``rooms_client`` does of its rooms."""
+    """Yield a client for the chats of ``server``, as ``rooms_client`` for its rooms."""
     async with Net(server.url, token=server.token, timeout=server.timeout) as net:
         yield ChatClient(net, server.paths, silence_seconds=server.timeout)
 
 
 async def conversation_id(client: ChatClient, wanted: str) -> str:
-    """Return the id of the chat that is meant, also of an archived one, as ``room_id``."""
+    """Return the id of the wanted chat, also of an archived one, as ``room_id``."""
     try:
         conversations: Sequence[ConversationInfo] = await client.listed(archived=True)
     except (NotFound, NotOffered):
@@ -51,7 +53,7 @@ async def conversation_id(client: ChatClient, wanted: str) -> str:
 
 
 async def room_id(client: RoomsClient, wanted: str) -> str:
-    """Return the id of the room that is meant; a server without a list takes ``wanted`` for the id."""
+    """Return the id of the wanted room; on a server without a list, ``wanted`` is the id."""
     try:
         rooms: Sequence[RoomInfo] = await client.listed()
     except (NotFound, NotOffered):
@@ -60,14 +62,14 @@ async def room_id(client: RoomsClient, wanted: str) -> str:
 
 
 def refuse_demo(providers: Iterable[str]) -> None:
-    """Raise ``ConfigError`` where the demo model is among the providers that would speak."""
+    """Raise ``ConfigError`` if the demo model is among the providers that would speak."""
     if DEMO_PROVIDER in providers:
         raise ConfigError("the demo model would answer, but nothing names it", DEMO_ADVICE)
 
 
 async def default_provider(client: RoomsClient) -> str | None:
-    """Return the provider that speaks where none is named, ``None`` where the server does not say; raises
-    ``ConfigError`` when that is the demo model.
+    """Return the default provider, ``None`` if the server does not say; raises ``ConfigError`` if it is the
+    demo model.
     """
     try:
         listed = await client.backend.providers()
@@ -78,8 +80,8 @@ async def default_provider(client: RoomsClient) -> str | None:
 
 
 async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
-    """Make the room that command line and room file describe; raises ``ConfigError`` where it is strict and
-    the demo model would speak without having been named.
+    """Make the room that command line and room file describe; raises ``ConfigError`` if it is strict and the
+    demo model would speak without being named.
     """
     provider: str | None = new.provider
     if new.strict and not provider and not all(agent.provider for agent in new.agents or [FileAgent()]):

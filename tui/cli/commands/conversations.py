@@ -38,7 +38,7 @@ MAX_SNIPPET_CHARACTERS: Final = 300
 NO_CONVERSATIONS: Final = 'no conversations yet; agent-tui ask "…" begins one'
 NOTHING_FOUND: Final = "nothing was found"
 UNTITLED: Final = "untitled"
-_MARKS: Final = str.maketrans("", "", "\2\3")  # around what a search found
+_MARKS: Final = str.maketrans("", "", "\2\3")  # around the matches of a search
 
 
 def list_conversations(source: Source, archived: bool, output_format: OutputFormat) -> int:
@@ -59,7 +59,7 @@ def list_conversations(source: Source, archived: bool, output_format: OutputForm
 
 
 def search(source: Source, wanted: str, limit: int, output_format: OutputFormat) -> int:
-    """Print the messages that hold ``wanted``, newest first; as JSON the body of ``GET /api/search``."""
+    """Print the messages that contain ``wanted``, newest first; as JSON the body of ``GET /api/search``."""
     if output_format == "json":
         output.write_json(asked(source, connect.chat_client, lambda client: client.search_raw(wanted, limit)))
         return exits.DONE
@@ -83,7 +83,7 @@ def rename(source: Source, wanted: str, title: str, output_format: OutputFormat)
 
 
 async def ids_of_conversations(client: ChatClient) -> Mapping[str, str]:
-    """Return the short id of every conversation, by its whole one."""
+    """Return the short id of every conversation, by its whole id."""
     return _short(await client.listed(archived=True))
 
 

@@ -1,4 +1,4 @@
-"""``agent-tui models``: each provider with what it offers, or why it offers nothing."""
+"""``agent-tui models``: each provider with its models, or why it has none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_ERROR_CHARACTERS = 600
 NO_PROVIDERS = "this server names no providers"
 ONLY_DEMO = "only the demo model is there, which speaks from a script; set up another: agent-tui models setup"
 ACCEPT = "agent-tui models setup sets them up"
-ACCEPT_FIRST = "start agent-tui and press o to use them"  # its home screen offers them beside the demo alone
+ACCEPT_FIRST = "start agent-tui and press o to use them"  # the home screen offers them beside the demo
 
 
 def list_models(source: Source, output_format: OutputFormat) -> int:
@@ -62,14 +62,14 @@ def list_models(source: Source, output_format: OutputFormat) -> int:
 
 
 def found_here() -> list[FoundModels]:
-    """Return the models on this machine that are not set up: servers at usual ports, keys' variables."""
-    from tui.found import find  # lazy: a screen has it, too, and brings its words
+    """Return the models on this machine that are not set up: servers at usual ports, keys in variables."""
+    from tui.found import find  # lazy: a screen has it, too, with its words
 
     return asyncio.run(find(config_path()))
 
 
 def named(found: Sequence[FoundModels]) -> str:
-    """Return what was found on one line; of a key the name of its variable alone."""
+    """Return what was found on one line; for a key only the name of its variable."""
     return ", ".join(f"{one.preset.label} ({_about(one)})" for one in found)
 
 
@@ -109,5 +109,5 @@ def _line(answer: dict[str, object]) -> str:
 
 
 def why_failed(error: AgentTuiError) -> str:
-    """Return what a provider's failure says; that it came through our backend as a 502 says nothing."""
+    """Return a provider's error; that it came through our backend as a 502 is left out."""
     return error.detail if isinstance(error, TransportError) and error.detail else str(error)

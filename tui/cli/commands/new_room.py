@@ -1,4 +1,4 @@
-"""A room to be made, as the command line and a room file describe it."""
+"""A new room, as the command line and a room file describe it."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ OPTIONS = {name: setting for name, setting in settings_of(RoomInfo).items() if s
 
 @dataclass(frozen=True, slots=True)
 class NewRoom:
-    """What ``POST /api/rooms`` is told; what ``values`` do not have, and ``None``, is left to the server."""
+    """The fields for ``POST /api/rooms``; missing ``values``, and ``None``, are left to the server."""
 
     values: Values
     agents: tuple[FileAgent, ...] | None = None
-    provider: str = ""  # of agents that name none
-    strict: bool = False  # the demo model speaks only where it is named
+    provider: str = ""  # for agents that name none
+    strict: bool = False  # the demo model speaks only if it is named
 
 
 @dataclass(frozen=True, slots=True)
 class RoomOptions:
-    """What the command line says about a new room, ``None`` where nothing; ``values`` are settings."""
+    """The command line's options for a new room, ``None`` if not given; ``values`` are settings."""
 
     from_file: Path | None = None
     agents: list[str] | None = None
@@ -50,7 +50,7 @@ class RoomOptions:
 
     @property
     def given(self) -> list[str]:
-        """The options that only mean something for a room that is made."""
+        """The given options that only make sense for a new room."""
         values = {
             "--from": self.from_file,
             "--agent": self.agents,
@@ -62,13 +62,13 @@ class RoomOptions:
 
     @property
     def changes(self) -> dict[str, Any]:
-        """What a room that is there already is told before it runs, by the wire's names."""
+        """The changes to an existing room before it runs, by the wire's names."""
         return {name: value for name, value in self.values.items() if OPTIONS[name].of_made}
 
 
 def options_of(said: dict[str, Any]) -> RoomOptions:
-    """Return what the command line says: ``said`` is by the names of options, and ``None``, ``False`` or an
-    empty list where nothing is said. A folder is whole then.
+    """Return the options of the command line: ``said`` is by their names, with ``None``, ``False`` or an
+    empty list if not given. A folder is absolute then.
     """
     values: dict[str, Any] = {}
     for name, setting in OPTIONS.items():
@@ -81,12 +81,12 @@ def options_of(said: dict[str, Any]) -> RoomOptions:
 
 
 def is_room_file(argument: str) -> bool:
-    """Say whether an argument that could be a ROOM names a file that describes one."""
+    """Return whether an argument that could be a ROOM names a room file."""
     return argument.endswith(SUFFIX) and Path(argument).is_file()
 
 
 def described(options: RoomOptions) -> NewRoom:
-    """Return the room that options, and below them a file, describe; raises ``ConfigError``."""
+    """Return the room that the options, and with lower priority a file, describe; raises ``ConfigError``."""
     file = RoomFile(Path())
     if options.from_file is not None:
         file = read_room_file(options.from_file)
@@ -107,7 +107,7 @@ def _no_task(options: RoomOptions) -> ConfigError:
 
 
 def _agents(options: RoomOptions, file: RoomFile, task: str) -> tuple[FileAgent, ...] | None:
-    """Return the agents of the options, else those of the file, with what their templates say."""
+    """Return the agents of the options, else those of the file, with their templates' texts."""
     asked = [FileAgent(template=wanted.strip()) for wanted in options.templates or ()]
     asked += map(parse_agent, options.agents or ())
     agents, path = (asked, None) if asked else (file.agents, file.path)
@@ -124,7 +124,7 @@ def _agents(options: RoomOptions, file: RoomFile, task: str) -> tuple[FileAgent,
 
 
 def parse_agent(text: str) -> FileAgent:
-    """Return the agent of ``NAME[=MODEL]``; raises ``ConfigError`` when there is no name."""
+    """Return the agent of ``NAME[=MODEL]``; raises ``ConfigError`` if there is no name."""
     name, _, model = text.partition("=")
     if not name.strip():
         raise ConfigError("--agent needs NAME or NAME=MODEL")

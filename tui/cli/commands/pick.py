@@ -1,4 +1,4 @@
-"""Which room or conversation the user means: its id, its name, or the beginning of either."""
+"""Which room or conversation the user means: by its id, its name, or the beginning of either."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ MAX_NAME_CHARACTERS = 60
 
 
 def find_room(rooms: Sequence[RoomInfo], wanted: str) -> str:
-    """Return the id of the room that ``wanted`` means: its id, else its name, else the only one it begins.
-    Raises ``NotFound`` when there is none and ``ConfigError`` naming the candidates when it fits several.
+    """Return the id of the room that ``wanted`` means: by its id, else its name, else a unique beginning.
+
+    Raises ``NotFound`` if there is none and ``ConfigError`` naming the candidates if there are several.
     """
     return _find([(room.id, room.name) for room in rooms], wanted, "room", "rooms")
 
 
 def find_conversation(conversations: Sequence[ConversationInfo], wanted: str) -> str:
-    """Return the id of the conversation that ``wanted`` means, as ``find_room`` does of a room."""
+    """Return the id of the conversation that ``wanted`` means, as ``find_room`` for a room."""
     named = [(conversation.id, conversation.title) for conversation in conversations]
     return _find(named, wanted, "conversation", "conversations")
 

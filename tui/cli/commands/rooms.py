@@ -58,9 +58,9 @@ def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:
 
 
 def pause_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
-    """Pause a room and print what it answered; a room that does not run is left as it is."""
+    """Pause a room and print its answer; a room that is not running stays as it is."""
     room = of_one(source, ROOMS, wanted, lambda client, room_id: client.pause(room_id))
-    # The answer may come before the words are cut: "paused" is said only of a room that is.
+    # The answer may come before the words are interrupted: "paused" is only said about a paused room.
     return _status_told(room, "pausing" if room.status == "running" else room.status, output_format)
 
 

@@ -1,4 +1,4 @@
-"""``agent-tui rooms templates``: the agents that a room can be made of."""
+"""``agent-tui rooms templates``: the agents that a room can have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.screens.localised import localised
 
 HEAD = ("ID", "NAME", "WHAT IT DOES")
 NO_TEMPLATES = "there are no templates"
-MAX_SHOWN_CHARACTERS = 60  # of an id that means nothing
+MAX_SHOWN_CHARACTERS = 60  # of an unknown id
 
 
 def templates(keep: str | None, output_format: OutputFormat) -> int:
@@ -25,8 +25,8 @@ def templates(keep: str | None, output_format: OutputFormat) -> int:
 
 
 def list_templates(output_format: OutputFormat) -> int:
-    """Print the templates, on stderr what cannot be used of the user's own; as json ``{"templates": [{"id",
-    "own", "path", "color", "model", "provider", "texts"}…]}``, by language each text's name, summary, prompt.
+    """Print the templates, and on stderr errors in the user's own; as json ``{"templates": [{"id", "own",
+    "path", "color", "model", "provider", "texts"}…]}``, with name, summary and prompt by language.
     """
     found, warnings = agent_templates.load()
     for warning in warnings:
@@ -44,8 +44,8 @@ def _row(template: agent_templates.Template) -> tuple[str, str, str]:
 
 
 def keep_template(template_id: str, output_format: OutputFormat) -> int:
-    """Write a shipped template as a file of the user's own, print its path, as json its fields. Raises
-    ``ConfigError`` where there is none of that id, or a file of the user's own already.
+    """Write a shipped template as the user's own file, print its path, as json its fields. Raises
+    ``ConfigError`` if there is none with that id, or the user has such a file already.
     """
     found, _ = agent_templates.load()
     known = {template.id: template for template in found}
@@ -53,7 +53,7 @@ def keep_template(template_id: str, output_format: OutputFormat) -> int:
         shown = inert_line(template_id, MAX_SHOWN_CHARACTERS)
         raise ConfigError(f'there is no template "{shown}"', f"there are {', '.join(known)}")
     path = agent_templates.own_folder() / f"{template_id}{agent_templates.SUFFIX}"
-    if os.path.lexists(path):  # also one that cannot be used as it is: it may be nearly done
+    if os.path.lexists(path):  # also one with an error: it may be almost done
         raise ConfigError(f'"{template_id}" is your own already', str(path))
     kept = replace(known[template_id], path=agent_templates.save_template(known[template_id]), is_own=True)
     if output_format == "json":

@@ -1,4 +1,4 @@
-"""``agent-tui tools list|rules|confirm|forget``: what agents may use, and what was allowed."""
+"""``agent-tui tools list|rules|confirm|forget``: the tools of agents, and the rules for calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tui.screens.localised import localised
 from tui.screens.words import said, say
 
 MAX_DESCRIPTION_CHARACTERS: Final = 80
-RUNS: Final = {"read": "chat_form.tools.reads", "ask": "chat_form.tools.asks"}  # permission → what it means
+RUNS: Final = {"read": "chat_form.tools.reads", "ask": "chat_form.tools.asks"}  # permission → its text
 NO_TOOLS: Final = "no tools"
 NO_RULES: Final = "nothing was allowed: every tool that changes or reaches something asks first"
 SUSPENDED: Final = (
@@ -32,8 +32,8 @@ SUSPENDED: Final = (
 
 
 def list_tools(source: Source, output_format: OutputFormat) -> int:
-    """Print the tools that agents may use here, and on stderr what is wrong with MCP servers; as JSON
-    ``{"tools": […], "servers": […]}`` with their parameters.
+    """Print the tools that agents may use here, and on stderr problems of MCP servers; as JSON ``{"tools":
+    […], "servers": […]}`` with their parameters.
     """
     tools, servers = asked(source, connect.chat_client, lambda client: client.backend.tools())
     if output_format == "json":
@@ -48,7 +48,7 @@ def list_tools(source: Source, output_format: OutputFormat) -> int:
 
 
 def list_rules(source: Source, output_format: OutputFormat) -> int:
-    """Print what was allowed, but for what the config file allows; as JSON ``{"rules": […]}``."""
+    """Print the rules, except the config file's; as JSON ``{"rules": […]}``."""
     is_text = output_format != "json"
 
     async def look(client: ChatClient) -> tuple[list[ToolRule], Mapping[str, str]]:
@@ -69,7 +69,9 @@ def list_rules(source: Source, output_format: OutputFormat) -> int:
 
 
 def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
-    """Let a suspended rule hold again; raises as ``forget_rule``, and ``ConfigError`` for another one."""
+    """Restore a suspended rule; raises as ``forget_rule``, and ``ConfigError`` for a rule that is not
+    suspended.
+    """
 
     async def confirm(client: ChatClient) -> ToolRule:
         rule = _find(await client.backend.rules(), wanted)
@@ -83,7 +85,9 @@ def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> in
 
 
 def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
-    """Delete the rule of that id, pattern or only beginning of an id; raises ``NotFound`` for none."""
+    """Delete the rule with that id, pattern or unique beginning of an id; raises ``NotFound`` if there is
+    none.
+    """
 
     async def forget(client: ChatClient) -> ToolRule:
         rule = _find(await client.backend.rules(), wanted)

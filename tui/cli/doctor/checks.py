@@ -1,4 +1,4 @@
-"""``agent-tui doctor``: what is wrong here, and how to mend it. No check raises, none shows a secret."""
+"""``agent-tui doctor``: what is wrong here, and how to fix it. No check raises, none shows a secret."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STATUSES: Final[tuple[Status, ...]] = ("ok", "warning", "failed", "skipped")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was found about one thing, and the ``fix``; a person reads ``told``, if any, for ``detail``."""
+    """The result for one thing, and the ``fix``; a person reads ``told``, if any, instead of ``detail``."""
 
     id: str
     status: Status
@@ -41,7 +41,7 @@ class Check:
         return self.status != "failed"
 
     def fields(self) -> dict[str, object]:
-        """Return the check as ``--json`` has it."""
+        """Return the check as in ``--json``."""
         return {
             "id": self.id,
             "ok": self.ok,
@@ -64,7 +64,7 @@ class Surroundings:
 
     @classmethod
     def here(cls) -> Surroundings:
-        """Return those of this process."""
+        """Return the surroundings of this process."""
         size = shutil.get_terminal_size() if os.isatty(1) else None
         try:
             mounts = MOUNTS.read_text(encoding="utf-8", errors="replace")
@@ -74,7 +74,7 @@ class Surroundings:
 
 
 def run(as_json: bool) -> int:
-    """Look at everything, print what was found; return 4 when something failed, else 0."""
+    """Run all checks, print the results; return 4 if one failed, else 0."""
     found = []
     for check in checks(Surroundings.here()):
         found.append(check)
@@ -97,8 +97,8 @@ def run(as_json: bool) -> int:
 
 
 def checks(here: Surroundings) -> Iterator[Check]:
-    """Yield every check as soon as it is made."""
-    # Lazy: these bring the screens' parts, SQLite and the network.
+    """Yield every check as soon as it is done."""
+    # Lazy: these need parts of the screens, SQLite and the network.
     from tui.cli.doctor import machine as doctor_machine
     from tui.cli.doctor import servers as doctor_servers
     from tui.cli.doctor import terminal as doctor_terminal
@@ -113,7 +113,7 @@ def checks(here: Surroundings) -> Iterator[Check]:
 
 
 def lines(check: Check) -> list[str]:
-    """Return what a person reads about a check."""
+    """Return the lines about a check for a person."""
     about = check.told or check.detail
     detail = f": {localised(inert_line(about, MAX_DETAIL_CHARACTERS))}" if about else ""
     signs = {status: say(f"doctor.{status}") for status in STATUSES}
@@ -123,5 +123,5 @@ def lines(check: Check) -> list[str]:
 
 
 def said(error: object) -> str:
-    """Return an error in a line; addresses in it have lost their passwords on the way (``Net``)."""
+    """Return an error in one line; ``Net`` has removed passwords from its addresses."""
     return inert_line(str(error), MAX_ERROR_CHARACTERS)

@@ -1,4 +1,4 @@
-"""What the doctor finds out about files: the config, the templates, the data folder, the database."""
+"""The doctor's checks of files: the config, the templates, the data folder, the database."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tui.cli.doctor.checks import Check, Surroundings
 DATABASE: Final = "agent-tui.db"
 LOCK_SECONDS: Final = 5.0
 LEAST_FREE_BYTES: Final = 100 * 1024 * 1024
-# File systems over a network: locks and shared memory, which the database needs, cannot be relied on.
+# Network file systems: locks and shared memory, which the database needs, are not reliable there.
 NETWORK: Final = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "ceph", "gluster", "lustre", "davfs")
 
 
 def config(here: Surroundings) -> tuple[Check, Config | None]:
-    """Return what there is to say about the config file, and what it says where it can be read."""
+    """Return the check of the config file, and its contents if it can be read."""
     title = "config file"
     try:
         read = load(here.config)
@@ -38,7 +38,7 @@ def config(here: Surroundings) -> tuple[Check, Config | None]:
 
 
 def checks(here: Surroundings) -> Iterator[Check]:
-    """Yield what there is to say about the other files of this user."""
+    """Yield the checks of the other files of this user."""
     yield _templates(here)
     yield _folder(here)
     yield _file_system(here)
@@ -85,7 +85,7 @@ def _file_system(here: Surroundings) -> Check:
 
 
 def _kind_of(folder: Path, mounts: str) -> str:
-    """Return the type of the file system that ``folder`` is on."""
+    """Return the type of the file system of ``folder``."""
     resolved = str(folder.resolve())
     best, kind = "", ""
     for line in mounts.splitlines():
@@ -100,7 +100,7 @@ def _kind_of(folder: Path, mounts: str) -> str:
 
 
 def _database(path: Path) -> Check:
-    """Read the database through SQLite's own check; it is never written to."""
+    """Check the database with SQLite's own check; never writes to it."""
     title = "database"
     if not path.exists():
         return Check("database", "ok", title, "none yet: it is made when it is needed")

@@ -1,4 +1,4 @@
-"""What the doctor finds out about the backend, the models, servers of tools and other servers."""
+"""The doctor's checks of the backend, the models, MCP servers and other servers."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from tui.cli.doctor.checks import Check, Surroundings, said
 from tui.found import FoundModels
 
 ANSWER_SECONDS: Final = 10.0
-TOOLS_SECONDS: Final = 20.0  # the backend first starts the servers of tools, which may take 15 s
+TOOLS_SECONDS: Final = 20.0  # the backend first starts the MCP servers, which may take 15 s
 CONNECT_SECONDS: Final = 3.0
-CONFLICT: Final = 409  # what the config file says of the provider cannot be used
+CONFLICT: Final = 409  # the provider's entry in the config file cannot be used
 MAX_MODELS_NAMED: Final = 5
 MAX_NAME_CHARACTERS: Final = 60
 MAX_PROBLEM_CHARACTERS: Final = 300
 
 
 def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
-    """Yield what there is to say about the servers; without a config only about our own backend."""
+    """Yield the checks of servers; without a config only those of our own backend."""
     check, endpoint = backend_check(here.data)
     yield check
     if config is None:
@@ -64,7 +64,7 @@ def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
 
 
 def backend_check(data: Path) -> tuple[Check, runtime.Endpoint | None]:
-    """Find the embedded backend, or start it: it ends by itself when nobody uses it."""
+    """Find the embedded backend, or start it: it ends by itself when it is not used."""
     title = "backend"
     try:
         running = runtime.find()
@@ -83,7 +83,7 @@ def backend_check(data: Path) -> tuple[Check, runtime.Endpoint | None]:
 
 
 def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) -> Check:
-    """Ask the backend what a provider offers; one that cannot: whether it is there."""
+    """Ask the backend for a provider's models; if it cannot list them, check that the provider is there."""
     name = inert_line(provider.name, MAX_NAME_CHARACTERS)
     check_id, title = f"providers.{name}", f"model {name}"
     if provider.api_key_env and not provider.keyring and not provider.key():
@@ -104,7 +104,7 @@ def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) 
 
 
 def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
-    """Say which models are on this machine without being set up, and how they are accepted."""
+    """Name the models on this machine that are not set up, and say how to accept them."""
     title = "models found here"
     if not found:
         return Check("models.found", "ok", title, "none that are not set up")
@@ -115,7 +115,7 @@ def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
 
 
 async def _models(endpoint: runtime.Endpoint, name: str) -> list[str]:
-    """Return what the provider offers as the backend is told."""
+    """Return the provider's models as the backend gets them."""
     async with Net(endpoint.url, token=endpoint.token, timeout=ANSWER_SECONDS) as net:
         answer = await net.call("GET", f"/api/providers/{quote(name, safe='')}/models")
     return [model.id for model in read_models(answer)]
@@ -150,7 +150,7 @@ def _provider_fix(provider: ProviderConfig, error: AgentTuiError) -> str:
 
 
 def tools_check(environ: Mapping[str, str], server: McpConfig, servers: Sequence[ToolServer] | None) -> Check:
-    """Look for what an MCP server needs, and for its state (``servers`` None: the backend does not say)."""
+    """Check what an MCP server needs, and its state (``servers`` ``None``: the backend does not say)."""
     check_id, title, where = f"mcp.{server.name}", f"tools {server.name}", f"mcp.{server.name}"
     if server.token_env and not environ.get(server.token_env):
         detail = f"{server.token_env} is not set in this environment"
@@ -188,7 +188,7 @@ def _tool_servers(endpoint: runtime.Endpoint) -> list[ToolServer] | None:
 
 
 def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
-    """Ask one of the other servers of the config file."""
+    """Ask one of the config file's other servers."""
     name = inert_line(backend.name, MAX_NAME_CHARACTERS)
     check_id, title = f"backends.{name}", f"server {name}"
     token = environ.get(backend.token_env, "") or backend.token
@@ -213,7 +213,7 @@ def server_check(environ: Mapping[str, str], backend: BackendConfig) -> Check:
 
 
 async def _asked(backend: BackendConfig, token: str) -> str:
-    """Ask a server for its rooms, or where it has none just for an answer; raises what the client raises."""
+    """Ask a server for its rooms, or if it has none for any answer; raises what the client raises."""
     if backend.kind in (TASKS, SOCKET):
         return await _connected(replace(backend, token=token))
     async with Net(backend.url, token=token, timeout=min(backend.timeout, ANSWER_SECONDS)) as net:

@@ -1,4 +1,4 @@
-"""What the doctor finds out about the terminal, what lies between it and us, and the clipboard."""
+"""The doctor's checks of the terminal, multiplexers, and the clipboard."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.cli.doctor.checks import Check, Surroundings
 from tui.clipboard import tools
 
 ASK_SECONDS: Final = 2.0
-USABLE: Final = (20, 5)  # columns and rows that a screen needs at least
+USABLE: Final = (20, 5)  # the fewest columns and rows for a screen
 COMFORTABLE: Final = (80, 24)
 SLOW_ESCAPE_MILLISECONDS: Final = 50
 _TRUECOLOR: Final = ("truecolor", "24bit")
@@ -19,7 +19,7 @@ _CONFIG_OF_TMUX: Final = "in ~/.tmux.conf"
 
 
 def checks(here: Surroundings) -> Iterator[Check]:
-    """Yield what there is to say about the terminal."""
+    """Yield the checks of the terminal."""
     yield _kind(here.environ)
     yield _colors(here.environ)
     yield _locale(here.environ)
@@ -71,7 +71,7 @@ def _size(size: tuple[int, int] | None) -> Check:
 
 
 def _between(environ: Mapping[str, str]) -> Check:
-    """Look at tmux or GNU screen, where one lies between the terminal and us."""
+    """Check tmux or GNU screen, if one runs between the terminal and us."""
     if environ.get("TMUX"):
         return _tmux(environ)
     if environ.get("STY"):
@@ -102,7 +102,7 @@ def _tmux(environ: Mapping[str, str]) -> Check:
 
 
 def _tmux_says(environ: Mapping[str, str], name: str) -> str | None:
-    """Return the value of one of tmux's settings, ``None`` when it does not say."""
+    """Return the value of a tmux setting, ``None`` if it does not say."""
     program = shutil.which("tmux", path=environ.get("PATH", ""))
     if program is None:
         return None

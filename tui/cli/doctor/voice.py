@@ -1,7 +1,7 @@
-"""What the doctor finds out about voice: sound, the network, LiveKit's server and token, the agent's parts.
+"""The doctor's checks of voice: sound, the network, LiveKit's server and token, the agent's parts.
 
-What is missing is a warning only where voice is used. LiveKit's libraries are not loaded, except to sign a
-token for a server that was named; sound is looked at in a process of its own.
+Missing parts are a warning only if voice is used. LiveKit's libraries are not loaded, except to sign a token
+for a named server; sound is checked in a process of its own.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ from agent_tui.voice_parts import (
 from tui.cli.doctor.checks import Check, Status, Surroundings, said
 
 LIBRARIES: Final = ("livekit", "livekit-api", "livekit-protocol", "sounddevice", "numpy")
-OLDEST_SERVER: Final = (1, 12)  # of which LiveKit's session protocol is known to work
+OLDEST_SERVER: Final = (1, 12)  # the oldest one whose session protocol is known to work
 ANSWER_SECONDS: Final = 5.0
 SETUP: Final = "agent-tui voice setup"
 ANEW: Final = f"{SETUP} --remove, then {SETUP}"
-BUNDLED: Final = ("tiny.en", "en_US-joe-medium")  # what hears, what speaks: those of the packages
+BUNDLED: Final = ("tiny.en", "en_US-joe-medium")  # the models for hearing and speaking in the packages
 VALIDATE_PATH: Final = "rtc/validate"  # LiveKit: 200 "success" for a token that could join, else 401
 
 
 def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
-    """Yield what there is to say about voice; without a config nothing about LiveKit's server and token."""
+    """Yield the checks of voice; without a config none of LiveKit's server and token."""
     missing: Status = "warning" if is_used(here, config) else "skipped"
     yield libraries()
     yield from sound(missing)
@@ -76,7 +76,7 @@ def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
 
 
 def is_used(here: Surroundings, config: Config | None) -> bool:
-    """Return whether anything was done for voice: set up, configured or named by a variable."""
+    """Return whether voice is used: set up, configured or named by a variable."""
     return (
         voice_folder(here.data).exists()
         or (config is not None and config.voice != VoiceConfig())
@@ -88,7 +88,7 @@ def is_used(here: Surroundings, config: Config | None) -> bool:
 
 
 def libraries(names: Iterable[str] = LIBRARIES) -> Check:
-    """Look for the program's own libraries of voice, without loading them."""
+    """Check the program's own libraries for voice, without loading them."""
     title, found = "voice libraries", {}
     for name in names:
         try:
@@ -99,7 +99,7 @@ def libraries(names: Iterable[str] = LIBRARIES) -> Check:
 
 
 def sound(missing: Status) -> Iterator[Check]:
-    """Look for PortAudio, a sound server, a microphone and a speaker."""
+    """Check PortAudio, a sound server, a microphone and a speaker."""
     for one in asyncio.run(check_sound()):
         check_id = f"voice.{one.name.replace(' ', '_')}"
         if one.is_ok:
@@ -109,7 +109,7 @@ def sound(missing: Status) -> Iterator[Check]:
 
 
 def runtime_folder(environ: Mapping[str, str], missing: Status) -> Check:
-    """Look at ``XDG_RUNTIME_DIR``, by which the sound server is found."""
+    """Check ``XDG_RUNTIME_DIR``, by which the sound server is found."""
     check_id, title = "voice.runtime_folder", "XDG_RUNTIME_DIR"
     if environ.get("PULSE_SERVER"):
         return Check(check_id, "ok", title, "not needed: PULSE_SERVER names the sound server")
@@ -127,7 +127,7 @@ def runtime_folder(environ: Mapping[str, str], missing: Status) -> Check:
 
 
 def wsl(release: str, missing: Status, *, has_sound: bool) -> Check:
-    """Look for sound under Windows; ``release`` is Linux's, ``has_sound`` whether WSLg offers a server."""
+    """Check sound under Windows; ``release`` is Linux's, ``has_sound`` says whether WSLg offers a server."""
     check_id, title = "voice.wsl", "WSL"
     if "microsoft" not in release.lower():
         return Check(check_id, "ok", title, "this is not WSL")
@@ -141,7 +141,7 @@ def wsl(release: str, missing: Status, *, has_sound: bool) -> Check:
 
 
 def network(missing: Status, *, is_there: bool) -> Check:
-    """Say whether WebRTC has an interface to use."""
+    """Check that WebRTC has an interface to use."""
     title = "network interface"
     if is_there:
         return Check("voice.network", "ok", title)
@@ -154,7 +154,7 @@ def network(missing: Status, *, is_there: bool) -> Check:
 
 
 def livekit(here: Surroundings, voice: VoiceConfig, missing: Status) -> Iterator[Check]:
-    """Look at the server that was named and try to get a token for it; else at the one of our own."""
+    """Check the named server and try to get a token for it; else check our own server."""
     try:
         named = named_livekit(voice, environ=here.environ)
     except ConfigError as error:
@@ -204,7 +204,7 @@ def own_server(data: Path, missing: Status) -> Check:
 
 
 def named_server(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Get a token as ``agent-tui voice`` would, and ask the server whether it would let it in."""
+    """Get a token as ``agent-tui voice`` would, and ask the server whether it is accepted."""
     server = Check("voice.server", "ok", "LiveKit server", shown_url(named.url or named.token_url))
     source, mend_token = _source(named, environ)
     token = Check("voice.token", "ok", "LiveKit token", source)
@@ -234,7 +234,7 @@ def named_server(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str])
 
 
 def _source(named: LiveKit, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return where the token comes from, and what helps where it is refused."""
+    """Return the source of the token, and what helps if it is refused."""
     if named.token:
         return TOKEN_VARIABLE, f"get a new token, and export {TOKEN_VARIABLE}=TOKEN"
     if named.token_url:
@@ -273,7 +273,7 @@ async def _validated(url: str, token: str, environ: Mapping[str, str]) -> None:
     async with Net(base, token=token, timeout=ANSWER_SECONDS, environ=environ) as net:
         try:
             await net.call("GET", VALIDATE_PATH)
-        except ProtocolError:  # "success" is no JSON
+        except ProtocolError:  # "success" is not JSON
             return
 
 
@@ -281,7 +281,7 @@ async def _validated(url: str, token: str, environ: Mapping[str, str]) -> None:
 
 
 def agent(data: Path, missing: Status) -> Check:
-    """Look for the Python that can run our agent, and whether it is of this version."""
+    """Check the Python for our agent, and whether it is of this version."""
     check_id, title = "voice.agent", "voice agent"
     python, kept = find_agent_python(data), voice_folder(data) / "env"
     if python is not None:
@@ -297,7 +297,7 @@ def agent(data: Path, missing: Status) -> Check:
 
 
 def models(data: Path, wanted: VoiceAgentConfig, missing: Status) -> Check:
-    """Look for what hears and speaks without a provider, and compare it with its checksums."""
+    """Check the offline models for hearing and speaking, and their checksums."""
     check_id, title = "voice.models", "voice models"
     kept = voice_folder(data) / "models"
     if wanted.hearing not in ("", BUNDLED[0]) and not (kept / wanted.hearing / "model.bin").is_file():

@@ -49,7 +49,7 @@ async def fetch(client: ChatClient, conversation_id: str) -> Exported:
 
 
 def shown(state: ConversationState) -> Exported:
-    """Return the document of a conversation as a screen has it, for servers that keep none."""
+    """Return the document of a conversation from a screen, for servers that store none."""
     info = state.conversation
     messages = [_message(info.id, turn) for turn in state.turns.values()]
     raw = [stored_message_fields(message) for message in messages]
@@ -94,6 +94,6 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
 
 
 def _left_out(messages: Sequence[Message]) -> str:
-    """Say how many versions of these messages the chat has besides; "" for none."""
+    """Return how many other versions of these messages the chat has, in words; "" for none."""
     others = sum(len(set(message.versions) - {message.id}) for message in messages)
     return say_count("export.versions", others) if others else ""

@@ -1,4 +1,4 @@
-"""Everything that was said as one document; ``agent-tui rooms export``, and what all exports share."""
+"""A room or chat as one document; ``agent-tui rooms export``, and what all exports share."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from widgets.units import duration
 
 Info = TypeVar("Info", RoomInfo, ConversationInfo)
 
-# What a file keeps of a text is everything but this: controls, and what makes a line read as another one.
+# What a file does not keep of a text: control characters, and what makes a line read as another one.
 _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _BREAKS: Final = {"\x0b": "\n", "\x0c": "\n", "\x85": "\n", "\u2028": "\n", "\u2029": "\n", "\r": ""}
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What Markdown and HTML are made of; ``facts`` are (label, text), ``names`` those of agents by id,
-    ``task`` is what it is about where no message says it.
+    """The contents of Markdown and HTML; ``facts`` are (label, text), ``names`` those of agents by id,
+    ``task`` is the task if no message says it.
     """
 
     title: str
@@ -51,12 +51,12 @@ class Document:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-Exported = tuple[Document, dict[str, object]]  # what Markdown and pages are made of, and what JSON says
+Exported = tuple[Document, dict[str, object]]  # for Markdown and pages, and for JSON
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A part of a message that is read on demand; ``body`` is Markdown that leaves nothing open."""
+    """A part of a message that is folded at first; ``body`` is Markdown that leaves nothing open."""
 
     name: str
     about: str
@@ -67,8 +67,8 @@ class Folded:
 def export_room(
     source: Source, wanted: str, form: Literal["md", "json", "html", "toml"], out: Path | None
 ) -> int:
-    """Write the room that ``wanted`` means to ``out`` or stdout; raises ``ConfigError`` when the file cannot
-    be written, and what the client raises.
+    """Write the room that ``wanted`` means to ``out`` or stdout; raises ``ConfigError`` if the file cannot be
+    written, and what the client raises.
     """
 
     async def settings(client: RoomsClient) -> RoomInfo:
@@ -80,7 +80,7 @@ def export_room(
 
 
 def export(exported: Exported, form: Literal["md", "json", "html", "srt"], out: Path | None) -> int:
-    """Write a room or chat to ``out`` or stdout; raises ``ConfigError`` when it cannot be written."""
+    """Write a room or chat to ``out`` or stdout; raises ``ConfigError`` if it cannot be written."""
     document, fields = exported
     if form != "json":
         return deliver(rendered(document, form), out)
@@ -110,10 +110,10 @@ async def fetch(client: RoomsClient, wanted: str) -> Exported:
 async def on_record(
     client: Conversations[Info], id_: str, name: str, fields_of: Callable[[Info], object], refusal: str
 ) -> tuple[Info, dict[str, object]]:
-    """Return a room or chat, and with its messages as the server answered it: ``{name: …, "messages": […]}``.
+    """Return a room or chat, and its answer with messages: ``{name: …, "messages": […]}``.
 
-    A server that does not show single ones gives what its list says. Raises ``NotOffered`` with ``refusal``
-    for one that keeps no messages.
+    From a server that does not show single ones, return the entry in its list. Raises ``NotOffered`` with
+    ``refusal`` for one that stores no messages.
     """
     try:
         messages = await client.messages_raw(id_)
@@ -129,7 +129,7 @@ async def on_record(
 
 def rendered(document: Document, form: Literal["md", "html", "srt"]) -> str:
     """Return a document as Markdown, as a page or as subtitles."""
-    # Lazy: each format needs what the others do not.
+    # Lazy: each format needs other modules.
     if form == "md":
         from tui.cli.export.markdown import markdown
 
@@ -144,7 +144,7 @@ def rendered(document: Document, form: Literal["md", "html", "srt"]) -> str:
 
 
 def deliver(text: str, out: Path | None) -> int:
-    """Write a document to ``out`` or stdout; raises ``ConfigError`` when it cannot be written."""
+    """Write a document to ``out`` or stdout; raises ``ConfigError`` if it cannot be written."""
     if out is None:
         output.write(inert(text))
     else:
@@ -154,7 +154,7 @@ def deliver(text: str, out: Path | None) -> int:
 
 
 def clean(text: str) -> str:
-    """Return ``text`` as a file keeps it: without controls and bidi overrides, everything else as it was."""
+    """Return ``text`` for a file: without control characters and bidi overrides, otherwise unchanged."""
     return _UNWANTED.sub(lambda match: _BREAKS.get(match.group(), "\ufffd"), text)
 
 
@@ -162,7 +162,7 @@ def write_file(path: Path, text: str) -> None:
     """Write all of ``text`` or leave ``path`` as it was; raises ``ConfigError``."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        if path.exists() and not path.is_file():  # a pipe, a terminal: nothing to replace
+        if path.exists() and not path.is_file():  # a pipe, a terminal: it cannot be replaced
             path.write_text(inert(text), encoding="utf-8")
             return
         beside.write_text(text, encoding="utf-8")
@@ -180,7 +180,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def marks(message: Message, names: Mapping[str, str]) -> list[str]:
-    """Return what is to be said about a message besides its words; ``names`` are agents' by id."""
+    """Return what is said about a message besides its words; ``names`` are agents' by id."""
     found = []
     if message.to:
         found.append(say("export.whispered", name=names.get(message.to, message.to)))
@@ -216,7 +216,7 @@ def said_by(message: Message) -> str:
 
 
 def used(message: Message) -> str:
-    """Return what a message has used, in words; nothing where nothing is known."""
+    """Return the usage of a message in words; "" if unknown."""
     usage = message.usage
     if message.role == "user":
         return ""
@@ -231,7 +231,7 @@ def used(message: Message) -> str:
 
 
 def spent(of: RoomInfo | ConversationInfo, messages: Sequence[Message]) -> str:
-    """Return what a room or chat has used, in words, with prompts where ``messages`` tell; "" for nothing."""
+    """Return the usage of a room or chat in words, with prompts if ``messages`` say; "" for none."""
     found = [say("export.tokens", count=count(of.tokens))] if of.tokens else []
     if found and any(message.usage is not None and message.usage.prompt_tokens for message in messages):
         found = [say("tokens.prompts", tokens=found[0])]
@@ -244,12 +244,12 @@ def named(provider_id: str, model: str) -> str:
 
 
 def state_named(state: str) -> str:
-    """Return a state or mode that servers name, in words; an unknown one as it came."""
+    """Return a server's state or mode in words; an unknown one as it came."""
     return said(f"export.is.{state}") or state
 
 
 def moment(written: str) -> str:
-    """Return an ISO 8601 time to the second, "2026-03-01 12:00:00 UTC"; what is none stays as it is."""
+    """Return an ISO 8601 time to the second, "2026-03-01 12:00:00 UTC"; any other text unchanged."""
     try:
         when = datetime.fromisoformat(written)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A document as one HTML page: no script, nothing fetched, every word escaped, light and dark."""
+"""A document as one HTML page: no script, nothing loaded, every word escaped, light and dark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.cli.export.parts import parts
 from tui.screens.words import say
 
 MESSAGE_LEVEL: Final = 3
-MAX_RENDERED_CHARACTERS: Final = 200_000  # of one message; a longer one is shown as it was written
+MAX_RENDERED_CHARACTERS: Final = 200_000  # of one message; a longer one is shown as plain text
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
@@ -95,7 +95,7 @@ def _safe(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    """Return a message's Markdown as HTML; HTML in it stays text, pictures are named and not fetched."""
+    """Return a message's Markdown as HTML; HTML in it stays text, pictures are named and not loaded."""
     text = clean(text)
     if len(text) > MAX_RENDERED_CHARACTERS:
         return f'<pre class="words">{escape(text)}</pre>'

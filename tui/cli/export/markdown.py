@@ -1,4 +1,4 @@
-"""A document as Markdown: the words as they were written, under headings that are above all of theirs."""
+"""A document as Markdown: the words as they were written, under headings of a higher level."""
 
 from __future__ import annotations
 
@@ -57,20 +57,20 @@ def _folded(part: Folded) -> str:
 
 
 def _plain(text: str, most: int = MAX_NAME_CHARACTERS) -> str:
-    """Return ``text`` as one line in which nothing means anything to Markdown."""
+    """Return ``text`` as one line without a meaning in Markdown."""
     return _ACTIVE.sub(r"\\\1", inert_line(text, most))
 
 
 def nested(text: str) -> str:
-    """Return a message's Markdown with its headings below the message's own, and nothing left open that
-    would take in what follows: where it cannot be closed, all of it is put in a fence.
+    """Return a message's Markdown with its headings below the message's own, and with everything closed that
+    would include what follows; if that is impossible, all of it is put in a fence.
     """
     made = "\n".join(_nested_lines(text.strip("\n").split("\n")))
     return made if _ends_by_itself(made) else fenced(text, limit=None)
 
 
 def _ends_by_itself(text: str) -> bool:
-    """Say whether a heading behind ``text`` is one."""
+    """Return whether a heading after ``text`` is a heading."""
     if not any(sign in text for sign in _MAY_STAY_OPEN):
         return True
     if len(text) > MAX_CHECKED_CHARACTERS:
@@ -82,7 +82,7 @@ def _ends_by_itself(text: str) -> bool:
 def _nested_lines(lines: Sequence[str]) -> Iterator[str]:
     fence = ""
     comment_open = False
-    before = ""  # the line that an underline would make a heading of
+    before = ""  # the line that an underline would turn into a heading
     for number, line in enumerate(lines):
         if fence:
             closing = _FENCE.match(line)
@@ -113,7 +113,7 @@ def _marks_of(level: int) -> str:
 
 
 def _was_heading(lines: Sequence[str], number: int) -> bool:
-    """Say whether line ``number`` is the underline of a heading that was just written another way."""
+    """Return whether line ``number`` is the underline of a heading that was just written in another way."""
     if number == 0 or not lines[number - 1].strip() or _NO_PARAGRAPH.match(lines[number - 1]):
         return False
     return number == 1 or not lines[number - 2].strip()

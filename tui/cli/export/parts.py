@@ -1,4 +1,4 @@
-"""The parts of a message in the order they came: its words, and what is folded between them."""
+"""The parts of a message in their order: its words, and what is folded between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from widgets.transcript.step_body import fenced, step_body, step_head
 
 TOLD_STATUSES = frozenset(
     {"asks", "running", "denied", "unknown", "cut", "undone"}
-)  # which a result does not tell
+)  # which a result does not show
 
 
 def parts(message: Message) -> list[str | Folded]:
@@ -38,7 +38,7 @@ def parts(message: Message) -> list[str | Folded]:
 
 
 def _steps(steps: tuple[Step, ...], summaries: Mapping[str, int]) -> Iterator[str | Folded]:
-    """Yield the parts; ``summaries`` are thoughts that replace so many messages, by their ids."""
+    """Yield the parts; ``summaries`` are thoughts that replace this many messages, by their ids."""
     calls = {step.id for step in steps if step.type == "tool_call"}
     results = {step.id_ref: step for step in steps if step.type == "tool_result" and step.id_ref in calls}
     for step in steps:

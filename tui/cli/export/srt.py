@@ -1,4 +1,4 @@
-"""A voice session as subtitles (SubRip, .srt): who said what, when."""
+"""A voice session as subtitles (SubRip, .srt): words, speaker and time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from agent_tui.model.events import Message
 from agent_tui.model.inert import inert
 from tui.cli.export.document import said_by
 
-CHARACTERS_A_SECOND: Final = 15.0  # of speech whose end nobody noted
+CHARACTERS_A_SECOND: Final = 15.0  # of speech with an unknown end
 SHORTEST_SECONDS: Final = 1.0
 CUT: Final = "…"
 
 
 def subtitles(messages: Sequence[Message]) -> str:
-    """Return one numbered subtitle for each message that says something; times begin with the first one.
+    """Return one numbered subtitle for each message with words; times begin with the first one.
 
-    A message of which nobody noted when it was spoken is shown when it was stored, for as long as reading it
-    aloud takes, but never into the next one.
+    A message with an unknown time is shown when it was stored, for as long as reading it aloud takes, but
+    never into the next one.
     """
     said = sorted(
         ((*times, message) for message in messages if _words(message) and (times := _times(message))),
@@ -29,7 +29,7 @@ def subtitles(messages: Sequence[Message]) -> str:
     blocks = []
     for place, (start, end, message) in enumerate(said):
         following = said[place + 1][0] if place + 1 < len(said) else end
-        # People and agents talk at the same time: only a guessed end gives way.
+        # People and agents may talk at the same time: only a guessed end is shortened.
         is_noted = message.spoken is not None and message.spoken.ended_at is not None
         until = end if is_noted else max(start, min(end, following))
         clock = f"{_clock(start - first)} --> {_clock(until - first)}"
@@ -38,7 +38,7 @@ def subtitles(messages: Sequence[Message]) -> str:
 
 
 def _words(message: Message) -> str:
-    """Return what was heard of a message, without the blank lines that would end its subtitle."""
+    """Return what was heard of a message, without blank lines, which would end its subtitle."""
     text = message.text
     is_cut = bool(message.interrupted)
     if message.spoken is not None and message.spoken.text and message.role != "user":
@@ -62,7 +62,7 @@ def _times(message: Message) -> tuple[float, float] | None:
 
 
 def _clock(seconds: float) -> str:
-    """Return a time as subtitles have it, "00:01:02,345"."""
+    """Return a time as in subtitles, "00:01:02,345"."""
     thousandths = round(seconds * 1000)
     return (
         f"{thousandths // 3_600_000:02}:{thousandths // 60_000 % 60:02}:"

@@ -1,4 +1,4 @@
-"""What a run has said so far, computed from its events alone."""
+"""What a run has said so far, computed only from its events."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from agent_tui.wire.content import content_text
 @dataclass(slots=True)
 class Answer:
     """The turns of one run in the order of their start. Unlike ``ConversationState`` it never decides whose
-    words a chunk is, but keeps them under the message's id: nothing a server sent is lost.
+    words a chunk is, but keeps them under the message's id: nothing that a server sent is lost.
     """
 
     turns: dict[str, Turn] = field(default_factory=dict)
-    _continues: dict[str, str] = field(default_factory=dict)  # id of a message → that before it
+    _continues: dict[str, str] = field(default_factory=dict)  # id of a message → that of the one before it
 
     @property
     def text(self) -> str:
-        """Every assistant message's raw text in order, cut ones included, joined by a blank line; one that
-        continues another comes right after it.
+        """The raw text of all assistant messages in order, interrupted ones included, joined by a blank line;
+        one that continues another comes right after it.
         """
-        texts: dict[str, str] = {}  # by the id of the message that begins a chain
+        texts: dict[str, str] = {}  # by the id of the chain's first message
         for turn in self.turns.values():
             if turn.role != "user":
                 head = self._head(turn.id)
@@ -31,7 +31,7 @@ class Answer:
         return "\n\n".join(text for text in texts.values() if text)
 
     def _head(self, turn_id: str) -> str:
-        """Return the id of the message that begins the chain which this one is part of."""
+        """Return the id of the first message of this one's chain."""
         while self._continues.get(turn_id) in self.turns:
             turn_id = self._continues[turn_id]
         return turn_id
@@ -55,7 +55,7 @@ class Answer:
                 return []
 
     def close(self) -> list[Turn]:
-        """End every turn that is still open: nothing more comes."""
+        """Close every open turn: nothing more comes."""
         still_open = [turn for turn in self.turns.values() if turn.status == "speaking"]
         for turn in still_open:
             turn.status = "cut"
@@ -71,21 +71,21 @@ class Answer:
         return turn
 
     def _note_before(self, turn_id: str, continues: str) -> None:
-        if continues and self._head(continues) != turn_id:  # no chain of a hostile server is a ring
+        if continues and self._head(continues) != turn_id:  # a hostile server's chain cannot be a ring
             self._continues[turn_id] = continues
 
     def _added(self, event: ev.TextAdded) -> Turn:
         turn = self._turn(event.turn_id)
         whole = event.accumulated
         if whole is not None and len(whole) != turn.length + len(event.text):
-            turn.replace(whole)  # a chunk was lost on the way
+            turn.replace(whole)  # a chunk was lost
         else:
             turn.add(event.text)
         return turn
 
     def _ended(self, event: ev.TurnEnded) -> Turn:
         turn = self._turn(event.turn_id)
-        # The end's content may be JSON around the words; words that look like JSON must stay as they came.
+        # The end's content may be JSON around the words; words that look like JSON must stay unchanged.
         if event.text and content_text(turn.text) != event.text:
             turn.replace(event.text)
         turn.status = "cut" if event.interrupted else "said"

@@ -31,10 +31,10 @@ from tui.cli.headless.interrupts import (
 from tui.link import OwnBackend
 from tui.screens.words import say
 
-LEAVE_SECONDS: Final = 3.0  # for an answer of an agent to end that was given up
+LEAVE_SECONDS: Final = 3.0  # for an agent's answer to end after it was given up
 TURN_ID: Final = f"{ev.LOCAL_ID}answer"
 
-Asks = Callable[[ev.ToolStatusChanged], Awaitable[None]]  # takes what becomes of the answer's calls
+Asks = Callable[[ev.ToolStatusChanged], Awaitable[None]]  # takes the states of the answer's calls
 
 
 async def server_answers(
@@ -45,7 +45,7 @@ async def server_answers(
     asks: Asks,
     interrupts: Interrupts,
 ) -> Ending:
-    """Follow an answer of a chat server; the first signal has it stopped. Return how it ended."""
+    """Follow a chat server's answer; the first signal stops it. Return how it ended."""
     stop = Stop("plain.stopping", "stop", "answer", lambda: client.stop(conversation_id), telling.notice)
     decoder = ChatDecoder(TURN_ID)
 
@@ -81,7 +81,7 @@ def _failure(event: ev.Event, telling: Telling, stop: Stop) -> Ending:
 async def agent_client(
     backend: BackendConfig, wanted: str, tell: Callable[[str], None]
 ) -> AsyncGenerator[AgentChats, None]:
-    """Give a client of an agent; ``wanted`` is its chat's id, ``tell`` gets what belongs to no answer."""
+    """Yield a client of an agent; ``wanted`` is its chat's id, ``tell`` gets what belongs to no answer."""
     own = OwnBackend()
     client = AgentChats(
         backend,

@@ -24,7 +24,7 @@ from tui.screens.localised import localised
 from tui.screens.words import say
 
 NOTHING: Final = Record({"conversation": None}, ())
-UNANSWERED: Final = ("error", "lost", "timeout")  # ends of an answer that is not whole
+UNANSWERED: Final = ("error", "lost", "timeout")  # endings of an incomplete answer
 
 
 def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName) -> int:
@@ -61,7 +61,7 @@ def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName
 
 
 def _what_to_do(state: ConversationState, conversation_id: str, ending: Ending) -> str:
-    """Return what helps where the answer is not whole; "" where it is, or where nothing was asked."""
+    """Return what helps if the answer is not complete; "" if it is, or if nothing was asked."""
     last = state.last_turn
     if ending.reason not in UNANSWERED or (last is None and not state.run_error):
         return ""
@@ -71,7 +71,7 @@ def _what_to_do(state: ConversationState, conversation_id: str, ending: Ending) 
 
 
 async def _conversation_id(server: Server, client: ChatClient, options: AskOptions, *, embedded: bool) -> str:
-    """Return the id of the conversation that is asked, made where none is named."""
+    """Return the id of the conversation, a new one if none is named."""
     if options.tools:
         await check_tools(client, options.tools)
     wished = {"model": options.model, "provider_id": options.provider, "workspace": options.folder}
@@ -102,7 +102,7 @@ async def _conversation_id(server: Server, client: ChatClient, options: AskOptio
 async def _ask_agent(
     backend: BackendConfig, asked: Asked, options: AskOptions, telling: Telling, interrupts: Interrupts
 ) -> tuple[Ending, Record]:
-    """Ask an agent on another server; raises ``ConfigError`` for what such a server cannot be asked."""
+    """Ask an agent on another server; raises ``ConfigError`` for options that it does not support."""
     wanted = _agents_conversation(backend, options)
     async with agent_client(backend, wanted, telling.notice) as client:
         asks = partial(decide, client, "", options.allow, telling)
@@ -114,7 +114,7 @@ async def _ask_agent(
 
 
 def _agents_conversation(backend: BackendConfig, options: AskOptions) -> str:
-    """Return the id of the session or chat that is asked, "" for a new session or chat 0."""
+    """Return the id of the session or chat, "" for a new session or chat 0."""
     given = {
         "--model": options.model,
         "--provider": options.provider,
@@ -137,7 +137,7 @@ def _agents_conversation(backend: BackendConfig, options: AskOptions) -> str:
 
 
 def folder() -> str | None:
-    """Return the folder that tools may work in: where the command was given, if that can be told."""
+    """Return the folder for tools: the current one, if it is known."""
     try:
         folder = str(Path.cwd())
     except OSError:  # it was deleted

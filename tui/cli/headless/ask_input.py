@@ -1,4 +1,4 @@
-"""What is asked without a screen: words, files, and what comes through a pipe."""
+"""The question of a command: words, files, and what comes through a pipe."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from agent_tui.wire.content import dump, encodable
 from tui.cli import output
 from tui.screens.localised import localised
 
-STDIN: Final = "-"  # a word that means what comes through stdin
-STDIN_NAME: Final = "stdin"  # of the attachment that it becomes beside other words
+STDIN: Final = "-"  # a word that stands for stdin
+STDIN_NAME: Final = "stdin"  # the name of the attachment that it becomes beside other words
 MAX_ATTACHMENTS: Final = 20
 MAX_BYTES: Final = 8 * 1024 * 1024  # of everything that is asked at once, as it is sent
-SILENCE_SECONDS: Final = 3.0  # of a pipe, after which stderr says what is waited for
+SILENCE_SECONDS: Final = 3.0  # of a pipe, before stderr says what is waited for
 WAITING: Final = "waiting for what is piped in; add < /dev/null when nothing is"
 NOTHING: Final = ConfigError("nothing to ask", "give TEXT, a file with -f, or pipe something in")
 
@@ -41,8 +41,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """How it is asked; ``None`` where the command line says nothing. ``allow`` are patterns of calls, tools
-    work in ``workspace``. Raises ``ConfigError`` for what cannot be a pattern.
+    """The options of a question, ``None`` if not given. ``allow`` are patterns of calls, tools work in
+    ``workspace``. Raises ``ConfigError`` for an invalid pattern.
     """
 
     conversation: str | None = None
@@ -53,7 +53,7 @@ class AskOptions:
     thinking: bool | None = None
     workspace: Path | None = None
     chat_id: int | None = None  # of an agent socket
-    strict: bool = False  # the demo model answers only where it is named
+    strict: bool = False  # the demo model answers only if it is named
 
     def __post_init__(self) -> None:
         for pattern in self.allow:
@@ -62,15 +62,15 @@ class AskOptions:
 
     @property
     def folder(self) -> str | None:
-        """The whole path of the folder that tools work in."""
+        """The absolute path of the folder in which tools work."""
         return None if self.workspace is None else str(self.workspace.expanduser().resolve())
 
 
 def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool = True) -> Asked:
-    """Return what words, files and stdin ask; blocks until stdin is read, where something is piped in. Files
-    that are not read are left to the one who asks, and what is piped in comes after the words.
+    """Return the question in words, files and stdin; blocks until stdin is read, if something is piped in.
+    Files that are not read are left to the caller, and what is piped in comes after the words.
 
-    Raises ``ConfigError`` for what cannot be read, is no text, is too much, or is nothing.
+    Raises ``ConfigError`` for anything unreadable, not text, too large or empty.
     """
     said = " ".join(word for word in words if word != STDIN).strip()
     attachments = [_attached(file) for file in files] if reads_files else []
@@ -100,7 +100,7 @@ def _check_size(asked: Asked) -> None:
 
 
 def _is_piped_in() -> bool:
-    """Say whether stdin is a pipe or a file: neither a terminal nor /dev/null nor closed."""
+    """Return whether stdin is a pipe or a file: neither a terminal nor /dev/null nor closed."""
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
     except (AttributeError, OSError, ValueError):
@@ -136,7 +136,7 @@ def _read(file: BinaryIO, origin: str) -> bytes:
 
 
 def _text(data: bytes, origin: str) -> str:
-    """Return ``data`` as text: UTF-8, or UTF-16 that says so; bytes that are neither become U+FFFD."""
+    """Return ``data`` as text: UTF-8, or UTF-16 with a mark; invalid bytes become U+FFFD."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     if b"\0" in data:

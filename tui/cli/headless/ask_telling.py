@@ -1,4 +1,4 @@
-"""How any answer is shown without a screen: what stderr says of its tools, and which calls may run."""
+"""How any answer is shown without a screen: what stderr says about its tools, and which calls may run."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked
 
 @dataclass(slots=True)
 class Telling:
-    """Takes events into ``state`` and writes what they say: the answer by ``form``, all else to stderr.
+    """Takes events into ``state`` and writes them: the answer by ``form``, everything else to stderr.
 
-    Each call has a line as it begins to run, and one more where it failed.
+    Each call has a line when it begins to run, and another one if it failed.
     """
 
     form: Format
@@ -42,7 +42,7 @@ class Telling:
     tells_status: bool = False  # a server of ours says when a call begins to run
 
     def take(self, event: ev.Event, written: Callable[[Format], None] = lambda _: None) -> None:
-        """Take an event; ``written`` gives the format the frame that it came in."""
+        """Take an event; ``written`` gives the format the frame in which it came."""
         self.state.apply(event)
         written(self.form)
         for turn_id in self.state.changed:
@@ -68,7 +68,7 @@ class Telling:
 
     def _runs(self, step: StepState, event: ev.Event) -> bool:
         if not self.tells_status:
-            return True  # others send a call once, as it begins
+            return True  # others send a call once, when it begins
         if step.status == "running":
             return isinstance(event, ev.ToolStatusChanged)
         return step.status in ("done", "failed")
@@ -91,7 +91,7 @@ async def decide(
     telling: Telling,
     asks: ev.ToolStatusChanged,
 ) -> None:
-    """Let a call that asks run where ``allow`` names it; deny every other one, and say how it could run."""
+    """Let a call that asks run if ``allow`` names it; deny every other one, and say how it could run."""
     step, ask = telling.state.step(asks.turn_id, asks.step_id), asks.ask
     if step is None or ask is None or asks.status != "asks":
         return
@@ -106,14 +106,14 @@ async def decide(
     try:
         await client.answer(conversation_id, asks.turn_id, asks.step_id, decision, reason=why)
     except Refused:
-        pass  # another client has answered, or it asks no more
+        pass  # another client has answered, or it no longer asks
     except AgentTuiError as error:
         telling.notice(localised(f"the answer to {step.name} was not taken: {error}"))
 
 
 def _is_allowed(step: StepState, ask: ev.ToolAsk, patterns: Sequence[str]) -> bool:
-    """Say whether one of ``patterns`` covers a call; one whose arguments are no JSON object is covered by
-    none. A file has to be covered both as it is named and as it was found: it may be named by a link.
+    """Return whether one of ``patterns`` covers a call; none covers arguments that are not a JSON object. A
+    file has to be covered both as it is named and as it was found: its name may be a link.
     """
     try:
         arguments = json.loads(step.arguments.text or "{}")
@@ -128,7 +128,9 @@ def _is_allowed(step: StepState, ask: ev.ToolAsk, patterns: Sequence[str]) -> bo
 
 
 def _not_allowed(tool: str, ask: ev.ToolAsk) -> str:
-    """Return what is said of a call that nothing allows: how it could run, where that can be shown whole."""
+    """Return what is said about a call that nothing allows: how it could run, if that can be shown
+    completely.
+    """
     told = f"not allowed: {visible_line(ask.call) or tool}"
     pattern = ask.pattern if is_pattern(ask.pattern) else tool
     hint = f"--allow {shlex.quote(pattern)} lets it run"
@@ -136,7 +138,7 @@ def _not_allowed(tool: str, ask: ev.ToolAsk) -> str:
 
 
 def _called(step: StepState) -> str:
-    """Return a call in a line."""
+    """Return a call in one line."""
     from widgets.transcript.step_body import step_head  # lazy: only answers that call tools need it
 
     return step_head("tool_call", name=step.name, arguments=step.arguments.text)[0]

@@ -23,9 +23,9 @@ from tui.cli.exits import REASONS, UNREACHABLE, USAGE, exit_code, reason
 
 FormatName = Literal["text", "json", "stream-json"]
 NAMELESS: Final = "agent"
-OUR_ANSWER: Final = "answer_started"  # only our own backend says so
+OUR_ANSWER: Final = "answer_started"  # only our own backend sends it
 BEFORE_AN_ANSWER: Final = ("message", "conversation")
-GROWN_PARTS: Final = 64  # a text is written again when it grew by one of so many
+GROWN_PARTS: Final = 64  # a text is written again when it grew by this part
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,20 @@ class Ending:
 
     @classmethod
     def of(cls, error: AgentTuiError) -> Ending:
-        """Return how a run ends that fails with ``error``; raises it where it is wrong usage."""
+        """Return how a run ends after ``error``; raises it if it is wrong usage."""
         if exit_code(error) == USAGE:
             raise error
         return cls(reason(error), str(error), gave_up=isinstance(error, ConnectFailed))
 
     @property
     def code(self) -> int:
-        """The exit code: the reason's, but for a server that cannot be reached."""
+        """The exit code: the reason's, except for a server that cannot be reached."""
         return UNREACHABLE if self.gave_up else REASONS[self.reason]
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the server answered of a room or chat at the end; ``messages`` None where it offers none."""
+    """A room or chat as the server answered it at the end; ``messages`` ``None`` if it has none."""
 
     about: Mapping[str, object] = field(default_factory=dict)
     messages: Sequence[object] | None = None
@@ -65,7 +65,7 @@ class Record:
         ending: Ending,
         said: Sequence[object] | None = None,
     ) -> Record:
-        """Return what the server answers, as far as it offers that, else what was ``said`` here."""
+        """Return the server's answer, as far as it has one, else what was ``said`` here."""
         about: object = {"id": id_}
         if not ending.gave_up:
             try:
@@ -80,7 +80,7 @@ class Format:
     """One way to write a run to stdout; every method may raise ``BrokenPipeError``."""
 
     def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
-        """Take one event as it was received: its data as text, or read."""
+        """Take one event as it was received: its data as text, or parsed."""
 
     def said(self, turns: Sequence[Turn]) -> None:
         """Take the turns of a room that the last event changed."""
@@ -89,27 +89,27 @@ class Format:
         """Take the steps of an answer that the last event changed, in their order."""
 
     def aside(self) -> None:
-        """Something is about to be said on stderr."""
+        """Prepare for a line on stderr."""
 
     def end(self, ending: Ending, text: str, record: Record) -> None:
-        """Write what belongs at the end; ``text`` is everything that was answered."""
+        """Write the end; ``text`` is everything that was answered."""
 
 
 class RoomText(Format):
     """``text`` for rooms: the agents' names before their words, flushed as they stream.
 
-    Words of several agents are never mixed: the first who speaks is written live, and what the others
-    say meanwhile follows when it has ended.
+    Words of several agents are never mixed: the first speaker is written live, and what the others say
+    meanwhile follows when it has ended.
     """
 
     def __init__(self) -> None:
         self._waiting: list[Turn] = []
         self._seen: set[str] = set()
         self._live: Turn | None = None
-        self._written = 0  # how many of the live turn's characters are
+        self._written = 0  # characters of the live turn
         self._revision = 0
         self._line_open = False
-        self._separator = ""  # what precedes the next name
+        self._separator = ""  # before the next name
 
     def said(self, turns: Sequence[Turn]) -> None:
         for turn in turns:
@@ -120,7 +120,7 @@ class RoomText(Format):
             self._begin(following)
 
     def _next(self) -> Turn | None:
-        """Return whose words come next: a turn that is over, else the first one that has begun."""
+        """Return the turn to write next: one that is over, else the first one that has begun."""
         self._waiting = [turn for turn in self._waiting if turn.length or turn.status == "speaking"]
         over = [turn for turn in self._waiting if turn.status != "speaking"]
         begun = [turn for turn in self._waiting if turn.length]
@@ -135,11 +135,11 @@ class RoomText(Format):
         self._separator = "\n"
 
     def _write_live(self) -> bool:
-        """Write what is new of the live turn; return whether the place is free for the next one."""
+        """Write what is new in the live turn; return whether the next one can begin."""
         turn = self._live
         if turn is None:
             return True
-        if turn.revision != self._revision:  # the words were other ones: said again, from the start
+        if turn.revision != self._revision:  # the words were replaced: they are written again, from the start
             self._written, self._revision = 0, turn.revision
             self._write("\n\n")
         fresh = turn.since(self._written)
@@ -159,14 +159,14 @@ class RoomText(Format):
 
 
 class AnswerText(Format):
-    """``text`` for chats: the answer alone, flushed as it streams, a blank line between its texts."""
+    """``text`` for chats: only the answer, flushed as it streams, a blank line between its texts."""
 
     def __init__(self) -> None:
-        # (turn, step) → its revision, how much of it is written
+        # (turn, step) → its revision, and how much of it is written
         self._written: dict[tuple[str, str], tuple[int, int]] = {}
-        self._live: tuple[str, str] | None = None  # what was written to last
+        self._live: tuple[str, str] | None = None  # the text that was written to last
         self._line_open = False
-        self._is_aside = False  # where both streams go to one place, a notice has its own line
+        self._is_aside = False  # if both streams go to one place, a notice has its own line
 
     def aside(self) -> None:
         if self._line_open and not self._is_aside and (output.is_lines() or _share_a_place()):
@@ -181,7 +181,7 @@ class AnswerText(Format):
     def _add(self, key: tuple[str, str], content: GrowingText) -> None:
         revision, count = self._written.get(key, (content.revision, 0))
         is_other = key != self._live
-        if revision != content.revision:  # the words were other ones: said again, from the start
+        if revision != content.revision:  # the words were replaced: they are written again, from the start
             revision, count, is_other = content.revision, 0, True
         fresh = content.since(count)
         self._written[key] = (revision, content.length)
@@ -214,7 +214,7 @@ class JsonFormat(Format):
     """One object at the end."""
 
     def __init__(self) -> None:
-        self._messages: list[object] = []  # for servers that do not say what they have stored
+        self._messages: list[object] = []  # for servers that do not show what they stored
 
     def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
         if name == "message":
@@ -228,17 +228,17 @@ class JsonFormat(Format):
 class StreamFormat(Format):
     """One object for each event, and a last one named ``end``.
 
-    Events are written as they came. Only our own backend tells us more of a chat than protocols.md §2 has
-    names for: its answers are written in the plain form of §2, as it would send them to everybody else.
+    Events are written as they came. Only our own backend sends more about a chat than protocols.md §2 has
+    names for: its answers are written in the plain form of §2, as it would send them to other clients.
     """
 
     def __init__(self, is_plain: bool | None = True) -> None:
-        """``is_plain``: what comes has that form; ``None`` where that is to be found out."""
-        self._held: list[dict[str, object]] = []  # until it is known whose they are
+        """``is_plain``: the frames have that form; ``None``: that is not known yet."""
+        self._held: list[dict[str, object]] = []  # until their owner is known
         self._is_plain = is_plain
         self._id: str | None = None  # of the newest event
         self._growing: StepState | None = None
-        self._written = 0, 0  # of what grows: its revision, and how many characters of it
+        self._written = 0, 0  # of the growing text: its revision, and how many characters of it
         self._done: set[tuple[str, str]] = set()  # (turn, step) of calls and results that are written
 
     def frame(self, frame_id: str, name: str, data: str | Mapping[str, object]) -> None:
@@ -279,7 +279,7 @@ class StreamFormat(Format):
         self._held.clear()
 
     def _grow(self, step: StepState) -> None:
-        """Write a text as it is now, unless that would be much more than what is new of it."""
+        """Write a text as it is now, unless that would be much more than what is new in it."""
         if step is not self._growing:
             self._write_grown()
             self._growing, self._written = step, (0, 0)
@@ -302,13 +302,13 @@ class StreamFormat(Format):
 
 
 def as_told(step: StepState) -> ev.Step:
-    """Return a step as a server would tell it."""
+    """Return a step as a server would send it."""
     texts = step.content.text, step.name, step.arguments.text
     return ev.Step(step.id, step.place, step.type, *texts, step.id_ref, step.success)
 
 
 def format_named(name: FormatName, text: type[Format], *, is_plain: bool | None = True) -> Format:
-    """Return the format that ``--output`` names; ``text`` is the one for people."""
+    """Return the format for ``--output``; ``text`` is the one for people."""
     if name == "text":
         return text()
     return JsonFormat() if name == "json" else StreamFormat(is_plain)
@@ -320,7 +320,7 @@ def end_data(ending: Ending, text: str) -> dict[str, object]:
 
 
 def received(data: str | Mapping[str, object]) -> dict[str, object]:
-    """Return an event's data as received, without ``accumulated``; what is no JSON object as ``raw``."""
+    """Return an event's data as received, without ``accumulated``; anything but a JSON object as ``raw``."""
     if not isinstance(data, str):
         return dict(data)
     try:

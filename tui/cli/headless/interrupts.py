@@ -1,4 +1,4 @@
-"""A command that follows a run to its end: signals, and an output that is lost, end it in an orderly way."""
+"""Ends a command that follows a run in good order, after signals and after a lost output."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ class Interrupts:
     """While open: the first signal calls ``on_first``, the next one ends the errand at once. An output that
     nobody reads or that cannot be written counts as the first signal, never as the next; ``lost`` is why.
 
-    Without ``on_first`` there is nothing to be orderly about and the first one ends it. The errand is
-    cancelled; only out of a write that nobody reads, which holds its event loop, the end comes as
-    ``KeyboardInterrupt``. Between two steps of a library that would be lost, or become another error.
-
-    ``on_ctrl_c`` may take ctrl+c for itself: it says whether it did.
+    Without ``on_first`` the first signal ends the errand at once. It is cancelled; only during a write that
+    nobody reads, which blocks its event loop, ``KeyboardInterrupt`` is raised. Between two steps of a library
+    that would be lost, or become another error. ``on_ctrl_c`` may handle ctrl+c itself: it returns whether it
+    did.
     """
 
     def __init__(self) -> None:
@@ -62,13 +61,13 @@ class Interrupts:
             signal.signal(number, handler)
 
     async def carried(self, errand: Coroutine[Any, Any, T]) -> T:
-        """Return what ``errand`` does; a signal that ends it cancels it."""
+        """Return what ``errand`` returns; a signal that ends it cancels it."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # coroutines run in tasks
         self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
         pipe = _stdout_pipe()
         if pipe is not None:
-            loop.add_reader(pipe, self._reader_left, loop, pipe)  # nothing is read: its end is told so
+            loop.add_reader(pipe, self._reader_left, loop, pipe)  # nothing is read: this only notices the end
         try:
             return await errand
         finally:
@@ -84,7 +83,7 @@ class Interrupts:
         return on_first is not None
 
     def ending(self, ending: Ending) -> Ending:
-        """Return how the errand ended, in view of an output that was lost on the way."""
+        """Return how the errand ended, considering a lost output."""
         if self.lost is None:
             return ending
         if isinstance(self.lost, BrokenPipeError) or self.lost.errno == errno.EIO:  # a terminal that is gone
@@ -119,7 +118,7 @@ class Interrupts:
 async def followed(
     items: AsyncGenerator[T, None], take: Callable[[T], Awaitable[Ending | None]], source: str = "stream"
 ) -> Ending:
-    """Have ``take`` look at every item, until it says that one was the end."""
+    """Pass every item to ``take``, until it returns an ending."""
     async with aclosing(items):
         async for item in items:
             if (ending := await take(item)) is not None:
@@ -129,12 +128,12 @@ async def followed(
 
 @dataclass(slots=True)
 class Stop:
-    """How the first signal ends a run in good order: ``call`` is made once the run is ``under_way``, and its
-    end is waited for, so many ``seconds``.
+    """How the first signal ends a run in good order: ``call`` is made when the run is ``under_way``, and its
+    end is waited for, this many ``seconds``.
 
-    ``doing`` is the sentence that says it, ``name`` is what the call is called, ``subject`` what it stops,
-    ``tell`` writes a line to stderr. ``early`` is said where nothing is under way yet; without it that is
-    waited for.
+    ``doing`` is the sentence that says it, ``name`` is the name of the call, ``subject`` what it stops,
+    ``tell`` writes a line to stderr. ``early`` is said if the run has not begun; without it, that is waited
+    for.
     """
 
     doing: str
@@ -148,7 +147,7 @@ class Stop:
     was_asked: bool = False
 
     async def ask(self) -> str:
-        """Stop the run; return why it continues, in a line, else nothing."""
+        """Stop the run; return why it continues, in one line, else nothing."""
         self.was_asked = True
         self.tell(say(self.doing))
         if self.early and not self.under_way.is_set():
@@ -204,13 +203,13 @@ async def until_its_end(
 
 
 def tell_link(link: ev.LinkChanged, tell: Callable[[str], object] = output.notice) -> None:
-    """Say on stderr that a connection is waited for."""
+    """Say on stderr that the command waits for a connection."""
     if link.status == "waiting":
         tell(say("plain.reconnecting", seconds=f"{link.delay:.0f}", why=localised(link.detail)))
 
 
 def _stdout_pipe() -> int | None:
-    """Return the descriptor of stdout where that is a pipe."""
+    """Return the descriptor of stdout if it is a pipe."""
     try:
         descriptor = sys.stdout.fileno()
         return descriptor if stat.S_ISFIFO(os.fstat(descriptor).st_mode) else None
@@ -219,8 +218,8 @@ def _stdout_pipe() -> int | None:
 
 
 def carried_out(source: Source, errand: Errand[T], nothing: T, finish: Callable[[Ending, T], object]) -> int:
-    """Carry ``errand`` out and have ``finish`` write its end, with ``nothing`` where it failed; say on stderr
-    what went wrong, and return the exit code. Raises ``ConfigError`` and the like for wrong usage.
+    """Run ``errand`` and have ``finish`` write its end, with ``nothing`` if it failed; say on stderr what
+    went wrong, and return the exit code. Raises ``ConfigError`` and the like for wrong usage.
     """
     with Interrupts() as interrupts:
         try:

@@ -1,4 +1,4 @@
-"""What is typed while something is followed without a screen, line by line."""
+"""Reads lines while something is followed without a screen."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ CTRL_C: Final = "\x03"
 
 
 class Lines:
-    """What is typed, line by line. It is read beside the loop: stdin may be a terminal, a pipe or a file.
-    With ``interrupts`` a ctrl+c in a terminal is typed like a line, as long as more may be typed.
+    """The typed lines. They are read beside the loop: stdin may be a terminal, a pipe or a file.
+
+    With ``interrupts`` a ctrl+c in a terminal counts as a line, as long as more may be typed.
     """
 
     def __init__(self, interrupts: Interrupts | None = None) -> None:
@@ -29,7 +30,7 @@ class Lines:
         self._loop = asyncio.get_running_loop()
         if interrupts is not None and self.is_terminal:
             interrupts.on_ctrl_c = self._ctrl_c
-        Thread(target=self._read, daemon=True).start()  # nobody can end a reading that waits
+        Thread(target=self._read, daemon=True).start()  # a blocked read cannot be ended
 
     async def next(self) -> str | None:
         """Return the next line, ``None`` at the end of the input."""
@@ -39,7 +40,7 @@ class Lines:
         return line
 
     def _ctrl_c(self) -> bool:
-        if self.has_ended or self._is_pressed:  # nobody reads on: the loop may be held by a write
+        if self.has_ended or self._is_pressed:  # nobody reads on: the loop may be blocked by a write
             return False
         self._is_pressed = True
         self._loop.call_soon_threadsafe(self._queue.put_nowait, CTRL_C)
@@ -47,7 +48,7 @@ class Lines:
 
     def _read(self) -> None:
         decoder, held = codecs.getincrementaldecoder("utf-8")("replace"), ""
-        # Not by ``sys.stdin``: the interpreter could not end while a thread holds its buffer.
+        # Not through ``sys.stdin``: the interpreter could not end while a thread holds its buffer.
         with suppress(OSError, AttributeError, ValueError, RuntimeError):
             descriptor = sys.stdin.fileno()
             while data := os.read(descriptor, CHUNK_BYTES):

@@ -1,8 +1,8 @@
-"""``--plain``: a room or a chat as lines, for screen readers, logs and terminals that can do nothing else.
+"""``--plain``: a room or a chat as lines, for screen readers, logs and simple terminals.
 
-What is said and what happens is written line by line to stdout, and nothing is taken back. Lines of stdin are
-said to the room, asked in the chat, or are commands; what asks for approval is answered by a word. In a
-terminal ctrl+c and ctrl+d do what they do in a shell: they stop what is under way, and leave.
+Words and events are written line by line to stdout, and never changed. Lines of stdin are said to the room,
+asked in the chat, or are commands; a word answers what asks for approval. In a terminal ctrl+c and ctrl+d
+work as in a shell: they stop what is running, and leave.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tui.screens.localised import localised
 from tui.screens.words import say
 
 LEFT: Final = Ending("completed")  # leaving stops nothing
-# What may be typed for an answer to a call that asks, and what it means on the wire.
+# The words that answer a call that asks, and their decisions on the wire.
 WORDS: Final = {
     **dict.fromkeys(("y", "yes", "once"), "once"),
     **dict.fromkeys(("c", "conversation"), "conversation"),
@@ -50,7 +50,7 @@ WORDS: Final = {
 
 
 def rooms(source: Source, wanted: str | None) -> int:
-    """Show the room that is ``wanted`` as lines until it is over or left; return the exit code."""
+    """Show the ``wanted`` room as lines until it is over or left; return the exit code."""
     embedded = not isinstance(source, Server)
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
@@ -70,7 +70,7 @@ def rooms(source: Source, wanted: str | None) -> int:
 
 def chat(source: Source, wanted: str, *, is_new: bool) -> int:
     """Show a chat as lines, as ``rooms`` does a room: the ``wanted`` one, else the newest or a new one; of an
-    agent on another server the session or chat that is wanted, else a new session or chat 0.
+    agent on another server the wanted session or chat, else a new session or chat 0.
     """
     embedded = not isinstance(source, Server)
 
@@ -111,7 +111,7 @@ async def _agents_chat(backend: BackendConfig, wanted: str, interrupts: Interrup
 
 
 async def _said_so_far(client: Conversations[Any], id_: str) -> Sequence[ev.Message]:
-    """Return what is on record, where the server tells."""
+    """Return what is stored, if the server shows it."""
     try:
         return (await client.messages(id_))[0]
     except (NotFound, NotOffered):
@@ -125,15 +125,15 @@ def _shown(source: Source, errand: Callable[[Server, Interrupts], Any]) -> int:
 
 @dataclass(slots=True)
 class _Asks:
-    """The calls that wait for a person's word, the oldest first, each with what it asks."""
+    """The calls that wait for a person's decision, the oldest first, each with what it asks."""
 
-    client: Any  # of rooms, chats or an agent on another server
+    client: Any  # for rooms, chats or an agent on another server
     id_: str
     waiting: list[tuple[ev.ToolStatusChanged, ev.ToolAsk]] = field(default_factory=list)
     tell: Callable[[str], None] = output.notice
 
     def take(self, event: ev.ToolStatusChanged, who: str) -> None:
-        """Take what becomes of a call; say what it asks."""
+        """Take the state of a call; say what it asks."""
         at = (event.turn_id, event.step_id)
         self.waiting = [one for one in self.waiting if (one[0].turn_id, one[0].step_id) != at]
         if event.status == "asks" and (ask := event.ask) is not None:
@@ -144,7 +144,7 @@ class _Asks:
             self.tell(say("plain.asks.words" if ask.form is None else "plain.asks.form"))
 
     async def answer(self, line: str) -> bool:
-        """Take a line for the answer to the oldest call that asks; return whether there is one."""
+        """Take a line as the answer to the oldest call that asks; return whether there is one."""
         if not self.waiting:
             return False
         ask = self.waiting[0][1]
@@ -157,7 +157,7 @@ class _Asks:
         return True
 
     async def deny(self) -> None:
-        """Deny all that wait: nobody can type any more."""
+        """Deny all waiting calls: nobody can type anymore."""
         while self.waiting:
             self.tell(say("plain.denied", call=inert_line(self.waiting[0][1].call)))
             await self._decide("deny", NOT_ALLOWED)
@@ -171,7 +171,7 @@ class _Asks:
 
 
 async def _done(call: Awaitable[object], done: str = "") -> None:
-    """Make a call that was typed, and say what came of it."""
+    """Run a typed call, and say its result."""
     try:
         await call
         if done:
@@ -182,14 +182,14 @@ async def _done(call: Awaitable[object], done: str = "") -> None:
 
 @dataclass(slots=True)
 class _Typing:
-    """Does what lines say: ``commands``, a word for the call that asks, or else ``words``."""
+    """Runs lines: ``commands``, a word for the call that asks, or else ``words``."""
 
     interrupts: Interrupts
     asks: _Asks
     help: str
     commands: Mapping[str, Callable[[], Awaitable[object]]]
     words: Callable[[str], Awaitable[object]]
-    reads_on: bool = False  # what was asked through a pipe is answered before it is left
+    reads_on: bool = False  # what was asked through a pipe is answered before leaving
     lines: Lines = field(init=False)
     was_ctrl_c: bool = False
 
@@ -197,7 +197,7 @@ class _Typing:
         self.lines = Lines(self.interrupts)
 
     async def take(self, line: str) -> Ending | None:
-        """Do what a line says; return why it leaves, where it does."""
+        """Run a line; return the reason if it leaves."""
         was_ctrl_c, self.was_ctrl_c = self.was_ctrl_c, line == CTRL_C
         match line.strip():
             case _ if line == CTRL_C:
@@ -208,7 +208,7 @@ class _Typing:
             case "":
                 pass
             case "/quit" if self.reads_on and not self.lines.is_terminal:
-                self.lines.has_ended = True  # who writes into a pipe waits for no answer before
+                self.lines.has_ended = True  # a writer to a pipe waits for no answer before
             case "/quit":
                 return LEFT
             case "/help":
@@ -223,12 +223,12 @@ class _Typing:
         return None
 
     async def stop(self) -> None:
-        """Stop what is under way."""
+        """Stop what is running."""
         if not self.interrupts.stop():
             output.notice(say("plain.nothing"))
 
     async def line_before(self, working: asyncio.Future[Any]) -> str | None:
-        """Return the next line; None where there are no more, or ``working`` is done before one comes."""
+        """Return the next line; ``None`` if there are no more, or ``working`` is done first."""
         reading = asyncio.ensure_future(self.lines.next())
         try:
             await asyncio.wait({working, reading}, return_when=asyncio.FIRST_COMPLETED)
@@ -253,7 +253,7 @@ class _Typing:
 
 @dataclass(slots=True)
 class _Room:
-    """One room, as long as it is open here. ``starts``: it is resumed as soon as it can be."""
+    """One room while it is open here. ``starts``: it is resumed as soon as possible."""
 
     client: RoomsClient
     id_: str
@@ -272,7 +272,7 @@ class _Room:
         self.typing = _Typing(self.interrupts, asks, "plain.help", commands, self._said)
 
     async def run(self) -> Ending:
-        """Print what was said so far, then what happens; a room that is not running waits for a word."""
+        """Print what was said so far, then what happens; a room that is not running waits for a line."""
         room = await self.client.as_known(self.id_)
         agents = ", ".join(inert_line(agent.name) for agent in room.agents)
         name = inert_line(room.name) or say("room.untitled")
@@ -297,7 +297,7 @@ class _Room:
             attending.cancel()
 
     async def _stand(self, room: ev.RoomInfo) -> Ending | None:
-        """Wait until the room is resumed, here or elsewhere; return why it is left, where it is."""
+        """Wait until the room is resumed, here or elsewhere; return the reason if it is left."""
         if room.status == "completed":
             output.notice(say("plain.completed"))
             return LEFT
@@ -315,7 +315,7 @@ class _Room:
         return None
 
     async def _watch(self, last_id: int) -> None:
-        """Return once another client resumes the room; never on a server that does not tell."""
+        """Return when another client resumes the room; never on a server that does not tell."""
         with suppress(AgentTuiError):
             async with aclosing(self.client.event_frames(self.id_, last_id)) as frames:
                 async for frame in frames:
@@ -349,7 +349,7 @@ class _Room:
         await _done(self.client.say(self.id_, words), say("plain.said"))
 
     async def _attend(self) -> None:
-        """Be there for what tools ask, as long as a person can type."""
+        """Count as a reader who can answer tools, as long as a person can type."""
         with suppress(AgentTuiError):
             async with aclosing(self.client.backend.attend()) as notices:
                 async for _ in notices:
@@ -359,9 +359,9 @@ class _Room:
 
 @dataclass(slots=True)
 class _Chat:
-    """One chat, as long as it is open here; ``answers`` asks a question in it."""
+    """One chat while it is open here; ``answers`` asks a question in it."""
 
-    client: Any  # of chats, or of an agent on another server
+    client: Any  # for chats, or an agent on another server
     info: ev.ConversationInfo
     interrupts: Interrupts
     answers: Callable[[str, Telling, Asks], Awaitable[Ending]]
@@ -377,7 +377,7 @@ class _Chat:
         self.typing.commands = dict.fromkeys(("/pause", "/stop"), self.typing.stop)
 
     async def run(self, messages: Sequence[ev.Message]) -> Ending:
-        """Say what was said so far, then ask what is typed, line by line."""
+        """Print what was said so far, then ask what is typed, line by line."""
         name = inert_line(self.info.title) or say("chat.untitled")
         output.notice(say("plain.chat", name=name, model=self.model) if self.info.model else name)
         for message in messages:

@@ -45,8 +45,8 @@ def run(
     *,
     strict: bool = False,
 ) -> int:
-    """Run the room that ``wanted`` names or describes to its end; return the exit code. ``changes`` are what
-    an existing room is told first; with ``strict`` one in which the demo model speaks is not run. Raises
+    """Run the room that ``wanted`` names or describes to its end; return the exit code. ``changes`` are made
+    to an existing room first; with ``strict`` a room in which the demo model speaks is not run. Raises
     ``ConfigError`` for wrong usage, before anything is written to stdout.
     """
     form = format_named(form_name, RoomText)
@@ -78,7 +78,7 @@ async def _room_id(
     *,
     strict: bool,
 ) -> str:
-    """Return the id of the room, made or changed as it is wanted."""
+    """Return the room's id, after making or changing it as wanted."""
     values = wanted.values if isinstance(wanted, NewRoom) else changes
     if tools := values.get("enabled_tools"):
         async with connect.chat_client(server) as chats:
@@ -115,14 +115,14 @@ class Run:
     last_id: int = 0
     stop: Stop = field(init=False)
     pause_reason: str = ""
-    last_failure: str = ""  # of a turn, in a line
+    last_failure: str = ""  # of a turn, in one line
     noted: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.stop = Stop("plain.pausing", "pause", "room", lambda: self.client.pause(self.room_id))
 
     async def until_its_end(self, interrupts: Interrupts) -> Ending:
-        """Follow the run; the first signal has it paused and waits for that, for 10 s at most."""
+        """Follow the run; the first signal pauses it and waits for that, for 10 s at most."""
         ending = await until_its_end(interrupts, self._follow(), self.stop)
         paused = self.stop.was_asked and ending.reason == "paused"
         return Ending("interrupted", ending.detail) if paused else ending
@@ -139,7 +139,9 @@ class Run:
         return ending
 
     async def _may_go_on(self) -> bool:
-        """Say whether the pause may not be the end: the room runs again, or its server is restarting."""
+        """Return whether the pause may not be the end: the room is running again, or its server is
+        restarting.
+        """
         if self.stop.was_asked or not self.last_id:
             return False
         restarting = self.pause_reason == "handover" and not self.embedded
@@ -152,7 +154,7 @@ class Run:
         return restarting or room.status == "running" or room.last_event_id > self.last_id
 
     async def _read_again(self, paused: Ending) -> Ending:
-        """Read on behind a pause; what does not resume within 10 s is paused for good."""
+        """Read on after a pause; a room that does not resume within 10 s stays paused."""
         frames = self.client.event_frames(self.room_id, self.last_id)
         try:
             async with asyncio.timeout(PATIENCE_SECONDS) as limit:
@@ -194,7 +196,7 @@ class Run:
         if not isinstance(event, ev.TurnNoted) or not (line := note_line(event)) or line in self.noted:
             return
         if event.note in ("servers_wait", "server_missing", "no_tools", "no_images"):
-            self.noted.add(line)  # many turns say the same
+            self.noted.add(line)  # many turns have the same note
         output.notice(line)
 
     def _ending(self, name: str, event: ev.Event) -> Ending:
@@ -215,7 +217,7 @@ class Run:
 
 
 def _tell(event: ev.Event) -> None:
-    """Say on stderr what is no answer: rounds, failed turns, pauses."""
+    """Write to stderr what is not an answer: rounds, failed turns, pauses."""
     match event:
         case ev.RoundStarted(number, most):
             output.notice(say("room.round" if most else "plain.round", round=number, most=most))
