@@ -1,4 +1,4 @@
-"""``python -P -m agent_tui.backend embedded|serve …``; exit codes as cli.md has them."""
+"""``python -P -m agent_tui.backend embedded|serve …``; for exit codes see cli.md."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
         return _say(error, WRONG_USAGE)
     except KeyboardInterrupt:  # before the process handles signals
         return INTERRUPTED
-    except Exception as error:  # the command line's last line of defence
+    except Exception as error:  # catches whatever nothing else caught
         log.exception("the backend failed")
         return _say(error, BUG)
     return OK

@@ -43,5 +43,5 @@ class BoundedBody(httpx2.AsyncByteStream):
             yield piece
 
     async def aclose(self) -> None:
-        """Close the stream below."""
+        """Close the underlying stream."""
         await self._stream.aclose()

@@ -18,7 +18,7 @@ class ConfigFile:
     """``broken`` says what was wrong with the file when it was last read."""
 
     def __init__(self, path: Path | None) -> None:
-        """``path`` None is the user's own file."""
+        """With ``path`` None: the user's own file."""
         self.broken: ConfigError | None = None
         self._path = path
         self._config: Config | None = None

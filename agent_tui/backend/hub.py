@@ -44,7 +44,7 @@ class Batch(list[Frame]):
     __slots__ = ("_encoded", "_said")
 
     def said(self, dialect: Dialect) -> Batch:
-        """Return the frames in this dialect; computed once."""
+        """Return the frames in this dialect. Computed once."""
         try:
             return self._said[dialect]
         except AttributeError:
@@ -55,7 +55,7 @@ class Batch(list[Frame]):
         return said
 
     def encoded(self) -> bytes:
-        """Return the frames as they are sent without ``accumulated``; computed once."""
+        """Return the frames as they are sent without ``accumulated``. Computed once."""
         try:
             return self._encoded
         except AttributeError:
@@ -252,11 +252,11 @@ class Hub:
         return sum(len(room.readers) for room in self._rooms.values())
 
     def watchers(self) -> int:
-        """Return how many of them count."""
+        """Return how many readers count."""
         return sum(reader.counts for room in self._rooms.values() for reader in room.readers)
 
     def end(self, room_id: str, error: StoreError | None = None) -> None:
-        """End the room's readers, with ``error`` if they are to raise it."""
+        """End the room's readers; they raise ``error`` if there is one."""
         room = self._rooms.get(room_id)
         if room is not None:
             room.flush()
@@ -268,7 +268,7 @@ class Hub:
         await self._closed.wait()
 
     def close(self) -> None:
-        """End all readers, now and later."""
+        """Close all readers, now and in future."""
         self._closed.set()
         for room_id in self._rooms:
             self.end(room_id)

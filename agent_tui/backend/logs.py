@@ -30,7 +30,7 @@ def _for_people(record: logging.LogRecord) -> bool:
 
 
 def start_logging(path: Path, *, stderr: bool) -> None:
-    """Log to ``path``, warnings to stderr too if asked; raises ``ConfigError`` if it cannot be written."""
+    """Log to ``path``, and warnings to stderr if asked; raises ``ConfigError`` if it cannot be written."""
     try:
         file = RotatingFileHandler(path, maxBytes=MAX_LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
     except OSError as error:

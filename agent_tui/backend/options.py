@@ -13,7 +13,7 @@ from agent_tui.config.file import config_path, data_path
 from agent_tui.model.errors import ConfigError
 
 EMBEDDED_DATABASE = "agent-tui.db"
-SERVE_DATABASE = "serve.db"  # not the embedded one: both may run at the same time
+SERVE_DATABASE = "serve.db"  # not the embedded backend's: both may run at the same time
 RUNTIME_FILE = "backend.json"
 DEMO_TOKENS_PER_SECOND = 15.0  # a demo room of three rounds lasts more than a minute
 DEMO_SEED = 1
@@ -185,7 +185,7 @@ def _database(url: str | None) -> Path:
     scheme, _, path = url.partition(":///")
     if scheme != "sqlite" or not path or "?" in path or path == ":memory:":
         raise ConfigError(f"--database {url!r}", "must be sqlite:///path/file.db")
-    database = Path(path).expanduser().resolve()  # one lock, whatever links lead there
+    database = Path(path).expanduser().resolve()  # one lock, whichever links lead to it
     if database.is_dir() or path.endswith("/"):
         raise ConfigError(f"--database: {database} is a folder", "name a file in it")
     if not database.parent.is_dir():

@@ -41,7 +41,7 @@ PALETTE = (
 
 @cache
 def _words(language: str) -> dict[str, Any]:
-    """Return the agents' instructions in one language: read when first needed."""
+    """Return the agents' instructions in one language, read on first use."""
     found: dict[str, Any] = tomllib.loads(
         resources.files(__package__).joinpath("agents.toml").read_text("utf-8")
     )[language]

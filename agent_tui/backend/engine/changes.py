@@ -44,13 +44,13 @@ class News:
 
 
 class Changes:
-    """Counts the changes of all rooms; to be used in one event loop."""
+    """Counts the changes of all rooms; for use in one event loop."""
 
     def __init__(self, stream_seconds: float = STREAM_SECONDS) -> None:
         self._stream_seconds = stream_seconds
         self._epoch = secrets.token_hex(8)
         self._count = 0
-        self._changed: dict[str, int] = {}  # in the order of the change, newest last
+        self._changed: dict[str, int] = {}  # in the order of their changes, newest last
         self._removed: dict[str, int] = {}
         self._forgotten = 0  # the newest change that is no longer in either
         self._resting: dict[str, asyncio.TimerHandle] = {}  # rooms whose streaming was reported a moment ago
@@ -114,7 +114,7 @@ class Changes:
         return News(_since(self._changed, seen), _since(self._removed, seen), self.cursor)
 
     def close(self) -> None:
-        """End all waiting, now and later."""
+        """End all waiting, now and in future."""
         self._closed = True
         for timer in self._resting.values():
             timer.cancel()

@@ -86,7 +86,7 @@ class Ending:
     rest: Written = field(default_factory=Written)
 
     def of(self, turn: TurnRow) -> TurnRow:
-        """Return ``turn`` closed: what was said and used, and how it ended."""
+        """Return ``turn`` closed, with its text, its usage and how it ended."""
         usage = self.used.usage or Usage()
         return replace(
             turn,
@@ -104,13 +104,13 @@ class Ending:
 
 
 def left_open(turn: TurnRow, found: Sequence[Step], reason: str, now: str, encode: Encode | None) -> Ending:
-    """Return the end of an attempt whose process died with these steps. Nothing is run again."""
+    """Return the ending of an attempt whose process died after these steps. Nothing is run again."""
     steps, written = Steps(turn.message_id, now, found, encode), Written()
     for step in found:
         if step.type in ("text", "thinking"):
             steps.put(step, written)
     for call in steps.calls_without_result():
-        if not call.status:  # the model was still writing it
+        if not call.status:  # the model was still writing the call
             steps.put_call(steps.named(call), "cut", None, written)
             steps.put_result(call, NOT_RUN, success=False, written=written)
         elif call.status == "asks" and (call.ask is None or call.ask.form is None):

@@ -1,4 +1,4 @@
-"""What makes a conversation a room or a chat: a value. Everything else is the same for both."""
+"""What differs between a room and a chat, as a value. Everything else is the same for both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from agent_tui.model.errors import Refused
 from agent_tui.model.events import ConversationInfo, RoomInfo
 from agent_tui.model.settings import Values
 
-ANSWER_RUNNING = "conversation.answering"  # code of the refusal to do two things at once in a chat
+ANSWER_RUNNING = "conversation.answering"  # error code when a chat is already answering
 
 Info = TypeVar("Info")  # RoomInfo or ConversationInfo
 Info_co = TypeVar("Info_co", covariant=True)
@@ -44,9 +44,9 @@ class Kind(Generic[Info_co]):
     """The differences between rooms and chats (voice sessions are chats here). Functions of rows are pure."""
 
     names: Collection[str]  # of rows of this kind
-    noun: str  # in refusals
-    newest_first: bool  # in lists
-    settings: type  # the record that declares them
+    noun: str  # used in error messages
+    newest_first: bool  # the order of lists
+    settings: type  # the record that declares the settings
     new: Callable[[Values, ModelSource, str], ConversationRow]  # the row of a new one
     changed: Callable[[ConversationRow, Values, ModelSource, str], Written]  # what a change writes
     info: ShowsInfo[Info_co]
@@ -61,7 +61,7 @@ class Kind(Generic[Info_co]):
 
 
 def answering() -> Refused:
-    """Return the refusal to do two things at once in a chat."""
+    """Return the error for starting something in a chat that is already answering."""
     detail = "Wait for its end, or stop it first."
     return Refused("An answer is under way in this conversation", detail, status=409, code=ANSWER_RUNNING)
 

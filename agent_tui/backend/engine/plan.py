@@ -71,7 +71,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Speak:
-    """These turns, all at once: one in a sequential room, all unfinished ones in a parallel one."""
+    """Speak these turns together: one in a sequential room, all unfinished ones in a parallel one."""
 
     turns: tuple[Turn, ...]
 
@@ -83,7 +83,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class CloseRound:
-    """``round_end``, in a parallel room after ``parallel_end``."""
+    """``round_end``; in a parallel room after ``parallel_end``."""
 
     round: int
 
@@ -186,7 +186,7 @@ Newest = Mapping[tuple[int, str], TurnRow]
 
 
 def _newest(turns: Sequence[TurnRow]) -> Newest:
-    """Return the last attempt at each turn, by round and agent."""
+    """Return the latest attempt at each turn, by round and agent."""
     return {(row.round, row.agent_id): row for row in sorted(turns, key=lambda row: row.attempt)}
 
 
@@ -218,7 +218,7 @@ def _due(
 
 
 def _ready(room: ConversationRow, due: tuple[Turn, ...], speaking: Collection[str]) -> tuple[Turn, ...]:
-    """Return the turns that can begin: in a parallel room all, else one; a synthesis after all others."""
+    """Return the turns that can begin: all in a parallel room, else one; a synthesis after all others."""
     others = tuple(turn for turn in due if not is_synthesis(room, turn.round, turn.agent_id))
     if room.parallel:
         return others or (() if speaking else due)
@@ -265,7 +265,7 @@ def _failed(room: ConversationRow, newest: Newest) -> tuple[str, ...]:
 
 
 def _is_provider_dead(room: ConversationRow, newest: Newest) -> bool:
-    """Return whether the newest turns of one provider all failed, those since the room was resumed."""
+    """Return whether the provider's newest turns since the room was resumed have all failed."""
     providers = {agent.id: agent.provider_id for agent in room.agents}
     tried: dict[str, list[bool]] = {}
     for row in sorted(newest.values(), key=lambda row: row.first_seq):

@@ -18,7 +18,7 @@ class ModelSource(Protocol):
     """The source of models (models/providers.py)."""
 
     def default_provider(self) -> str:
-        """Return the provider of agents that name none; raises ``ModelError`` while that is unknown."""
+        """Return the provider of agents that name none; raise ``ModelError`` while it is unknown."""
         ...
 
     def default_model(self, provider_id: str) -> str: ...
@@ -40,7 +40,7 @@ class ModelSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """All of it, for one store and one event loop. ``asks`` are the calls and rules of all conversations."""
+    """What one store and one event loop share. ``asks`` holds the calls and rules of all conversations."""
 
     store: Store
     models: ModelSource

@@ -1,4 +1,4 @@
-"""Which turn may be said again or continued: pure functions of what is stored."""
+"""Decides which turn may be retried or continued: pure functions of what is stored."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _newest(turns: Sequence[TurnRow], agent: AgentInfo) -> TurnRow | None:
 
 
 def _begun(turn: TurnRow, turns: Sequence[TurnRow]) -> int:
-    """Return where the turn began, or the first of the attempts that it continues."""
+    """Return the seq where the turn began, or where the first of the attempts that it continues began."""
     known = {one.message_id: one for one in turns}
     while turn.continues in known:
         turn = known[turn.continues]

@@ -64,7 +64,7 @@ class Runner:
 
     @property
     def providers(self) -> frozenset[str]:
-        """The providers whose models speak here."""
+        """The providers of the models that speak here."""
         return frozenset(agent.provider_id for agent in self.row.agents)
 
     @asynccontextmanager
@@ -115,7 +115,7 @@ class Runner:
         self._news.set()
 
     async def heard(self) -> None:
-        """Wait until the next step is done, or the run has ended."""
+        """Wait until the next step is done or the run has ended."""
         step = asyncio.create_task(self._stepped.wait())
         self._stepped.clear()
         self._news.set()
@@ -129,7 +129,7 @@ class Runner:
         return self.run_seq
 
     def attempt(self, turn: TurnRow, brief: Brief) -> Attempt:
-        """Return an attempt at this turn that has not begun."""
+        """Return a new attempt at this turn, not yet begun."""
         return Attempt(self._resources, self.row, turn, brief, self.kind.encode, self._check_budget)
 
     async def answer(self, attempt: Attempt, opening: Written) -> int:
@@ -215,7 +215,7 @@ class Runner:
                 await self._write(record.run_paused(room, reason, again))
             case Fail(content):
                 await self._write(record.run_failed(content))
-            case Rest() if room.status == "running":  # its process died before an answer began
+            case Rest() if room.status == "running":  # the process died before an answer began
                 await self._write(Written([], [ConversationSet({"status": "idle", "interrupted": ""})]))
             case Rest():
                 pass

@@ -44,7 +44,7 @@ S = TypeVar("S", bound="HasRuns")
 
 
 class HasRuns(Protocol):
-    """A part of the engine."""
+    """A part of the engine that has runs."""
 
     @property
     def runs(self) -> Runs: ...
@@ -99,7 +99,7 @@ class Runs:
         return frozenset(self._runs)
 
     def of(self, id_: str) -> Runner | None:
-        """Return the run of a conversation, if it has one."""
+        """Return the conversation's run, if any."""
         return self._runs.get(id_)
 
     def saying(self, message_id: str, kinds: Collection[str]) -> str:
@@ -211,7 +211,7 @@ class Runs:
                 return
             if message_id and not run.says(message_id):
                 return
-            # First: a process that dies right after this was told to, and did not crash.
+            # Stored first: a process that dies right after this was asked to stop, and did not crash.
             why = ConversationSet({**run.kind.interrupted, "interrupted": reason}, while_running=True)
             await self._store.append(id_, (), [why])
             run.cut(reason)
@@ -328,7 +328,7 @@ class Runs:
         if self._costs(id_):
             self._cut_unwatched(id_)
         else:
-            self.look(id_)  # from the beginning: other agents may come
+            self.look(id_)  # start over: other agents may join
 
 
 def say_failed(task: asyncio.Task[Any]) -> None:

@@ -86,7 +86,7 @@ class Presence:
 
     @property
     def programs(self) -> int:
-        """Return how many are open."""
+        """Return how many programs are open."""
         return len(self._programs)
 
     async def attend(self) -> AsyncGenerator[Notice, None]:
@@ -118,7 +118,7 @@ class Presence:
         self._send(notice)
 
     def close(self) -> None:
-        """End all attendance, now and later."""
+        """End all attendance, now and in future."""
         self._is_closed = True
         self._wake()
 

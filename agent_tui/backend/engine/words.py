@@ -34,7 +34,7 @@ def checked_key(client_key: str) -> str:
 
 
 def failure(error: Exception) -> str:
-    """Return what went wrong as one piece of text for ``agent_error``."""
+    """Return the failure as a single text for ``agent_error``."""
     text = str(error)[:MAX_ERROR_CHARACTERS]
     if not isinstance(error, AgentTuiError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from agent_tui.backend.store.rows import Change, NewEvent, TurnNotePut
 from agent_tui.model.events import TurnNoted
 
-# Longer texts become several events, so that a page of the log stays small.
+# Longer texts become several events, so that pages of the log stay small.
 MAX_PIECE_CHARACTERS = 16_384
 
 

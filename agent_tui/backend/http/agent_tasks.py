@@ -45,7 +45,7 @@ from agent_tui.wire.agent_tasks_encode import (
     task_id_of,
 )
 
-STOPPED = "Stopped"  # as of a chat
+STOPPED = "Stopped"  # the same word as for a chat
 MAX_SUBSCRIPTIONS = 100  # of one socket
 MAX_QUEUED_TASKS = 20  # of one session
 MAX_LOST_TASKS = 1_000  # remembered: tasks that failed before they were stored
@@ -70,11 +70,11 @@ class _Subscription:
     """
 
     session_id: str
-    chat_id: str = ""  # empty: there is no such session yet
+    chat_id: str = ""  # empty: the session does not exist yet
     seen: int = 0
     tasks: set[str] | None = None
     told: dict[str, int] = field(default_factory=dict)
-    encoders: dict[str, AgentTaskEncoder] = field(default_factory=dict)  # of tasks that are not over
+    encoders: dict[str, AgentTaskEncoder] = field(default_factory=dict)  # of tasks that have not ended
     reader: asyncio.Task[None] | None = None
 
     def wants(self, task_id: str) -> bool:
@@ -112,7 +112,7 @@ class AgentService:
         self._listeners: set[_Listener] = set()
         self._queues: dict[str, deque[_Queued]] = {}  # by chat, while tasks are being worked on
         self._workers: set[asyncio.Task[None]] = set()
-        self._lost: dict[str, str] = {}  # task id → why it never began
+        self._lost: dict[str, str] = {}  # task id → why it did not begin
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of tasks and of the socket."""
@@ -304,7 +304,7 @@ class _Listener:
                 self._tasks.create_task(self._send([error_event(task_id, why)]))
 
     def leave(self) -> None:
-        """End all reading."""
+        """Stop all reading."""
         for found in self._subscriptions.values():
             if found.reader is not None:
                 found.reader.cancel()

@@ -174,7 +174,7 @@ class _Connection:
         if self._answering is not None:
             await asyncio.wait({self._answering}, timeout=LAST_SECONDS)
         await self._send(SocketFrame(GRACEFUL_DISCONNECT))
-        with suppress(WebSocketDisconnect, RuntimeError):  # it has gone
+        with suppress(WebSocketDisconnect, RuntimeError):  # the client has gone
             await self._socket.close(1001)
 
     async def _leave(self) -> None:
@@ -241,7 +241,7 @@ class _Offers:
 
     turn_id: str
     workspace: str
-    _paths: dict[str, str] = field(default_factory=dict)  # call → where it writes
+    _paths: dict[str, str] = field(default_factory=dict)  # call → the path that it writes to
 
     async def made_by(self, event: ev.Event) -> list[ev.TurnNoted]:
         """Return the offer for the file that an event says was written, if it does."""

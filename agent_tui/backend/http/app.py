@@ -85,7 +85,7 @@ def build_app(
     more: Sequence[BaseRoute] = (),
     workspaces: Workspaces = Workspaces(None),  # noqa: B008 - never changes
 ) -> Starlette:
-    """Return the ASGI app with the calls about rooms and those of ``more``; those about providers need
+    """Return the ASGI app with the routes for rooms and those of ``more``; the routes for providers need
     ``models``.
     """
 

@@ -25,7 +25,7 @@ _TOKEN = re.compile(r"[!-~]{1,4096}")  # what a header can carry without quoting
 
 
 def usable_token(token: str) -> bool:
-    """Return whether an ``Authorization`` header can carry ``token`` as it is."""
+    """Return whether ``token`` can be sent unchanged in an ``Authorization`` header."""
     return _TOKEN.fullmatch(token) is not None
 
 

@@ -205,7 +205,7 @@ class Fields:
         return [Fields(entry, f"{self._where}{name}[{place}].") for place, entry in enumerate(value)]
 
     def mapping(self, name: str) -> dict[str, Any] | None:
-        """Return an object as it is."""
+        """Return an object unchanged."""
         value = self._values.get(name)
         if value is not None and not isinstance(value, dict):
             raise self._wrong(name, "must be an object")

@@ -101,7 +101,7 @@ class Snapshots:
         self._calls: dict[str, str] = {}  # not sent yet: step id → data
 
     def frames(self, batch: list[Frame]) -> list[Frame]:
-        """Return what is sent for ``batch``."""
+        """Return the frames to send for ``batch``."""
         sent: list[Frame] = []
         for frame in batch:
             match frame.name:

@@ -27,7 +27,7 @@ from agent_tui.model.errors import ConfigError
 LISTEN_BACKLOG = 1024
 HEAD_SECONDS = 10.0
 MAX_HEAD_BYTES = 64 * 1024
-KEEP_ALIVE_SECONDS = 75  # longer than clients keep idle connections, so that they close first
+KEEP_ALIVE_SECONDS = 75  # longer than clients keep idle connections, so that clients close first
 CUT_OFF_SECONDS = 0.6  # how long clients may take to read the rest at the end
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024  # of a WebSocket
 PING_SECONDS = 20.0  # between two pings of a WebSocket, and how long an answer may take
@@ -130,8 +130,8 @@ class HttpServer(Server):
         connection = partial(HttpConnection, head_seconds=head_seconds)
         config = Config(
             app,
-            http=cast("type[asyncio.Protocol]", connection),  # uvicorn only calls it
-            ws=cast("type[asyncio.Protocol]", _websocket),  # uvicorn only calls it
+            http=cast("type[asyncio.Protocol]", connection),  # uvicorn only calls this
+            ws=cast("type[asyncio.Protocol]", _websocket),  # uvicorn only calls this
             ws_max_size=MAX_MESSAGE_BYTES,
             ws_ping_interval=PING_SECONDS,
             ws_ping_timeout=PING_SECONDS,

@@ -66,7 +66,7 @@ def problem_status(error: errors.AgentTuiError) -> int:
 
 
 async def answer_error(_request: Request, error: Exception) -> Response:
-    """Answer an error that was raised on purpose, or by the router (404, 405)."""
+    """Answer with an error that was raised on purpose, or by the router (404, 405)."""
     if isinstance(error, HTTPException):
         headers = error.headers
         return problem(error.status_code, headers=headers)

@@ -183,7 +183,7 @@ class EventStream(Response):
         except AgentTuiError as error:
             # The headers were sent: the stream is interrupted, and its client comes back with Last-Event-ID.
             log.error("an event stream broke off: %s", error)
-            if self._is_run:  # nothing more will come: what happened cannot be stored
+            if self._is_run:  # nothing more will come: what happened could not be stored
                 await self._send(send, frame_bytes(None, "error", dump({"content": str(error)})))
 
     async def _keep_alive(self, send: Send) -> None:

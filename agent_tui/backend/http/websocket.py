@@ -6,7 +6,7 @@ from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
-MAX_FRAGMENTS = 1_000  # of one message; each costs memory, even an empty one
+MAX_FRAGMENTS = 1_000  # per message; each costs memory, even an empty one
 REFUSED_HEAD = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 

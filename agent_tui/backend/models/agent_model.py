@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 # The client notices when an agent is silent for too long: a tool that it runs may take time.
 SILENCE_SECONDS: Final = 24 * 60 * 60.0
-MAX_CHAT_ID: Final = 2**31 - 1  # a number, as chat ids are elsewhere
+MAX_CHAT_ID: Final = 2**31 - 1  # a number, like chat ids elsewhere
 
 log = logging.getLogger(__name__)
 

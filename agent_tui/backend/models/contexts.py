@@ -73,7 +73,7 @@ class Contexts:
         self._http = http
         self._known = known
         self._learned: dict[str, int] = {}
-        self._asked: set[str] = set()  # models whose server was asked
+        self._asked: set[str] = set()  # models whose server has been asked
         self.is_ollama = endpoint.kind == "ollama"
         self.without_tools: set[str] = set()  # models that take no tools, by their server
         self.without_images: set[str] = set()  # models that see no images, by their server

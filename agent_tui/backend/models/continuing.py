@@ -84,7 +84,7 @@ class Continuing:
                     case _:
                         yield piece
         except ModelError:
-            if new := rest.end():  # it was said before the call failed
+            if new := rest.end():  # said before the call failed
                 yield TextPiece(new)
             raise
         finally:

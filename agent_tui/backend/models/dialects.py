@@ -108,7 +108,7 @@ def dialect(endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: htt
             return AnthropicDialect(endpoint, url, http, timeout)
         case "google":
             return GoogleDialect(endpoint, url, http)
-        case _:  # Ollama speaks OpenAI's
+        case _:  # Ollama speaks OpenAI's dialect
             return OpenAIDialect(endpoint, url, http, timeout)
 
 

@@ -99,9 +99,7 @@ class ModelRequest:
     temperature: float | None = None  # ``None``: the model's own, nothing is sent
     max_tokens: int = 0  # of the answer; 0: the provider's limit
     tools: tuple[ToolSpec, ...] = field(default=())
-    thinking: bool | None = (
-        None  # whether the model is to think aloud, where it can be asked; None: as it does
-    )
+    thinking: bool | None = None  # whether the model is to think aloud, if it can be asked; None: its default
     continues: str = ""
     member: Member | None = None
     agents: tuple[AgentInfo, ...] = ()
@@ -111,7 +109,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """More of the answer."""
+    """The next part of the answer."""
 
     text: str
 
@@ -212,7 +210,7 @@ async def close(pieces: AsyncIterator[Piece]) -> None:
 
 
 class Model(Protocol):
-    """A language model. ``name`` is what the panes show."""
+    """A language model. ``name`` is shown in the panes."""
 
     @property
     def name(self) -> str: ...

@@ -28,7 +28,7 @@ class OllamaTransport(httpx2.AsyncBaseTransport):
         self._num_ctx = num_ctx
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the answer to ``request``; raises what the transport below raises."""
+        """Return the response to ``request``; raises what the underlying transport raises."""
         if not request.url.path.endswith(CHAT):
             return await self._through.handle_async_request(request)
         body = json.loads(await request.aread())
@@ -52,7 +52,7 @@ class OllamaTransport(httpx2.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """Close the transport below."""
+        """Close the underlying transport."""
         await self._through.aclose()
 
 
@@ -111,7 +111,7 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 class _Chunks(httpx2.AsyncByteStream):
-    """The lines of Ollama's answer as events of chat completions."""
+    """The lines of Ollama's response as events of chat completions."""
 
     def __init__(self, answer: httpx2.Response, model: str) -> None:
         self._answer = answer

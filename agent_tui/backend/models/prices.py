@@ -136,7 +136,7 @@ def _listed(kind: str, base_url: str, model: str) -> Cost:
             if by_address:
                 return float(calc_price(usage, model, provider_api_url=base_url).total_price)
             return float(calc_price(usage, model, provider_id=kind).total_price)
-        except (LookupError, ValueError):  # no such model; no price for such a usage
+        except (LookupError, ValueError):  # no such model, or no price for such usage
             return None
 
     return cost if cost(1, 1) is not None else unknown_cost

@@ -34,7 +34,7 @@ class RemoteProvider:
         self._closed = False
 
     def model(self, name: str) -> RemoteModel:
-        """Return the provider's model of that name; it may be used by many turns at once."""
+        """Return the provider's model of that name; many turns may use it at once."""
         return RemoteModel(self, name)
 
     async def connection(self) -> Connection:
@@ -85,7 +85,7 @@ def _connect(endpoint: Endpoint, contexts: dict[str, int]) -> Connection:
     known = len(sys.modules)
     gc.disable()  # what is imported stays: looking for cycles in it would take an eighth of the time
     try:
-        # Here, not at the top: architecture.md §3, contract 7, and rooms that need no provider.
+        # Not imported at the top: architecture.md §3, contract 7, and rooms that need no provider.
         from agent_tui.backend.models.remote_calls import connect
 
         return connect(keyed, contexts)

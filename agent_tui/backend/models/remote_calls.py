@@ -113,7 +113,7 @@ class _Watch:
 class _Again:
     """Why a call is repeated."""
 
-    shorter: int = 0  # times
+    shorter: int = 0  # how many times
     is_loading: bool = False
 
 
@@ -155,7 +155,7 @@ class Connection:
             headers={"Accept-Encoding": "identity"},  # so that _Watch sees what the SDK reads
             verify=verify,
             transport=native,
-            trust_env=host not in LOOPBACK_HOSTS,  # a proxy cannot reach this machine's own address
+            trust_env=host not in LOOPBACK_HOSTS,  # a proxy cannot reach addresses of this machine
             event_hooks={"request": [self._strip], "response": [_watch_body]},
         )
         root = api_root(endpoint.kind, url)

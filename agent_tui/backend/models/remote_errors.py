@@ -304,7 +304,7 @@ def _seconds(wait: float) -> str:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """Return the first cause: the outer ones only say that something failed."""
+    """Return the innermost cause: the outer ones only say that something failed."""
     while error.__cause__ is not None:
         error = error.__cause__
     return error

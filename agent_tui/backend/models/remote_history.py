@@ -175,7 +175,7 @@ def _answer(message: ChatMessage, kept: pai.ModelResponse | None) -> pai.ModelRe
 
 
 def _as_it_came(kept: pai.ModelResponse, calls: Sequence[ToolCall]) -> Iterator[pai.ModelResponsePart]:
-    """Yield the parts of an answer in their order: Claude takes its thoughts back in no other."""
+    """Yield the parts of an answer in their order: Claude accepts its thoughts in no other."""
     coming = iter(calls)
     for part in kept.parts:
         match part:

@@ -75,7 +75,7 @@ def spoken_of(stored: str) -> Spoken | None:
 
 
 def as_heard(message: Message) -> Message:
-    """Return an answer as far as it was heard: a person who cut in knows nothing of the rest."""
+    """Return an answer only as far as it was heard: a person who cut in does not know the rest."""
     if message.spoken is None or not message.spoken.text or message.role == "user":
         return message
     last = max((place for place, step in enumerate(message.steps) if step.type == "text"), default=-1)

@@ -15,7 +15,7 @@ Value = str | int | float | bool | None
 RuleScope = Literal["exact", "wide", "suspended"]
 
 ROOM = ("room",)
-VOICE = "voice"  # a chat that is spoken
+VOICE = "voice"  # a spoken chat
 CHATS = ("chat", VOICE)
 KINDS = (*ROOM, *CHATS)
 
@@ -136,9 +136,9 @@ class TurnRow:
     reason: str = ""  # why it was interrupted
     text: str = ""
     error: str = ""
-    first_seq: int = 0  # the place of its first event in the log, and so its place among the messages
+    first_seq: int = 0  # the place of its first event in the log, and so the message's place in the order
     created_at: str = ""
-    sender_name: str = ""  # the agent's as they were then
+    sender_name: str = ""  # the agent's at that time
     sender_color: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -275,7 +275,7 @@ class AgentsSet:
 
 @dataclass(frozen=True, slots=True)
 class AgentSkips:
-    """Whether the agent's next turn is skipped."""
+    """Whether the agent's next turn is to be skipped."""
 
     agent_id: str
     skip_next: bool
@@ -380,7 +380,7 @@ class StepStands:
 
 @dataclass(frozen=True, slots=True)
 class FileChanged(FileChange):
-    """What the call at ``place`` among the steps of its message did to a file of ``folder``."""
+    """What the call at ``place`` among the steps of its message did to a file in ``folder``."""
 
     message_id: str
     place: int
@@ -428,7 +428,7 @@ class Unsearchable:
 
 @dataclass(frozen=True, slots=True)
 class EventsDropped:
-    """The events up to this seq; only of a conversation that is being deleted."""
+    """The events up to this seq are removed; only for a conversation that is being deleted."""
 
     up_to: int
 

@@ -69,7 +69,7 @@ def calls(connection: Connection, id_: str, message_id: str) -> set[str]:
 def _on_record(connection: Connection, id_: str, ids: Sequence[str]) -> dict[str, dict[str, Step]]:
     taken: dict[str, dict[str, Step]] = {}
     if not ids or connection.scalar(_ANY_STEP, {"of": id_}) is None:
-        return taken  # most rooms
+        return taken  # as in most rooms
     for at in range(0, len(ids), IDS_PER_QUERY):
         for row in connection.execute(_STEPS, {"of": id_, "ids": ids[at : at + IDS_PER_QUERY]}):
             taken.setdefault(row.message_id, {})[row.id] = _step(row)
@@ -101,7 +101,7 @@ def _logged(connection: Connection, id_: str, turn: TurnRow) -> dict[str, Step]:
     )
     query = select(event.name, event.data).where(mine & event.name.in_(_OF_STEPS)).order_by(event.seq)
     begun: dict[str, Step] = {}
-    pieces: dict[str, tuple[list[str], list[str]]] = {}  # of content, of arguments
+    pieces: dict[str, tuple[list[str], list[str]]] = {}  # the pieces of content and of arguments
     said = False
     for name, data in connection.execute(query):
         match log.decode(name, data):

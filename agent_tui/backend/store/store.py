@@ -106,13 +106,13 @@ class FileStore:
     async def append(
         self, room_id: str, events: Sequence[NewEvent] = (), changes: Sequence[Change] = ()
     ) -> int:
-        """As ``Store``; durable is on disk."""
+        """As ``Store``; durable means on disk."""
         return await asyncio.shield(self._writer.put(Write(room_id, tuple(events), tuple(changes))))
 
     async def read(
         self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """As ``Store``: in one read transaction in a reader thread."""
+        """As ``Store``: in one read transaction, in a reader thread."""
         if self._closed:
             raise StoreError("The store is closed")
         return await asyncio.get_running_loop().run_in_executor(

@@ -44,7 +44,7 @@ _PLAIN = _Plain()
 
 
 def indexed(text: str) -> str:
-    """Return ``text`` as it is put into the index."""
+    """Return ``text`` as it is stored in the index."""
     return _GAPS.sub(_GAP, _CONTROLS.sub(" ", text[:MAX_INDEXED_CHARACTERS]))
 
 

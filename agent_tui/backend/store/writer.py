@@ -29,7 +29,7 @@ MAX_CHARACTERS_PER_COMMIT = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A write that waits for its commit; the future gets the seq of its first event (0: no events)."""
+    """A write that waits for its commit; the future gets the seq of the first event (0: no events)."""
 
     write: Write
     done: asyncio.Future[int]
@@ -147,7 +147,7 @@ class Writer:
         # The waiters continue after this function, when everything is published.
         for pending, outcome in zip(group, outcomes, strict=True):
             if pending.done.done():
-                continue  # its waiter was cancelled
+                continue  # the waiter was cancelled
             if isinstance(outcome, StoreError):
                 pending.done.set_exception(outcome)
             else:

@@ -1,4 +1,4 @@
-"""What one transaction does: gives events their seq, appends them, applies the changes."""
+"""Carries out one transaction: gives events their seq, appends them and applies the changes."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ _CLOSE = update(turn).where(turn.c.message_id == _ONE, turn.c.status == "streami
 _SET_TURN = update(turn).where(turn.c.conversation_id == _OF, turn.c.message_id == _ONE)
 _CONTINUED = select(turn.c.continues).where(turn.c.conversation_id == _OF, turn.c.message_id == _ONE)
 _NOTES = select(turn.c.notes).where(turn.c.conversation_id == _OF, turn.c.message_id == _ONE)
-# What a turn becomes when it is closed.
+# What becomes of a turn when it is closed.
 _CLOSING = (
     "status", "reason", "text", "error", "prompt_tokens", "completion_tokens", "first_token_seconds",
     "cost", "seconds", "trimmed", "context", "context_limit",

@@ -52,7 +52,7 @@ def evaluate(text: str) -> Number:
 
 
 def written(value: Number) -> str:
-    """Return a value as a person writes it: digits, a decimal that ends, or a fraction."""
+    """Return a value as a person writes it: an integer, a finite decimal, or a fraction."""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     if value.denominator == 1:
@@ -65,7 +65,7 @@ def written(value: Number) -> str:
 
 
 def about(value: Fraction) -> str:
-    """Return a fraction as a decimal of 15 digits."""
+    """Return a fraction as a decimal with 15 digits."""
     try:
         return f"{value.numerator / value.denominator:.15g}"
     except OverflowError:

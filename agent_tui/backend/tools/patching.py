@@ -9,7 +9,7 @@ from typing import Any
 from agent_tui.backend.tools.tool import ToolError
 
 MAX_PATCHED_CHARACTERS = 5 * 1024 * 1024
-MAX_COMPARED_LINES = 1_000  # comparing takes the square of these at worst
+MAX_COMPARED_LINES = 1_000  # comparing takes the square of this at worst
 CONTEXT_LINES = 3
 _NO_NEWLINE = "\\ No newline at end of file"
 

@@ -61,7 +61,7 @@ def checkable(schema: Any) -> Any:
 
 
 def is_valid_schema(schema: Any) -> bool:
-    """Return whether a schema is one at all."""
+    """Return whether this is a valid schema."""
     from jsonschema import Draft202012Validator  # as below
     from jsonschema.exceptions import SchemaError
 

@@ -1,4 +1,4 @@
-"""The tools that need nothing: the time, and a calculator."""
+"""The tools that need no resources: the time and a calculator."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Toolbox:
 
     def _configure(self, config: Config) -> None:
         self._config = config
-        self.allow = config.tools.allow  # patterns of calls that run without asking
+        self.allow = config.tools.allow  # patterns of calls that run without approval
         ours: list[Tool] = [
             *(CurrentTime(), Calculator()),
             *(ListFiles(), ReadFile(), SearchFiles(), WriteFile(), PatchFile()),

@@ -209,7 +209,7 @@ class _Walk:
         return self._inside(path) if path.startswith("/") else path.split("/")
 
     def _inside(self, path: str) -> list[str]:
-        """Return the parts of an absolute path below the workspace, and begin there."""
+        """Return the parts of an absolute path that are below the workspace."""
         for root in {str(self._workspace.root), os.path.realpath(self._workspace.root)}:
             if path == root or path.startswith(root.rstrip("/") + "/"):
                 return path[len(root) :].split("/")
@@ -258,7 +258,7 @@ class _Walk:
                 os.mkdir(part, dir_fd=self._folders[-1])
                 is_made = True
             except FileExistsError:
-                pass  # another process just made it
+                pass  # another process has just made it
             except OSError as error:
                 raise _refusal(self._path, error) from error
         self._folders.append(_open(part, _FOLDER, self._folders[-1], self._path))
@@ -283,7 +283,7 @@ def _opened(descriptor: int) -> Iterator[int]:
 
 
 def _replace(found: Found, data: bytes, mode: int) -> None:
-    """Write a file beside the old one and put it in its place."""
+    """Write the new file beside the old one, then put it in its place."""
     name = f".{secrets.token_hex(8)}.new"
     with _opened(os.open(name, _NEW, 0o600, dir_fd=found.folder)) as file:
         try:

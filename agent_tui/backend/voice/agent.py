@@ -24,7 +24,7 @@ from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redacted
 
 MODULE = "agent_tui.voice_agent"
-EXIT_USAGE = 2  # of the agent: a setting is wrong
+EXIT_USAGE = 2  # the agent's exit code: a setting is wrong
 MAX_NOTICE_CHARACTERS = 500
 JOIN_SECONDS = 120.0  # from its start: slow machines load models slowly
 # Paths, and how many cores a model may use: nothing secret. ``passed_environment`` has the rest.
@@ -75,7 +75,7 @@ class VoiceAgent:
 
     @property
     def why(self) -> str:
-        """Return why it failed, and its last lines."""
+        """Return why it failed, and its last lines of output."""
         return self._program.why
 
     def start(self) -> None:

@@ -16,7 +16,7 @@ from agent_tui.backend.tools.tool import ToolError
 from agent_tui.backend.voice.last_words import LastWords
 
 State = Literal["stopped", "starting", "running", "failed"]
-MAX_DEATHS = 3  # within DEATHS_SECONDS: then it is left alone
+MAX_DEATHS = 3  # within DEATHS_SECONDS: then it is not started again
 DEATHS_SECONDS = 60.0
 BACK_OFF_SECONDS = (0.2, 1.0)  # before the second and the third start
 
@@ -61,7 +61,7 @@ class Program:
 
     @property
     def why(self) -> str:
-        """Return why it failed: a line, and the last lines of the program; empty while it has not."""
+        """Return why it failed: one line, and the program's last lines; empty while it has not failed."""
         return self._why
 
     def start(self) -> None:
@@ -81,7 +81,7 @@ class Program:
         return self._state
 
     async def stop(self) -> None:
-        """End it; safe to call again."""
+        """Stop it; safe to call more than once."""
         keeping, self._keeping = self._keeping, None
         if keeping is not None:
             keeping.cancel()
@@ -147,8 +147,8 @@ class ProgramEnded(Exception):
 
 
 class ProgramFailed(Exception):
-    """The program says that it cannot work, and would say so again; says why."""
+    """The program reports that it cannot work and would only report it again; says why."""
 
 
 class ProgramDone(Exception):
-    """The program has ended as it should."""
+    """The program has ended as intended."""

@@ -29,7 +29,7 @@ from agent_tui.network import has_interface
 from agent_tui.voice_instructions import own_locale, spoken_prompt
 from agent_tui.voice_parts import find_agent_python, find_server, located_server, missing_parts, voice_folder
 
-if TYPE_CHECKING:  # half a second, and only needed once a person talks
+if TYPE_CHECKING:  # takes half a second, and is only needed once a person talks
     from agent_tui.backend.voice.livekit_api import InRoom, RoomCalls, Signer
 
 LEFT_SECONDS = 30.0  # a room that everyone has left for this long is over
@@ -142,7 +142,7 @@ class VoiceRooms:
 
     @property
     def rooms(self) -> int:
-        """Return how many rooms are in use."""
+        """Return how many voice rooms are in use."""
         return len(self._rooms)
 
     async def token(self, request: TokenRequest) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class VoiceRooms:
         }
 
     async def _version(self, path: Path) -> str:
-        """Return the version of the program at ``path``, which is asked once."""
+        """Return the version of the program at ``path``; it is asked only once."""
         if self._known_version is None or self._known_version[0] != path:
             self._known_version = path, await server_version(path)
         return self._known_version[1]
@@ -332,7 +332,7 @@ class VoiceRooms:
             room = VoiceRoom(begun, request.locale, time.monotonic())
         if self._closed:
             raise Refused("The backend is stopping", status=503)
-        room.server = request.server  # its key may be a new one
+        room.server = request.server  # the key may be a new one
         self._rooms[spot] = room
         return room
 
@@ -480,7 +480,7 @@ async def begin_conversation(engine: Engine, room: str, locale: str) -> str:
 
 
 async def conversation_exists(engine: Engine, conversation_id: str) -> bool:
-    """Return whether it still exists."""
+    """Return whether the conversation still exists."""
     try:
         await engine.show(CHATS, conversation_id)
     except NotFound:
@@ -493,7 +493,7 @@ async def end_conversation(engine: Engine, conversation_id: str) -> None:
     try:
         if not (await engine.messages(CHATS, conversation_id, None, 1)).messages:
             await engine.delete(CHATS, conversation_id)
-    except NotFound:  # it was deleted
+    except NotFound:  # the conversation was deleted
         pass
     except StoreError as error:  # the room is over in any case
         log.warning("an empty voice conversation stays: %s", error)

@@ -51,7 +51,7 @@ class VoiceServer:
 
     @property
     def why(self) -> str:
-        """Return why it failed, and its last lines."""
+        """Return why it failed, and its last lines of output."""
         return self._program.why
 
     @property
@@ -142,7 +142,7 @@ def server_config(port: int, media_port: int, secret: str) -> dict[str, object]:
 
 
 def free_ports() -> tuple[int, int]:
-    """Return a TCP port and a UDP port that are free on 127.0.0.1 now."""
+    """Return a TCP port and a UDP port that are currently free on 127.0.0.1."""
     with (
         socket.socket(socket.AF_INET, socket.SOCK_STREAM) as calls,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as media,

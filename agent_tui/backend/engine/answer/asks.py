@@ -94,7 +94,7 @@ class Asks:
         self._timing = timing
         self._patterns = patterns
         self._rules: list[ToolRule] = []
-        self._changing = asyncio.Lock()  # the rules, in the store and here
+        self._changing = asyncio.Lock()  # held while the rules change, in the store and here
         self._open: dict[Key, _Open | _OpenForm] = {}
         self._readers: Counter[str] = Counter()
         self._alone = Unwatched([(timing.unattended, self._deny_all)], timing.sleep)

@@ -111,7 +111,7 @@ class Attempt:
         self._calls: Calls | None = None
         self._call: Call | None = None
         self._cut = asyncio.Event()
-        self._used = Used()  # by the calls of the model that are over
+        self._used = Used()  # by the model calls that have ended
         self._error = ""
         self._is_whole = False
         self._rest = Written()

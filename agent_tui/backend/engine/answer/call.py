@@ -34,7 +34,7 @@ MAX_WAITING_PIECES = 256
 MAX_WAITING_CHARACTERS = 64 * 1024
 MAX_RETRY_AFTER_SECONDS = 30.0  # the most that an overloaded server may ask for
 TOO_MANY_REQUESTS = 429  # HTTP
-MIN_RATE_LIMIT_SECONDS = 0.5  # also where the provider says 0
+MIN_RATE_LIMIT_SECONDS = 0.5  # even if the provider says 0
 
 MAX_NAME_CHARACTERS = 1_000  # of a tool or a file that an agent names
 

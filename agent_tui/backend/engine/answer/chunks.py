@@ -29,7 +29,7 @@ class TurnChunks:
     def __call__(self, event: ev.Event) -> Sequence[NewEvent]:
         match event:
             case ev.StepSet(_, step) if step.type == "text":
-                self._texts[step.id] = False  # it begins with its first words
+                self._texts[step.id] = False  # no chunk until its first words
                 return []
             case ev.StepAdded(turn_id, step_id, text) if step_id in self._texts:
                 if not self._texts[step_id] and self._characters:

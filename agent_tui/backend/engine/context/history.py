@@ -203,7 +203,7 @@ def branch_told(
 def _summarised(branch: Sequence[Message], continued: Message | None) -> tuple[int, tuple[str, int] | None]:
     """Return where the messages of a branch begin, and the summary of what is before that."""
     if summary := summary_in(continued):
-        return len(branch) - 1, summary  # it was made for the question at the end
+        return len(branch) - 1, summary  # the summary was made for the question at the end
     for place in range(len(branch) - 1, -1, -1):
         if summary := summary_in(branch[place]):
             return place - (not _only_compacts(branch, place)), summary
@@ -211,7 +211,7 @@ def _summarised(branch: Sequence[Message], continued: Message | None) -> tuple[i
 
 
 def _only_compacts(branch: Sequence[Message], place: int) -> bool:
-    """Return whether the message is a turn for a summary alone: it answers nobody, and says nothing."""
+    """Return whether the message is only a turn for a summary: it answers nobody and says nothing."""
     answers = place > 0 and branch[place - 1].role == "user"
     return branch[place].role != "user" and not answers and not steps_told(branch[place].steps)
 
@@ -305,7 +305,7 @@ def _answer_told(message: Message) -> list[ChatMessage]:
 
 
 def _shown(attachments: Sequence[Attachment]) -> tuple[Image, ...]:
-    """Return the images among the files of a question."""
+    """Return the images among the files attached to a question."""
     return tuple(Image(file.type, image_data(file)) for file in attachments if is_image(file))
 
 

@@ -91,7 +91,7 @@ def _cost(message: ChatMessage) -> int:
 
 
 def prompt_tokens(request: ModelRequest) -> int:
-    """Return about how many tokens a call has before its answer: its messages, and the tools it offers."""
+    """Return roughly how many tokens a call has before its answer: its messages and the tools it offers."""
     tools = sum(estimate(tool.name + tool.description + dump(tool.parameters)) for tool in request.tools)
     return tools + sum(map(_cost, request.messages))
 

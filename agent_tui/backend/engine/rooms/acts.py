@@ -34,7 +34,7 @@ from agent_tui.model.events import AgentInfo, RoomInfo
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A room between two steps: its rows, and its run if it has one."""
+    """A room between two steps: its rows, and its run, if any."""
 
     room: ConversationRow
     turns: list[TurnRow]
@@ -93,7 +93,7 @@ class RoomActs:
 
     @whole
     async def resume(self, room_id: str) -> RoomInfo:
-        """Resume a room; raises ``Refused`` (409) for one that is completed or was never started."""
+        """Resume a room; raise ``Refused`` (409) if it is completed or was never started."""
         async with self.runs.lock(room_id):
             scene = await self._wanted(room_id)
             if scene.room.status == "completed":
@@ -228,7 +228,7 @@ class RoomActs:
 
     @asynccontextmanager
     async def _acting(self, room_id: str, *, run: bool = False) -> AsyncIterator[Scene]:
-        """Hold the room's lock, and the room between two steps; with ``run`` it resumes afterwards."""
+        """Hold the room's lock, and the room between two steps; with ``run`` the room resumes afterwards."""
         async with self.runs.lock(room_id):
             async with self._scene(room_id) as scene:
                 yield scene
@@ -242,7 +242,7 @@ class RoomActs:
         runner = self.runs.of(room_id)
         async with runner.still() if runner is not None else nullcontext():
             room, turns = await self._store.read(reads.state, room_id)
-            # A run whose last step is done is over, though its task may not be.
+            # A run is over after its last step, even if its task has not ended yet.
             alive = runner if room.status == "running" else None
             yield Scene(room, turns, alive)
         if runner is not None:

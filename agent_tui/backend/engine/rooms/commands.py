@@ -8,7 +8,7 @@ from agent_tui.model.events import RoomInfo
 
 
 class RoomCommands:
-    """``tools.rooms.Rooms`` of one engine; raises what that raises."""
+    """``tools.rooms.Rooms`` for one engine; raises the same errors."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

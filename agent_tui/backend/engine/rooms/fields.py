@@ -156,7 +156,7 @@ def room_info(
 
 
 def _as_it_stands(agent: AgentInfo, status: str) -> AgentInfo:
-    # ``replace`` would take most of the time of a list of a thousand rooms.
+    # ``replace`` would take most of the time needed for a list of a thousand rooms.
     return AgentInfo(
         agent.id,
         agent.name,

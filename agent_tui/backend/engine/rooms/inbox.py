@@ -10,7 +10,7 @@ from agent_tui.model.errors import NotFound, Refused
 from agent_tui.model.events import QueuedMessage
 
 MAX_WORDS_CHARACTERS = 100_000
-MAX_QUEUE = 1_000  # of one room; each of its answers lists them all
+MAX_QUEUE = 1_000  # of one room; each answer about the queue lists them all
 WHEN = ("next", "now")
 
 Queue = tuple[QueuedMessage, ...]
@@ -27,7 +27,7 @@ class Words:
 
 
 def put(room: ConversationRow, words: Words, message_id: str, now: str) -> InboxPut:
-    """Return what puts ``words`` into the queue; raises ``Refused`` (409, 422)."""
+    """Return the write that queues ``words``; raise ``Refused`` (409, 422)."""
     if room.archived:
         raise Refused("The room is archived", "Take it out of the archive first.", status=409)
     if room.status == "completed":

@@ -10,7 +10,7 @@ from functools import cache
 
 from agent_tui.backend.models.demo.scripts import compiled, find, patterns, read
 
-MAX_QUESTION_CHARACTERS = 600  # longer ones ask for nothing that a script could do
+MAX_QUESTION_CHARACTERS = 600  # longer questions ask for nothing that a script could do
 MAX_WISHES = 4
 MAX_SUMS = 3
 MAX_SUM_CHARACTERS = 200
@@ -41,7 +41,7 @@ class Place:
 
 
 def wishes_in(question: str) -> tuple[Wish, ...]:
-    """Return what the question asks tools for, in its order; sums and times may come together."""
+    """Return the requests for tools in the question, in its order; sums and times may come together."""
     text = question[:MAX_QUESTION_CHARACTERS]
     for tool in ("write_file", "run_command", "fetch_url", "read_file", "search_files", "list_files"):
         if found := find(tool, text):
@@ -57,7 +57,7 @@ def asks_for_tools(question: str) -> bool:
 
 
 def is_hello(question: str) -> bool:
-    """Return whether it is a greeting and nothing else."""
+    """Return whether the question is only a greeting."""
     return find("hello", question[:MAX_QUESTION_CHARACTERS]) is not None
 
 

@@ -74,7 +74,7 @@ class _Chat:
         self._salt = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
     def say(self, name: str, **slots: object) -> str:
-        """Return a sentence of the chat's file, its slots filled."""
+        """Return a sentence of the chat's file with its slots filled."""
         return str(self._texts[name]).format(**slots)
 
     def wished(self, wishes: Sequence[Wish]) -> list[Piece]:

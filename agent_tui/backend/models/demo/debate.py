@@ -58,7 +58,7 @@ def turn_text(request: ModelRequest, seed: int) -> str:
 
 
 def voices_of(agents: Sequence[AgentInfo]) -> tuple[str, ...]:
-    """Return the voice that each agent has in a debate: by its role, else the next free one, else none."""
+    """Return each agent's voice in a debate: by its role, else the next free one, else none."""
     left = [*VOICES]
     voices = []
     for agent in agents:
@@ -82,7 +82,7 @@ def filled(text: str, slots: Mapping[str, str]) -> str:
         if all(slots.get(slot) for slot in wanted):
             lines.append(_SLOT.sub(lambda slot: slots.get(slot[1], slot[0]), line))
         elif lines and not lines[-1]:
-            lines.pop()  # the gap before it
+            lines.pop()  # the blank line before it
     return "\n".join(lines).strip()
 
 

@@ -55,7 +55,7 @@ def _ordinals() -> tuple[tuple[int, re.Pattern[str]], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a person wants; ``words`` are those that may name a room."""
+    """What a person wants; ``words`` are those that may be the name of a room."""
 
     name: IntentName
     said: str

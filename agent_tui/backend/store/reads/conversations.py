@@ -110,7 +110,7 @@ def conversations(
 
 
 def stands(connection: Connection, ids: Collection[str] | None = None) -> dict[str, str]:
-    """Return agent id → the status of its newest attempt in its room's newest round, of all rooms or some."""
+    """Return agent id → status of its newest attempt in its room's newest round, for all rooms or some."""
     found = (
         connection.execute(_NEWEST) if ids is None else connection.execute(_THEIR_NEWEST, {"ids": list(ids)})
     )

@@ -228,7 +228,7 @@ def _texts(
 
 
 def frames(connection: Connection, id_: str, after: int, limit: int) -> list[Frame]:
-    """Return at most ``limit`` stored events with a greater seq, in order."""
+    """Return at most ``limit`` stored events after this seq, in order."""
     query = _FRAMES.where(_EVENT.conversation_id == id_, _EVENT.seq > after).order_by(_EVENT.seq)
     return [Frame(*row) for row in connection.execute(query.limit(limit))]
 
@@ -239,6 +239,6 @@ def last_seq(connection: Connection, id_: str) -> int:
 
 
 def text_before(connection: Connection, id_: str, message_id: str, seq: int) -> str:
-    """Return the joined chunks of that message with a smaller seq; empty if there is no such message."""
+    """Return the joined chunks of that message before this seq; empty if there is no such message."""
     first_seq = first_event(connection, id_, message_id)
     return _texts(connection, id_, {message_id: first_seq}, seq)[message_id] if first_seq else ""

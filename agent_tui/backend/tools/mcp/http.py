@@ -77,7 +77,7 @@ async def _client(
         # An event stream may be silent for long; every call has a time limit of its own.
         timeout=httpx2.Timeout(CONNECT_SECONDS, read=None),
         verify=await asyncio.to_thread(tls_context, None, os.environ),
-        trust_env=urlsplit(config.url).hostname not in LOOPBACK_HOSTS,  # a proxy cannot reach these
+        trust_env=urlsplit(config.url).hostname not in LOOPBACK_HOSTS,  # a proxy cannot reach these addresses
         event_hooks={"response": hooks},
     )
 

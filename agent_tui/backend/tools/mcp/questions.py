@@ -66,7 +66,7 @@ class Questions:
         """
         from mcp_types import ElicitResult  # as in mcp_server._load
 
-        del context  # it does not say which call
+        del context  # the server does not say which call
 
         call = next((one for one in reversed(self._calls) if one.place.fill_in is not None), None)
         if call is None or len(call.open) >= MAX_OPEN:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 START_SECONDS = 15.0
 CALL_SECONDS = 60.0
 CHECK_SECONDS = 5.0  # for a server that did not answer in time to show that it is alive
-PAUSE_SECONDS = 10.0  # between two starts
+PAUSE_SECONDS = 10.0  # between two attempts to start
 MAX_LISTED = 2_000
 MAX_PROGRESS_CHARACTERS = 100
 MAX_PAGES = 20
@@ -90,13 +90,13 @@ class McpServer:
         await self._connected()
 
     def begin(self) -> None:
-        """Start it if it was never started, without waiting."""
+        """Start the server without waiting, unless it was started before."""
         if self._ready is None and not self._is_closed:
             self._begin()
 
     @property
     def start_seconds_left(self) -> float:
-        """How long it may still take to start."""
+        """How long the server may still take to start."""
         return self._start_seconds - (0.0 if self._ready is None else time.monotonic() - self._tried)
 
     def listed(self, used: int) -> ServerListed:

@@ -126,7 +126,7 @@ async def _last_words(child: Child, words: Spool) -> str:
 
 
 async def _leave(child: Child) -> None:
-    """End the server as the protocol asks: close its input, give it a moment, then end it."""
+    """End the server as the protocol asks: close its input, wait a moment, then end it."""
     child.stdin.close()
     with suppress(TimeoutError):
         async with asyncio.timeout(LEAVE_SECONDS):

@@ -21,8 +21,8 @@ from agent_tui.backend.tools.tool import ToolError
 from agent_tui.config.tools import TOOL_VARIABLE
 
 GRACE_SECONDS = 1.0  # between asking a program to end and killing it
-END_SECONDS = 10.0  # for the keeper itself; it needs a moment after the grace
-KILLED_SECONDS = 1.0  # for a killed keeper to be gone
+END_SECONDS = 10.0  # for the keeper to end; it needs a moment after the grace period
+KILLED_SECONDS = 1.0  # for a killed keeper to end
 PIPE_BYTES = 256 * 1024
 
 _log = logging.getLogger(__name__)
@@ -118,10 +118,10 @@ class Child:
             send(number, below({self._process.pid}, processes()))
 
     def let_go(self) -> None:
-        """Have everything ended; returns at once, and cannot fail."""
+        """Let the keeper end everything; returns at once, and cannot fail."""
         if self._is_held:
             self._is_held = False
-            with suppress(RuntimeError):  # the loop is closed
+            with suppress(RuntimeError):  # the loop has been closed
                 asyncio.get_running_loop().remove_reader(self._lifeline)
             os.close(self._lifeline)
             self._keeper_ended.set()
