@@ -3,7 +3,7 @@ UV ?= $(shell command -v uv || echo .uv/bin/uv)
 .PHONY: run test voice lint check bench pictures docs messages
 
 run:            ## the program
-	$(UV) run agent-tui rooms
+	$(UV) run --no-default-groups agent-tui rooms
 
 test:           ## the tests
 	$(UV) run pytest

@@ -109,14 +109,21 @@ Place = tuple[str, str]  # of a function and one of its parameters
 
 
 class Module:
-    """A file: its constants, its functions, and in which of them each call stands."""
+    """A file: all its nodes, and in which function each of them is."""
 
     def __init__(self, path: Path) -> None:
-        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+        self.nodes: list[ast.AST] = []
         self.around: dict[ast.AST, Function] = {}
-        for function in ast.walk(self.tree):
-            if isinstance(function, Function):
-                self.around.update(dict.fromkeys(ast.walk(function), function))
+        self._take(ast.parse(path.read_text(encoding="utf-8")), None)
+
+    def _take(self, node: ast.AST, function: Function | None) -> None:
+        function = node if isinstance(node, Function) else function
+        self.nodes.append(node)
+        if function is not None:
+            self.around[node] = function
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.expr_context | ast.operator):
+                self._take(child, function)
 
 
 class Walk:
@@ -138,7 +145,7 @@ class Walk:
         self.found: dict[str, None] = {}
 
     def _index(self, module: Module) -> None:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, Function):
                 self.functions[node.name].append((module, node))
             elif isinstance(node, ast.Call):
@@ -165,7 +172,7 @@ class Walk:
 
     def _labelled(self, module: Module) -> None:
         """Keep the headings of tables, ``HEAD``, and the labels of ``facts``."""
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             match node:
                 case ast.Assign(targets=[ast.Name(id="facts")], value=ast.List(elts=rows)):
                     for row in rows:
@@ -181,7 +188,7 @@ class Walk:
 
     def _raised_here(self) -> set[str]:
         classes = [
-            node for one in self.modules for node in ast.walk(one.tree) if isinstance(node, ast.ClassDef)
+            node for one in self.modules for node in one.nodes if isinstance(node, ast.ClassDef)
         ]
         known = set(RAISED)
         for _ in range(3):
@@ -258,7 +265,7 @@ class Walk:
 
     def _held(self, module: Module, near: ast.AST, name: str) -> None:
         """Keep what is assigned to an attribute in this file, and what a property returns."""
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             match node:
                 case ast.Assign(targets=[ast.Attribute(attr=attribute), *_], value=value) if (
                     attribute == name

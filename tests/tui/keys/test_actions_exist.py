@@ -18,9 +18,15 @@ FOLDER = Path(tui.__file__).parent
 CALLS = ("do", "run_action")
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Return all nodes of a module."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def named(path: Path) -> Iterator[str]:
     """Yield the actions that a module has the program or a screen do: ``host.do("app.leave")``."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CALLS:
             owner = ast.unparse(node.func.value)
             for argument in node.args[:1]:
@@ -33,10 +39,7 @@ def methods(folder: Path) -> set[str]:
     """Return the names of all methods that the modules of a folder, and those beside the screens, declare."""
     found = set()
     for path in (*folder.glob("*.py"), *(FOLDER / "live").glob("*.py"), *(FOLDER / "forms").glob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        found |= {
-            one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-        }
+        found |= {one.name for one in nodes(path) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
     return found
 
 
