@@ -36,6 +36,7 @@ LONGEST_SECONDS: Final = 0.2  # of virtual time that a test waits for such timer
 QUIET_SECONDS: Final = 0.02  # of real time without anything to read, before files and sockets count as quiet
 THREAD_SECONDS: Final = 2.0  # of real time that a thread may take before a test goes on without it
 BUSY_SECONDS: Final = 1.0  # of computing after which a test goes on though something is always ready
+BUSY_ROUNDS: Final = 64  # of the loop between two looks at that: each is a call of the system
 
 OWN_FILES: Final = 1  # the pipe by which threads wake a loop
 
@@ -110,6 +111,7 @@ class SettlingLoop(asyncio.SelectorEventLoop):
         self._waiting: list[_Waiting] = []
         self._threads: dict[asyncio.Future[Any], float] = {}  # what works, and since when
         self._moved_at = _real()  # the last time that a file or a socket was read or written
+        self._busy_rounds = 0
         super().__init__(_Selector(self))
 
     @property
@@ -149,8 +151,10 @@ class SettlingLoop(asyncio.SelectorEventLoop):
         if not self._waiting:
             return timeout
         if timeout is not None and timeout <= 0:  # something is ready
-            computed = time.thread_time()
-            self._go_on([each for each in self._waiting if each.computed + BUSY_SECONDS < computed])
+            self._busy_rounds += 1
+            if self._busy_rounds % BUSY_ROUNDS == 0:
+                computed = time.thread_time()
+                self._go_on([each for each in self._waiting if each.computed + BUSY_SECONDS < computed])
             return timeout
         if (rest := self._seconds_to_quiet(files)) > 0:
             return rest if timeout is None else min(rest, timeout)
