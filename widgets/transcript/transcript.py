@@ -88,7 +88,6 @@ class Transcript(Widget, can_focus=True):
         self,
         *,
         clock: FrameClock,
-        ascii_only: bool = False,
         id: str | None = None,  # noqa: A002 - Textual's own word
         classes: str | None = None,
     ) -> None:
@@ -97,7 +96,6 @@ class Transcript(Widget, can_focus=True):
         self.clock = clock
         self.messages: dict[str, Message] = {}
         self.view = View()
-        self.ascii_only = ascii_only
         self.canvas = Canvas(self)
         self.reader = Reader(self)
         self.folds = Folds(self)
