@@ -168,10 +168,7 @@ class Places:
         app, link = self._app, self.chat_link
         new = None if conversation_id != NEW else NewChat(link, {**fields_here(link), **(fields or {})})
         screen = ChatScreen(
-            link,
-            conversation_id if new is None else new,
-            app.clock,
-            open_chat=self.open_chat,
+            link, conversation_id if new is None else new, app.clock, open_chat=self.open_chat
         )
         screen.key_now = partial(self.keymap.now, "chat")
         screen.show_message(message_id)
@@ -213,11 +210,7 @@ class Places:
         """Join a voice room; an open one is left first."""
         app = self._app
         screen = VoiceScreen(
-            VoiceOpening(self._request.source),
-            self.chat_link,
-            request,
-            app.clock,
-            open_voice=self.open_voice,
+            VoiceOpening(self._request.source), self.chat_link, request, app.clock, open_voice=self.open_voice
         )
         screen.key_now = partial(self.keymap.now, "voice")
         if isinstance(app.screen, VoiceScreen):

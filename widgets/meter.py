@@ -147,12 +147,7 @@ class Meter(Painted):
         if peak <= 0 or at < len(bar) or not rest:
             return [(bar, "bar"), (rest, "rest")]
         before = at - len(bar)
-        return [
-            (bar, "bar"),
-            (rest[:before], "rest"),
-            (PEAK, "peak"),
-            (rest[before + 1 :], "rest"),
-        ]
+        return [(bar, "bar"), (rest[:before], "rest"), (PEAK, "peak"), (rest[before + 1 :], "rest")]
 
 
 def share_of(dbfs: float) -> float:

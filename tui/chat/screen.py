@@ -70,12 +70,7 @@ class ChatScreen(LiveScreen):
     _composer: ChatComposer
 
     def __init__(
-        self,
-        link: ChatLink,
-        chat: str | NewChat,
-        clock: FrameClock,
-        *,
-        open_chat: Callable[..., None],
+        self, link: ChatLink, chat: str | NewChat, clock: FrameClock, *, open_chat: Callable[..., None]
     ) -> None:
         """``chat`` is the id of a stored chat, or a new one. ``open_chat`` shows another one: see
         ``Places.open_chat``.

@@ -48,12 +48,7 @@ class AgentFormScreen(Dialog[AgentInfo | None]):
         )
 
     def compose(self) -> ComposeResult:
-        yield framed(
-            say("agent_form.title"),
-            self._form,
-            hint=say("agent_form.hint"),
-            classes="form",
-        )
+        yield framed(say("agent_form.title"), self._form, hint=say("agent_form.hint"), classes="form")
 
     def on_picking_asked(self, event: Picking.Asked) -> None:
         event.stop()

@@ -64,11 +64,7 @@ class ConversationForm(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         yield framed(
-            say("chat_form.title"),
-            self._form,
-            self._form.problem,
-            hint=say("chat_form.hint"),
-            classes="form",
+            say("chat_form.title"), self._form, self._form.problem, hint=say("chat_form.hint"), classes="form"
         )
 
     def action_save(self) -> None:

@@ -120,10 +120,7 @@ class NewRoomScreen(Dialog[Made | None]):
         self._hint()
 
     def _sections(self) -> Iterator[Widget]:
-        beside = {
-            "agents": (self._agents, ModelFields(self._link)),
-            "tools": (self._tools,),
-        }
+        beside = {"agents": (self._agents, ModelFields(self._link)), "tools": (self._tools,)}
         for section, names in SECTIONS.items():
             yield Static(say(f"new.section.{section}"), classes="section", markup=False)
             yield from (self._field(SETTINGS[name]) for name in names)

@@ -63,7 +63,7 @@ class SearchScreen(Dialog["Hit | None"]):
             self._list([], words, say("search.first"))
             return
         if not self._hits:
-            self._note(say("search.asking"))
+            self._part.note.update(say("search.asking"))
         try:
             hits = await (await self._link.client()).search(words, MOST)
         except AgentTuiError as error:
@@ -74,7 +74,7 @@ class SearchScreen(Dialog["Hit | None"]):
 
     def _list(self, hits: list[Hit], words: str, note: str) -> None:
         self._hits, self._found_for = hits, words
-        self._note(note)
+        self._part.note.update(note)
         now = datetime.now(UTC)
         self._part.show([self._row(hit, now) for hit in hits], 0 if hits else None)
         if self._takes_first and hits:
@@ -95,9 +95,6 @@ class SearchScreen(Dialog["Hit | None"]):
             return Text.assemble(Text.assemble(*found, style="bold"), about)
         title = inert_line(hit.title, MAX_TITLE_CHARACTERS) or say("chat.untitled")
         return Group(Text.assemble((title, "bold"), about), Padding(Text.assemble(*found), (0, 0, 0, INDENT)))
-
-    def _note(self, text: str) -> None:
-        self._part.note.update(text)
 
     def on_line_and_list_taken(self, event: LineAndList.Taken) -> None:
         """Close with the hit that was taken, or with the first one of the running search."""

@@ -150,11 +150,8 @@ class ChangesScreen(ModalScreen[None]):
         hints += [("hint.undo_answer", 1, "changes.undo_answer")] if self._left else []
         hints += [("hint.open_all", 2, "changes.open")] if change is not None else []
         hints.append(("hint.back", 0, "changes.back"))
-        parts = [Part(say(text), rank, key) for text, rank, id_ in hints if (key := self._key(id_))]
+        parts = [Part(say(text), rank, key) for text, rank, id_ in hints if (key := key_of(self, id_))]
         self._bottom.show(parts)
-
-    def _key(self, binding_id: str) -> str:
-        return key_of(self, binding_id)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()

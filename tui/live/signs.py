@@ -1,4 +1,4 @@
-"""The signs of design.md, one cell wide each. Where a terminal has only ASCII, their twins are drawn instead."""
+"""The signs of design.md, one cell wide each. On a terminal that has only ASCII their twins are drawn."""
 
 from __future__ import annotations
 

@@ -72,9 +72,7 @@ class RoomPanes(Container):
         self._is_timeline = False
         self._begins_in_timeline = False  # what one comes back to
         self._strip = AgentStrip(
-            clock=clock,
-            summaries=self._summaries,
-            more=lambda number: say("strip.more", count=count(number)),
+            clock=clock, summaries=self._summaries, more=lambda number: say("strip.more", count=count(number))
         )
         self._panes_layout = _PanesLayout()
 

@@ -52,10 +52,7 @@ class SettingsScreen(Dialog[None]):
         self._tools = RoomTools(state.room.enabled_tools, room.link)
         self._estimated = Static("", id="estimate", markup=False)
         self._form = Form(
-            *self._settings(),
-            self._agents,
-            self._tools,
-            SuspendedRules(room.link, state.room.id),
+            *self._settings(), self._agents, self._tools, SuspendedRules(room.link, state.room.id)
         )
 
     def _settings(self) -> Iterator[Widget]:
@@ -68,11 +65,7 @@ class SettingsScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         yield framed(
-            say("settings.title"),
-            self._form,
-            self._form.problem,
-            hint=say("settings.hint"),
-            classes="form",
+            say("settings.title"), self._form, self._form.problem, hint=say("settings.hint"), classes="form"
         )
 
     def on_mount(self) -> None:

@@ -50,12 +50,7 @@ class ChooseScreen(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = keys_of("choose", "Back, nothing changed")
 
     def __init__(
-        self,
-        title: str,
-        load: Callable[[], Awaitable[Candidates]],
-        value: str,
-        *,
-        may_type: bool = False,
+        self, title: str, load: Callable[[], Awaitable[Candidates]], value: str, *, may_type: bool = False
     ) -> None:
         super().__init__()
         self._title = title

@@ -106,13 +106,7 @@ class Transcript(Widget, can_focus=True):
     # --- what comes in ---
 
     def turn_opened(
-        self,
-        key: str,
-        title: str = "",
-        *,
-        color: str = "",
-        who: str = "",
-        is_spoken: bool = False,
+        self, key: str, title: str = "", *, color: str = "", who: str = "", is_spoken: bool = False
     ) -> None:
         """Begin a message, or continue a known one under another ``title``: a dim row above it, what is
         behind a tab at the right. A ``color`` (it may be anything; ``who`` picks one instead) is that of its
