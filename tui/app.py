@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
@@ -22,6 +22,7 @@ from textual import events, work
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Center
+from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import Static
 from textual.worker import WorkerFailed
@@ -40,7 +41,7 @@ from tui.screens.localised import localised
 from tui.screens.toasts import Toasts
 from tui.terminal import ended_by
 from widgets.palettes import Backdrop
-from widgets.signs import twin
+from widgets.signs import ASCII_SIGNS
 from widgets.terminal.frame_clock import FrameClock
 from widgets.terminal.garbage import LOOK_SECONDS, Garbage, let_widgets_go
 from widgets.terminal.keys_in_order import KeysInOrder
@@ -106,7 +107,7 @@ class AgentTuiApp(KeysInOrder[int]):
         is_calm = wants_calm(config.screen, os.environ)
         if is_calm:
             self.animation_level = "none"
-        self.ascii_only = config_wants_ascii(config)
+        self._is_ascii = config_wants_ascii(config)
         self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
         self.toasts = Toasts(self, self.clock)
         self.garbage = Garbage(lambda: self.places.is_quiet)
@@ -126,22 +127,22 @@ class AgentTuiApp(KeysInOrder[int]):
         self.theme = theme.name
 
     def compose(self) -> ComposeResult:
-        line = Static(self.own(self.opening.line), id="starting", markup=False)
+        line = Static(self.opening.line, id="starting", markup=False)
         yield Center(line.set_class(self._request.home, "-home"))
 
-    def own(self, text: str) -> str:
-        """Return a text of ours in signs that the terminal has."""
-        return twin(text) if self.ascii_only else text
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return Textual's, and the one for a terminal that has only ASCII."""
+        filters = super().get_line_filters()
+        return [*filters, ASCII_SIGNS] if self._is_ascii else filters
 
     def notify(self, message: str, **options: Any) -> None:
-        """Show a notification in signs that the terminal has. The same notification is shown once."""
-        text = self.own(message)
-        forget_notifications(self, text)
-        super().notify(text, **options)
+        """Show a notification. The same notification is shown once."""
+        forget_notifications(self, message)
+        super().notify(message, **options)
 
     def on_mount(self) -> None:
         """Open what was asked for as soon as the first frame is drawn."""
-        self.set_class(self.ascii_only, "-ascii")
+        self.set_class(self._is_ascii, "-ascii")
         self.screen_change_signal.subscribe(self, self.toasts.watch)
         self.toasts.watch(self.screen)
         self.app_suspend_signal.subscribe(self, lambda _: self.clock.stop())

@@ -60,7 +60,7 @@ class Opening:
                     "quit": app.places.how_to_quit,
                 }
                 line = say("link.unreachable", **fields)
-                app.query_one("#starting", Static).update(app.own(line))
+                app.query_one("#starting", Static).update(line)
             else:
                 self.is_unreachable = False
                 return found

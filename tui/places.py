@@ -49,6 +49,7 @@ from tui.screens.words import say, say_count
 from tui.voice.opening import VoiceOpening
 from tui.voice.request import DEFAULT_ROOM, VoiceRequest
 from tui.voice.screen import VoiceScreen
+from widgets.signs import is_ascii
 from widgets.units import duration
 
 if TYPE_CHECKING:
@@ -84,7 +85,6 @@ class Places:
         self.palette = Palette(app, self.keymap, self.theme.wear)
         self._app = app
         self._request = request
-        self._ascii_only = app.ascii_only
         app.set_keymap(self.keymap.for_textual())
         problems = len(self.keymap.problems)  # ``config check`` lists them all
         if problems:
@@ -126,15 +126,14 @@ class Places:
 
     def show_rooms(self, rooms: Iterable[RoomInfo] = ()) -> None:
         """Show the list of rooms; ``rooms`` are those known already."""
-        screen = RoomsScreen(self.link, rooms, self._deletions[0], ascii_only=self._ascii_only)
+        screen = RoomsScreen(self.link, rooms, self._deletions[0])
         screen.key_of = self.key_names
         self._app.push_screen(screen)
 
     def open_room(self, room_id: str, message_id: str = "", *, start: bool = False) -> None:
         """Show a room, at its end or at one of its messages. An open room stays open."""
         if self.room is None:
-            clock, ascii_only = self._app.clock, self._ascii_only
-            screen = RoomScreen(self.link, room_id, clock, start=start, ascii_only=ascii_only)
+            screen = RoomScreen(self.link, room_id, self._app.clock, start=start)
             screen.key_now = partial(self.keymap.now, "room")
             screen.show_message(message_id)
             self._app.push_screen(screen)
@@ -169,11 +168,7 @@ class Places:
         app, link = self._app, self.chat_link
         new = None if conversation_id != NEW else NewChat(link, {**fields_here(link), **(fields or {})})
         screen = ChatScreen(
-            link,
-            conversation_id if new is None else new,
-            app.clock,
-            open_chat=self.open_chat,
-            ascii_only=self._ascii_only,
+            link, conversation_id if new is None else new, app.clock, open_chat=self.open_chat
         )
         screen.key_now = partial(self.keymap.now, "chat")
         screen.show_message(message_id)
@@ -191,7 +186,7 @@ class Places:
 
     def show_chats(self, chats: Iterable[ConversationInfo] = ()) -> None:
         """Show the list of chats; ``chats`` are those known already."""
-        screen = ConversationsScreen(self.chat_link, chats, self._deletions[1], ascii_only=self._ascii_only)
+        screen = ConversationsScreen(self.chat_link, chats, self._deletions[1])
         screen.key_of = self.key_names
         self._app.push_screen(screen)
 
@@ -215,12 +210,7 @@ class Places:
         """Join a voice room; an open one is left first."""
         app = self._app
         screen = VoiceScreen(
-            VoiceOpening(self._request.source),
-            self.chat_link,
-            request,
-            app.clock,
-            open_voice=self.open_voice,
-            ascii_only=self._ascii_only,
+            VoiceOpening(self._request.source), self.chat_link, request, app.clock, open_voice=self.open_voice
         )
         screen.key_now = partial(self.keymap.now, "voice")
         if isinstance(app.screen, VoiceScreen):
@@ -250,7 +240,7 @@ class Places:
 
     def search(self, words: str) -> None:
         """Show a search in all rooms and chats, and open the result that is chosen."""
-        screen = SearchScreen(self.chat_link, words, ascii_only=self._ascii_only)
+        screen = SearchScreen(self.chat_link, words)
         self._app.push_screen(screen, self._found)
 
     def _found(self, hit: Hit | None) -> None:
@@ -350,7 +340,7 @@ class Places:
         key = "chat.quit" if self._request.embedded else "chat.quit.served"
         if self.chat_link.is_agent:
             key = "chat.quit.agent"
-        self._app.push_screen(QuestionScreen(say(key), ascii_only=self._ascii_only), answered)
+        self._app.push_screen(QuestionScreen(say(key)), answered)
 
     def _run(self, group: str, work: Coroutine[Any, Any, None]) -> None:
         self._app.run_worker(work, group=group, exclusive=True)
@@ -380,7 +370,7 @@ class Places:
         out.
         """
         keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
-        return say("keys.or").join(shown_all(key, ascii_only=self._ascii_only) for key in keys if key)
+        return say("keys.or").join(shown_all(key, ascii_only=is_ascii(self._app)) for key in keys if key)
 
     @property
     def how_to_quit(self) -> str:
@@ -404,8 +394,7 @@ class Places:
         if isinstance(self._app.screen, HelpScreen):
             self._app.screen.dismiss()
             return
-        shown = sections(self._app.screen, self.keymap, ascii_only=self._ascii_only)
-        self._app.push_screen(HelpScreen(shown, ascii_only=self._ascii_only))
+        self._app.push_screen(HelpScreen(sections(self._app.screen, self.keymap)))
 
     # --- providers -------------------------------------------------------------------------------------
 
@@ -429,5 +418,5 @@ class Places:
                     fields.look_for_providers()
 
         path = self._request.config.path
-        screen = SetupScreen(path, self.link.client, ascii_only=self._ascii_only, found=found)
+        screen = SetupScreen(path, self.link.client, found=found)
         self._app.push_screen(screen, done)

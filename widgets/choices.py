@@ -66,11 +66,10 @@ class ChoiceList(Painted):
     }
     """
 
-    def __init__(self, taken: Callable[[int], None], *, ascii_only: bool = False) -> None:
+    def __init__(self, taken: Callable[[int], None]) -> None:
         """``taken`` is called with the index of a choice that was clicked."""
         super().__init__()
         self._taken = taken
-        self._ascii_only = ascii_only
         self.was_moved = False  # the marked choice was selected by hand
         self._choices: Sequence[Choice] = ()
         self._at = 0
@@ -110,7 +109,7 @@ class ChoiceList(Painted):
         self.outdate()
 
     def paint(self) -> list[Line]:
-        painter = painter_of(self, "choice-list--", ascii_only=self._ascii_only)
+        painter = painter_of(self, "choice-list--")
         shown = self._choices[self._top : self._top + self.outer_size.height]
         cells = max((cell_len(inert_line(one.text)) for one in shown), default=0)
         return [

@@ -87,7 +87,6 @@ class Composer(TextArea):
         placeholder: str = "",
         may_be_empty: bool = False,
         completer: Callable[[str], Completion] | None = None,
-        ascii_only: bool = False,
         id: str | None = None,  # noqa: A002 - Textual's own word
     ) -> None:
         """``completer`` gets the text before the cursor; with ``may_be_empty`` an empty text can be sent,
@@ -95,7 +94,7 @@ class Composer(TextArea):
         """
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=placeholder, id=id)
         self.cursor_blink = False
-        self.choices = ChoiceList(self._take, ascii_only=ascii_only)
+        self.choices = ChoiceList(self._take)
         self.free_keys: Mapping[str, str] = {}
         self.past: Sequence[str] = ()
         self._completer = completer

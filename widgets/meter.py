@@ -51,11 +51,10 @@ class Meter(Painted):
     }
     """
 
-    def __init__(self, label: str, *, clock: FrameClock, ascii_only: bool = False) -> None:
+    def __init__(self, label: str, *, clock: FrameClock) -> None:
         super().__init__()
         self._label = label
         self._clock = clock
-        self._ascii_only = ascii_only
         self._level: tuple[float, float, bool] = (QUIETEST_DBFS, QUIETEST_DBFS, False)
         self._word = ""
         self._shown: tuple[object, ...] = ()
@@ -109,8 +108,9 @@ class Meter(Painted):
     def paint(self) -> list[Line]:
         width = self.outer_size.width
         if self._painter is None or self._painter.look.width != width:
-            self._painter = painter_of(self, "meter--", ascii_only=self._ascii_only)
-        painter, pieces = self._painter, self._pieces(width)
+            self._painter = painter_of(self, "meter--")
+        painter = self._painter
+        pieces = self._pieces(width, is_ascii=painter.look.is_ascii)
         self._cells = [(sign, name) for text, name in pieces for sign in text]
         base = painter.look.base
         styles = {name: base + painter.component(name) if name else base for _, name in pieces}
@@ -123,21 +123,21 @@ class Meter(Painted):
     def _bar_cells(self, width: int) -> int:
         return max(0, width - LABEL_CELLS - TEXT_CELLS - 2)
 
-    def _pieces(self, width: int) -> list[Piece]:
+    def _pieces(self, width: int, *, is_ascii: bool) -> list[Piece]:
         rms, peak, is_clipping = self._level
         bar = self._bar_cells(width)
         label = cropped(f" {inert_line(self._label)}", LABEL_CELLS)
         pieces: list[Piece] = [(set_cell_size(label, min(LABEL_CELLS, width)), "label")]
-        pieces += self._bar(bar, share_of(rms), share_of(peak))
+        pieces += self._bar(bar, share_of(rms), share_of(peak), is_ascii=is_ascii)
         said = cropped(self._said, TEXT_CELLS)
         room = max(0, width - LABEL_CELLS - bar)
         text = set_cell_size(f"  {said}", room)
         pieces.append((text, "clipping" if is_clipping and not self._word else ""))
         return pieces
 
-    def _bar(self, cells: int, share: float, peak: float) -> list[Piece]:
+    def _bar(self, cells: int, share: float, peak: float, *, is_ascii: bool) -> list[Piece]:
         eighths = round(share * 8 * cells)
-        if self._ascii_only:
+        if is_ascii:
             full, part = round(eighths / 8), ""
         else:
             full, part = eighths // 8, EIGHTHS[eighths % 8 - 1] if eighths % 8 else ""
@@ -147,13 +147,7 @@ class Meter(Painted):
         if peak <= 0 or at < len(bar) or not rest:
             return [(bar, "bar"), (rest, "rest")]
         before = at - len(bar)
-        sign = "|" if self._ascii_only else PEAK
-        return [
-            (bar, "bar"),
-            (rest[:before], "rest"),
-            (sign, "peak"),
-            (rest[before + 1 :], "rest"),
-        ]
+        return [(bar, "bar"), (rest[:before], "rest"), (PEAK, "peak"), (rest[before + 1 :], "rest")]
 
 
 def share_of(dbfs: float) -> float:

@@ -23,8 +23,8 @@ from widgets.color import Ground, readable
 from widgets.ink import Row
 from widgets.layout import PLAIN_TONE, Line, PaintedStrip, Tone
 from widgets.markdown.links import safe_target
+from widgets.signs import ASCII_SIGNS, DIVIDER, ELLIPSIS, GUTTER, GUTTER_FOCUSED, SCROLL_MARK, twin
 from widgets.signs import CARET as CARET_SIGN
-from widgets.signs import DIVIDER, ELLIPSIS, GUTTER, GUTTER_FOCUSED, SCROLL_MARK, twin
 
 MARGIN_FROM: Final = 8  # narrower panes have no margins
 _ATTRIBUTES: Final = (
@@ -38,6 +38,7 @@ ASK: Final = "ask"  # the card of a tool that needs approval
 ASKS: Final = "asks"  # its head row
 PEOPLE: Final = "people"  # instead of a colour: plain text, none of the agents' hues
 _GROUNDS: Final = inks.ADDED | inks.REMOVED  # lines of a diff have these as their background up to the margin
+_SIGNS: Final = inks.MARK | inks.DIM | inks.FAILED | inks.CARET  # inks that only our own signs and words have
 _INKS: Final = (1 << inks.LINK_SHIFT) - 1  # without the number of a link
 # A link repeats its target on every row. Only the first ones of a row with many long targets can be opened,
 # so that no text makes a frame of megabytes.
@@ -60,8 +61,12 @@ class Look:
     card: str = ""  # the component with the rows' background; that of ASKS has one colour for all words
     ground: Ground = BLACK  # the background on which colours of the bar must be readable
     has_divider: bool = False
-    ascii_only: bool = False
     filters: tuple[LineFilter, ...] = ()
+
+    @property
+    def is_ascii(self) -> bool:
+        """Whether our signs are shown as their ASCII twins."""
+        return ASCII_SIGNS in self.filters
 
 
 @dataclass(slots=True)
@@ -162,12 +167,12 @@ class Painter:
         removed lines.
         """
         styles, seen = self._styles, 0  # this runs for every row of every changed frame
+        with_twins = _SIGNS if self.look.is_ascii else 0
         pieces: list[tuple[str, Style]] = []
         for text, ink in row:
             seen |= ink
             style = styles.get(ink & _INKS) or self.style(ink & _INKS)
-            is_sign = self.look.ascii_only and ink & (inks.MARK | inks.DIM | inks.FAILED | inks.CARET)
-            pieces.append((twin(text) if is_sign else text, style))
+            pieces.append((twin(text) if ink & with_twins else text, style))
         if links:
             pieces = self._linked(pieces, row, links)
         if seen & inks.FENCE:
@@ -217,7 +222,7 @@ class Painter:
         rest = max(0, look.width - divider - used)
         segments = _joined([(" " * left, base), *pieces, (" " * rest, base)])
         if divider:
-            segments.append(Segment(twin(DIVIDER) if look.ascii_only else DIVIDER, self.style(inks.MARK)))
+            segments.append(Segment(self.own(DIVIDER), self.style(inks.MARK)))
         return Line(PaintedStrip(self.filtered(segments), look.width), extent)
 
     def with_label(self, line: Line, label: str) -> Line:
@@ -269,16 +274,15 @@ class Painter:
 
     def own(self, text: str) -> str:
         """Return a text of ours in signs that this terminal can show."""
-        return twin(text) if self.look.ascii_only else text
+        return twin(text) if self.look.is_ascii else text
 
 
-def painter_of(widget: Widget, prefix: str, *, ascii_only: bool) -> Painter:
+def painter_of(widget: Widget, prefix: str) -> Painter:
     """Return the painter of a widget with one or a few rows; its component classes begin with ``prefix``."""
     look = Look(
         width=widget.outer_size.width,
         base=widget.rich_style,
         background=widget.background_colors[1],
-        ascii_only=ascii_only,
         filters=tuple(widget.app.get_line_filters()),
     )
     return Painter(look, lambda name: widget.get_component_rich_style(prefix + name))

@@ -73,7 +73,6 @@ class StatusLine(Widget):
     def __init__(
         self,
         *,
-        ascii_only: bool = False,
         is_dim: bool = False,
         id: str | None = None,  # noqa: A002 - Textual's own word
         classes: str | None = None,
@@ -82,7 +81,6 @@ class StatusLine(Widget):
         is bold.
         """
         super().__init__(id=id, classes=classes)
-        self._ascii_only = ascii_only
         self._is_dim = is_dim
         self._fields: tuple[list[Part], list[Part], list[Part]] = ([], [], [])
         self._line: Line | None = None
@@ -123,7 +121,7 @@ class StatusLine(Widget):
                 self.post_message(self.KeyClicked(key))
 
     def _painted(self) -> Line:
-        painter = painter_of(self, "status-line--", ascii_only=self._ascii_only)
+        painter = painter_of(self, "status-line--")
         look = painter.look
         quiet = DIM if self._is_dim else PLAIN
         left, middle, right = fitted(self._fields, painter.room)

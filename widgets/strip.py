@@ -73,7 +73,6 @@ class AgentStrip(Painted):
         clock: FrameClock,
         summaries: Callable[[], Sequence[Summary]],
         more: Callable[[int], str],
-        ascii_only: bool = False,
         now: Callable[[], float] = monotonic,
         id: str | None = None,  # noqa: A002 - Textual's own word
     ) -> None:
@@ -82,7 +81,6 @@ class AgentStrip(Painted):
         self._clock = clock
         self._summaries = summaries
         self._more = more
-        self._ascii_only = ascii_only
         self._now = now
         self._columns = 1
         self._drawn_at = float("-inf")
@@ -141,7 +139,7 @@ class AgentStrip(Painted):
     def paint(self) -> list[Line]:
         self._shown = list(self._summaries())
         width, height = self.outer_size
-        painter = painter_of(self, "strip--", ascii_only=self._ascii_only)
+        painter = painter_of(self, "strip--")
         edges = [width * column // self._columns for column in range(self._columns + 1)]
         longest = max((cell_len(inert_line(summary.name)) for summary in self._shown), default=0)
         name_cells = max(MIN_NAME_CELLS, min(longest, MAX_NAME_CELLS, width // self._columns // 3))

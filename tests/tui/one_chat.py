@@ -14,6 +14,7 @@ from agent_tui.model import events as ev
 from tests.fakes.chat_link import FakeChatLink
 from tests.state.chat_events import loaded, message
 from tests.tui.watched import Fed
+from tests.widgets.apps import MayBeAscii
 from tui import themes
 from tui.chat.first import NewChat
 from tui.chat.screen import ChatScreen
@@ -24,11 +25,11 @@ from widgets.terminal.keys_in_order import KeysInOrder
 LIVE = ev.LinkChanged("live")
 
 
-class OneChat(KeysInOrder[int]):
+class OneChat(MayBeAscii[int], KeysInOrder[int]):
     """An app with nothing but the screen under test."""
 
     def __init__(
-        self, link: FakeChatLink | ChatLink, *, chat: str | NewChat = "c", ascii_only: bool = False
+        self, link: FakeChatLink | ChatLink, *, chat: str | NewChat = "c", is_ascii: bool = False
     ) -> None:
         super().__init__()
         self.register_theme(themes.load("dark"))
@@ -36,9 +37,8 @@ class OneChat(KeysInOrder[int]):
         self.clock = FrameClock.for_app(self)
         self.rung = 0  # how often the terminal's bell was asked for
         self.opened: list[tuple[str, dict[str, Any]]] = []  # other chats: id and fields of a new one
-        self.chat = ChatScreen(
-            cast("ChatLink", link), chat, self.clock, open_chat=self.open_chat, ascii_only=ascii_only
-        )
+        self.is_ascii = is_ascii
+        self.chat = ChatScreen(cast("ChatLink", link), chat, self.clock, open_chat=self.open_chat)
 
     def on_mount(self) -> None:
         self.push_screen(self.chat)
@@ -91,11 +91,11 @@ class Chat(Fed[OneChat, FakeChatLink]):
 
 @asynccontextmanager
 async def opened(
-    *messages: ev.Message, size: tuple[int, int] = (100, 30), ascii_only: bool = False, **fields: object
+    *messages: ev.Message, size: tuple[int, int] = (100, 30), is_ascii: bool = False, **fields: object
 ) -> AsyncGenerator[Chat, None]:
     """Show a chat that has these messages."""
     link = FakeChatLink()
-    app = OneChat(link, ascii_only=ascii_only)
+    app = OneChat(link, is_ascii=is_ascii)
     async with app.run_test(size=size, notifications=True) as pilot:
         chat = Chat(app, link, pilot)
         about = {"title": "Make", "model": "some-model", "provider_id": "local", **fields}

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from agent_tui.model import events as ev
 from tests.fakes.room_link import FakeLink
 from tests.tui.watched import Fed
+from tests.widgets.apps import MayBeAscii
 from tui import themes
 from tui.link import RoomLink
 from tui.room.screen import RoomScreen
@@ -27,17 +28,18 @@ AGENTS = (
 LIVE = ev.LinkChanged("live")
 
 
-class OneRoom(KeysInOrder[int]):
+class OneRoom(MayBeAscii[int], KeysInOrder[int]):
     """An app with nothing but the screen under test."""
 
-    def __init__(self, link: FakeLink, *, start: bool = False, ascii_only: bool = False) -> None:
+    def __init__(self, link: FakeLink, *, start: bool = False, is_ascii: bool = False) -> None:
         super().__init__()
         self.register_theme(themes.load("dark"))
         self.theme = "dark"
         self.left = False
         self.rung = 0
         self.clock = FrameClock.for_app(self)
-        self.room = RoomScreen(cast("RoomLink", link), "r", self.clock, start=start, ascii_only=ascii_only)
+        self.is_ascii = is_ascii
+        self.room = RoomScreen(cast("RoomLink", link), "r", self.clock, start=start)
 
     def on_mount(self) -> None:
         self.push_screen(self.room)
@@ -58,10 +60,10 @@ Screen = Fed[OneRoom, FakeLink]
 
 @asynccontextmanager
 async def opened(
-    size: tuple[int, int] = (120, 30), *, start: bool = False, ascii_only: bool = False
+    size: tuple[int, int] = (120, 30), *, start: bool = False, is_ascii: bool = False
 ) -> AsyncGenerator[Screen, None]:
     link = FakeLink()
-    app = OneRoom(link, start=start, ascii_only=ascii_only)
+    app = OneRoom(link, start=start, is_ascii=is_ascii)
     async with app.run_test(size=size, notifications=True) as pilot:
         yield Screen(app, link, pilot)
         link.end()

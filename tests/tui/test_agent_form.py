@@ -116,9 +116,9 @@ async def test_a_colour_is_chosen_or_written_and_a_wrong_one_is_refused() -> Non
         assert changed(screen) == ["change {'agents': [{'id': 'a', 'color': '#123456'}]}"]
 
 
-@pytest.mark.parametrize(("ascii_only", "sign"), [(False, "✗"), (True, "x")])
-async def test_what_is_wrong_has_a_sign_beside_its_colour(ascii_only: bool, sign: str) -> None:
-    async with opened((120, 40), ascii_only=ascii_only) as screen:
+@pytest.mark.parametrize(("is_ascii", "sign"), [(False, "✗"), (True, "x")])
+async def test_what_is_wrong_has_a_sign_beside_its_colour(is_ascii: bool, sign: str) -> None:
+    async with opened((120, 40), is_ascii=is_ascii) as screen:
         await opened_form(screen)
         screen.app.screen.query_one("#name", Line).value = ""
         text = await screen.press("ctrl+s")

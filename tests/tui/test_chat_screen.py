@@ -389,7 +389,7 @@ async def test_no_size_of_the_screen_breaks_it(size: tuple[int, int]) -> None:
 
 
 async def test_ascii_terminals_get_ascii_signs() -> None:
-    async with opened(*said(1, "What?", "That."), ascii_only=True) as chat:
+    async with opened(*said(1, "What?", "That."), is_ascii=True) as chat:
         text = await chat.send(
             started("a2", "a1"), call(turn_id="a2"), ev.ToolStatusChanged("a2", "step-1", "running")
         )

@@ -228,7 +228,7 @@ async def test_after_a_question_taller_than_the_screen_the_end_is_followed_again
 
 
 async def test_on_an_ascii_terminal_all_of_a_question_is_ascii() -> None:
-    async with opened(message("q1", "Look."), ascii_only=True) as chat:
+    async with opened(message("q1", "Look."), is_ascii=True) as chat:
         text = await asking(chat)
         assert text.isascii()
         assert "| y once - c this conversation" in text

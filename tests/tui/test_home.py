@@ -109,7 +109,7 @@ async def home(
             places = app.places
             home = places.home
             ways = Ways(places.is_deleted, find, home.open, home.ask, places.set_up)
-            screen = HomeScreen(*links, ways, ascii_only=False)
+            screen = HomeScreen(*links, ways)
             screen.key_of = app.places.key_names
             await app.push_screen(screen)
         await seen.text()

@@ -55,11 +55,11 @@ async def test_a_form_names_the_keys_in_force_and_leaves_out_what_has_none(tmp_p
         assert not isinstance(seen.app.screen, Dialog)
 
 
-@pytest.mark.parametrize("ascii_only", [False, True])
+@pytest.mark.parametrize("is_ascii", [False, True])
 async def test_a_key_and_what_it_does_stand_on_one_line_at_every_width(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ascii_only: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_ascii: bool
 ) -> None:
-    if ascii_only:
+    if is_ascii:
         monkeypatch.setenv("AGENT_TUI_ASCII", "1")
     async with opened_app(tmp_path) as seen:
         await seen.press("e")
@@ -67,8 +67,9 @@ async def test_a_key_and_what_it_does_stand_on_one_line_at_every_width(
             await seen.pilot.resize_terminal(columns, 24)
             text = await seen.text()
             hints = seen.app.screen.query_one(Hints)
-            parts = str(hints.content).split(" - " if ascii_only else " · ")
+            parts = str(hints.content).split(" · ")
             assert len(parts) > 5
+            assert (" · " in text) is not is_ascii
             assert [part for part in parts if columns > 40 and part not in text] == []
             assert hints.region.bottom < seen.app.size.height
 
@@ -97,10 +98,19 @@ async def test_keys_that_nothing_was_written_for_are_the_default_ones(tmp_path: 
         assert keys_of(screen, "settings.remove") == ("d", "delete")
         assert key_of(screen, "composer.new_line") == "alt+enter"  # of a field
         assert key_of(screen, "app.setup") == "f4"  # of the program
-        assert key_of(screen, "settings.earlier", ascii_only=True) == "ctrl+up"
+        assert key_of(screen, "settings.earlier") == "ctrl+↑"
         assert with_keys(screen, "{form.previous} {form.next} turn").startswith("← space")
         assert with_keys(screen, "{pane.up} {pane.down} lost · {form.previous} turn") == "← turn"
         assert with_keys(screen, "{settings.earlier} {no.such} move · {no.such} lost") == "ctrl+↑ move"
+
+
+async def test_an_ascii_terminal_gets_the_names_of_arrows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_TUI_ASCII", "1")
+    async with opened_app(tmp_path) as seen:
+        await seen.press("e")
+        assert key_of(seen.app.screen, "settings.earlier") == "ctrl+up"
 
 
 async def test_a_key_that_was_written_for_another_screen_is_not_named_here(tmp_path: Path) -> None:

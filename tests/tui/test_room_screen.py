@@ -351,7 +351,7 @@ async def test_a_room_may_be_left_at_any_moment_while_its_panes_are_made(is_left
         app = screen.app
         for moment in of_many(range(40), range(0, 40, 3)):  # turns of the event loop in between
             link = FakeLink()
-            room = RoomScreen(cast("RoomLink", link), "r", app.clock, start=False, ascii_only=False)
+            room = RoomScreen(cast("RoomLink", link), "r", app.clock, start=False)
             await app.push_screen(room)
             if is_left_first:
                 leaving = app.pop_screen()

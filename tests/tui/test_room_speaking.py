@@ -285,7 +285,7 @@ async def test_a_server_that_takes_no_words_says_so_in_the_line() -> None:
 
 
 async def test_an_ascii_terminal_gets_ascii_before_the_room_came_and_after() -> None:
-    async with opened(ascii_only=True) as screen:
+    async with opened(is_ascii=True) as screen:
         text = await screen.text()
         assert "Waiting for the room" in text
         assert text.isascii()

@@ -23,7 +23,7 @@ async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> N
     async with listed(tmp_path, room(1), room(2)) as seen:
         link = FakeLink()
         link.calls = cast("Any", seen.client)
-        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False)
+        screen = RoomsScreen(cast("RoomLink", link))
         screen.key_of = seen.app.places.key_names
         seen.client.known_providers = [ProviderInfo("demo", "demo", "demo", "demo")]
         await seen.app.push_screen(screen)
@@ -40,7 +40,7 @@ async def test_set_up_is_offered_while_only_the_demo_speaks(tmp_path: Path) -> N
 async def test_nothing_is_said_of_what_there_is_before_the_server_has_told_it(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2)) as seen:
         link = FakeLink()
-        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False)
+        screen = RoomsScreen(cast("RoomLink", link))
         await seen.app.push_screen(screen)
         text = await seen.text()
         assert "Waiting for the list…" in text
@@ -74,7 +74,7 @@ async def test_our_own_backend_that_died_is_opened_again_at_once_and_that_is_sai
     async with listed(tmp_path, room(1), room(2)) as seen:
         link = FakeLink()
         link.calls = cast("Any", seen.client)
-        screen = RoomsScreen(cast("RoomLink", link), ascii_only=False)
+        screen = RoomsScreen(cast("RoomLink", link))
         await seen.app.push_screen(screen)
         await seen.text()
         seen.client.lost = [ConnectFailed("cannot connect")]

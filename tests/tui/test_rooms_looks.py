@@ -87,11 +87,10 @@ async def test_the_set_up_of_a_provider(tmp_path: Path, snapshot: SnapshotAssert
         await same(seen, snapshot, SIZES[1:2])
 
 
-async def set_up(seen: Listed, folder: Path, *, ascii_only: bool = False) -> None:
+async def set_up(seen: Listed, folder: Path) -> None:
     screen = SetupScreen(
         folder / "config.toml",
         seen.app.places.link.client,
-        ascii_only=ascii_only,
         fault_of_keyring=lambda: "",
     )
     await seen.app.push_screen(screen)
@@ -143,7 +142,7 @@ async def test_with_ascii_signs_the_list_and_its_forms_have_no_other(tmp_path: P
         await seen.press(*"x", "ctrl+u")
         assert signs(await seen.press("ctrl+n")) == set()  # a task is missing: it complains
         await seen.press("escape")
-        await set_up(seen, tmp_path, ascii_only=True)
+        await set_up(seen, tmp_path)
         assert signs(await seen.text()) == set()
 
 

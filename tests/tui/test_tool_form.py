@@ -182,7 +182,7 @@ async def test_a_form_without_fields_is_a_confirmation() -> None:
 async def test_a_long_form_is_read_on_a_small_terminal() -> None:
     fields = tuple(FormField(f"f{n}", "text", f"Field {n}", "x " * 200) for n in range(30))
     form = ToolForm("shop", "line\n" * 60, fields)
-    async with opened(message("q1", "Look."), size=(60, 16), ascii_only=True) as chat:
+    async with opened(message("q1", "Look."), size=(60, 16), is_ascii=True) as chat:
         await asking(chat, form)
         text = await chat.press("y")
         assert "shop asks you for 30 values" in text

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import pyte
 from textual.app import App, ComposeResult
 from textual.drivers.headless_driver import HeadlessDriver
+from textual.filter import LineFilter
 from textual.pilot import Pilot
 from textual.widget import Widget
 
+from widgets.signs import ASCII_SIGNS
 from widgets.terminal.frame_clock import FrameClock, Scheduled
+
+R = TypeVar("R")
 
 
 @dataclass(slots=True)
@@ -63,23 +67,36 @@ class Hand:
         return frames
 
 
-class OneWidget(App[None]):
+class MayBeAscii(App[R]):
+    """An app whose terminal has only ASCII, if ``is_ascii`` is set."""
+
+    is_ascii = False
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        filters = super().get_line_filters()
+        return [*filters, ASCII_SIGNS] if self.is_ascii else filters
+
+
+class OneWidget(MayBeAscii[None]):
     """An app that shows one widget."""
 
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, widget: Widget) -> None:
+    def __init__(self, widget: Widget, *, is_ascii: bool = False) -> None:
         super().__init__()
         self.widget = widget
+        self.is_ascii = is_ascii
 
     def compose(self) -> ComposeResult:
         yield self.widget
 
 
 @asynccontextmanager
-async def running(widget: Widget, size: tuple[int, int] = (40, 10)) -> AsyncIterator[Pilot[None]]:
+async def running(
+    widget: Widget, size: tuple[int, int] = (40, 10), *, is_ascii: bool = False
+) -> AsyncIterator[Pilot[None]]:
     """Show ``widget`` alone on a screen of ``size`` (columns, rows)."""
-    async with OneWidget(widget).run_test(size=size) as pilot:
+    async with OneWidget(widget, is_ascii=is_ascii).run_test(size=size) as pilot:
         await pilot.pause()
         yield pilot
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import pytest
 from rich.cells import cell_len
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.geometry import Region
 
 from tests.settling import settle
+from tests.widgets.apps import MayBeAscii
 from widgets.meter import Meter, share_of
 from widgets.terminal.frame_clock import FrameClock
 
 FRAMES_SECONDS = 0.1
 
 
-class OneMeter(App[None]):
+class OneMeter(MayBeAscii[None]):
     """An app with a meter in it, which notes what is repainted."""
 
-    def __init__(self, *, ascii_only: bool = False) -> None:
+    def __init__(self, *, is_ascii: bool = False) -> None:
         super().__init__()
         self.clock = FrameClock.for_app(self)
-        self.meter = Noted("you", clock=self.clock, ascii_only=ascii_only)
+        self.is_ascii = is_ascii
+        self.meter = Noted("you", clock=self.clock)
 
     def compose(self) -> ComposeResult:
         yield self.meter
@@ -60,7 +62,7 @@ async def test_a_level_is_a_bar_its_peak_and_a_number() -> None:
 
 
 async def test_in_ascii_it_is_ascii() -> None:
-    app = OneMeter(ascii_only=True)
+    app = OneMeter(is_ascii=True)
     async with app.run_test(size=(60, 5)):
         app.meter.show(-30.0, -15.0)
         await settle(FRAMES_SECONDS)

@@ -21,9 +21,9 @@ HINTS = [
 USAGE = [Part("demo model", 5), "1,284 tokens", Part("no cost", 4)]
 
 
-async def text(width: int, *fields: Any, ascii_only: bool = False) -> str:
-    line = StatusLine(ascii_only=ascii_only)
-    async with running(line, (width, 2)):
+async def text(width: int, *fields: Any, is_ascii: bool = False) -> str:
+    line = StatusLine()
+    async with running(line, (width, 2), is_ascii=is_ascii):
         line.show(*fields)
         return line.text
 
@@ -66,7 +66,7 @@ async def test_on_the_narrowest_screen_the_status_stays() -> None:
 
 
 async def test_ascii_terminals_get_ascii_signs() -> None:
-    assert (await text(30, ["a", "b"], [], ["● live"], ascii_only=True)).split() == [
+    assert (await text(30, ["a", "b"], [], ["● live"], is_ascii=True)).split() == [
         "a",
         "-",
         "b",

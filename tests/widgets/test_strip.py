@@ -33,12 +33,11 @@ class Shown:
         self.asked += 1
         return self.summaries
 
-    def strip(self, *, ascii_only: bool = False) -> AgentStrip:
+    def strip(self) -> AgentStrip:
         return AgentStrip(
             clock=self.hand.clock(),
             summaries=self.look,
             more=lambda count: f"{count} more",
-            ascii_only=ascii_only,
             now=lambda: self.hand.time,
         )
 
@@ -93,8 +92,8 @@ async def test_a_change_of_state_is_drawn_with_the_next_frame() -> None:
 
 
 async def test_ascii_terminals_get_ascii_signs() -> None:
-    strip = Shown([Summary("a", "Ada", "✓", "yes"), *AGENTS]).strip(ascii_only=True)
-    async with running(strip, (30, 2)):
+    strip = Shown([Summary("a", "Ada", "✓", "yes"), *AGENTS]).strip()
+    async with running(strip, (30, 2), is_ascii=True):
         assert strip.texts[0].startswith("|Ada  + yes")
         assert strip.texts[1].strip() == "~ 3 more"
 

@@ -6,7 +6,6 @@ from textual.widgets import Static
 
 from tui.chat import texts
 from tui.chat.open_chat import OpenChat
-from tui.forms.fields import own
 from tui.live.ask_bar import status_part
 from tui.live.board import Lines, used_parts
 from tui.live.texts import connected, context, oddities
@@ -18,8 +17,7 @@ class ChatBoard:
     """Shows what is known of a chat."""
 
     def __init__(self, chat: OpenChat, lines: Lines) -> None:
-        text = own(say("chat.loading"), ascii_only=chat.host.ascii_only)
-        self.place = Static(text, id="loading", markup=False)
+        self.place = Static(say("chat.loading"), id="loading", markup=False)
         self._chat = chat
         self._lines = lines
 

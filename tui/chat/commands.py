@@ -124,8 +124,7 @@ class ChatCommands:
         def take(info: ConversationInfo) -> None:
             self._host.run("settings", self._chat.take(ConversationChanged(info)))
 
-        chat, ascii_only = self._chat, self._host.ascii_only
-        self._host.open(ConversationForm(self._info, chat.link, chat.change, take, ascii_only=ascii_only))
+        self._host.open(ConversationForm(self._info, self._chat.link, self._chat.change, take))
 
     def _set_model(self, name: str) -> None:
         if name:
@@ -268,7 +267,7 @@ class ChatCommands:
                 self._open_chat(conversation_id)
 
         title, now = say("command.chats.title"), self._info.id
-        self._host.open(ChooseScreen(title, chats, now, ascii_only=self._host.ascii_only), chosen)
+        self._host.open(ChooseScreen(title, chats, now), chosen)
 
     def _export(self, name: str) -> None:
         if self._chat.state.turns:

@@ -15,7 +15,6 @@ from agent_tui.model.inert import inert, inert_line
 from tui.chat.drafts import ChatDrafts, Kept, Waiting
 from tui.chat.files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_paths, read, written
 from tui.chat.line import ChatLine
-from tui.forms.fields import own
 from tui.live import commands
 from tui.live.composer import Writing
 from tui.screens.localised import localised
@@ -35,9 +34,9 @@ class ChatComposer(Writing):
 
     SMALL_ROWS = 2
 
-    def __init__(self, conversation_id: str, *, ascii_only: bool = False) -> None:
-        line = ChatLine(self._complete, self._takes_paste, ascii_only=ascii_only)
-        super().__init__(conversation_id, line, ascii_only=ascii_only)
+    def __init__(self, conversation_id: str) -> None:
+        line = ChatLine(self._complete, self._takes_paste)
+        super().__init__(conversation_id, line)
         self.line: ChatLine = line
         self._kept = ChatDrafts(conversation_id)
         self._edited: tuple[str, tuple[Attachment, ...]] | None = None  # the draft, during an edit
@@ -49,15 +48,12 @@ class ChatComposer(Writing):
         self.is_held = False  # the queue is sent only when the person says so
         self._queue_key = "u"
         self._is_busy = False  # an answer is being given
-        line.placeholder = self._own("chat.placeholder")
+        line.placeholder = say("chat.placeholder")
 
     def on_mount(self) -> None:
         """Hold the queue of an earlier run until the person says so."""
         kept = self._kept.load()
         self.attachments, self.queue, self.is_held = kept.attachments, kept.queue, bool(kept.queue)
-
-    def _own(self, key: str) -> str:
-        return own(say(key), ascii_only=self._ascii_only)
 
     def belongs_to(self, conversation_id: str) -> None:
         """Keep everything under another id: a new chat was stored."""
@@ -99,7 +95,7 @@ class ChatComposer(Writing):
         self._note.show([note] if note else [], right=[right] if right else [])
         self._note.set_class(not note, "-empty")
         name = "editing" if self.is_editing else "queue" if self._is_busy else ""
-        placeholder = self._own(f"chat.placeholder.{name}" if name else "chat.placeholder")
+        placeholder = say(f"chat.placeholder.{name}" if name else "chat.placeholder")
         if placeholder != self.line.placeholder:
             self.line.placeholder = placeholder
 

@@ -42,7 +42,7 @@ class Drafting:
                 self._composer.line.put(text)
                 self._composer.open()
 
-        self._host.open(ChooseScreen(say("chat.history"), past, "", ascii_only=self._host.ascii_only), chosen)
+        self._host.open(ChooseScreen(say("chat.history"), past, ""), chosen)
 
     def begin_editor(self) -> None:
         """Write the question in the person's own editor."""

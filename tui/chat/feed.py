@@ -17,6 +17,7 @@ from tui.live.texts import Spot, ending
 from tui.screens.words import say
 from widgets.markdown.rows import APART
 from widgets.painter import PEOPLE
+from widgets.signs import is_ascii
 from widgets.terminal.garbage import uncollected
 from widgets.transcript.step_body import text_body
 from widgets.transcript.transcript import Transcript
@@ -173,7 +174,7 @@ class _Turn(StepRows):
                 self._transcript.turn_closed(row)
 
     def _file_body(self, file: Attachment) -> str:
-        return _body_of(file, step_texts.limit_of(self._key_now, ascii_only=self._transcript.ascii_only))
+        return _body_of(file, step_texts.limit_of(self._key_now, ascii_only=is_ascii(self._transcript)))
 
     # --- steps -----------------------------------------------------------------------------------------
 

@@ -17,14 +17,8 @@ class ChatLine(Composer):
     class DropLast(Message):
         """Posted when backspace was pressed with nothing to its left: remove the last attachment."""
 
-    def __init__(
-        self,
-        completer: Callable[[str], Completion],
-        takes_paste: Callable[[str], bool],
-        *,
-        ascii_only: bool = False,
-    ) -> None:
-        super().__init__(may_be_empty=True, completer=completer, ascii_only=ascii_only, id="chat-line")
+    def __init__(self, completer: Callable[[str], Completion], takes_paste: Callable[[str], bool]) -> None:
+        super().__init__(may_be_empty=True, completer=completer, id="chat-line")
         self._takes_paste = takes_paste
 
     # --- keys ------------------------------------------------------------------------------------------

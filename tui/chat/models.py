@@ -39,8 +39,7 @@ class ModelPicker:
 
         info = self._chat.state.conversation
         now = f"{info.provider_id}{BETWEEN}{info.model}"
-        title, ascii_only = say("command.models"), self._host.ascii_only
-        self._host.open(ChooseScreen(title, self._models, now, ascii_only=ascii_only), chosen)
+        self._host.open(ChooseScreen(say("command.models"), self._models, now), chosen)
 
     def choose(self, model: str, provider: str | None = None) -> None:
         """Use this model; without a ``provider`` that of the current one."""

@@ -36,12 +36,12 @@ class OpenChat(Opened["ChatClient"]):
     ) -> None:
         """``noted`` is called for every event that is more than words."""
         conversation_id = chat if isinstance(chat, str) else NEW
-        ascii_only, state = host.ascii_only, ConversationState(ev.ConversationInfo(conversation_id))
-        self.transcript = Transcript(clock=host.clock, ascii_only=ascii_only, id="chat", classes="-hidden")
+        state = ConversationState(ev.ConversationInfo(conversation_id))
+        self.transcript = Transcript(clock=host.clock, id="chat", classes="-hidden")
         super().__init__(state, link, host, noted)
         self.link = link
         self.new = chat if isinstance(chat, NewChat) else None  # until the chat is stored
-        self.composer = ChatComposer(conversation_id, ascii_only=ascii_only)
+        self.composer = ChatComposer(conversation_id)
         self.feed = ChatFeed(self.transcript, self.state)
         self._is_linked = asyncio.Event()  # whether the connection got further than connecting
 

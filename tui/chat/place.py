@@ -127,4 +127,4 @@ class ReaderPlace:
         if whole is None:
             host.tell(say("chat.no_step"))
         else:
-            host.open(PagerScreen(*whole, host.clock, ascii_only=host.ascii_only))
+            host.open(PagerScreen(*whole, host.clock))

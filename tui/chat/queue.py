@@ -28,15 +28,13 @@ class ChatQueueScreen(Dialog[None]):
         Binding("escape", "back", "Back", id="chat_queue.back", priority=True),
     ]
 
-    def __init__(self, composer: ChatComposer, *, ascii_only: bool = False) -> None:
+    def __init__(self, composer: ChatComposer) -> None:
         super().__init__()
-        self._ascii_only = ascii_only
         self._composer = composer
-        self._waiting = WaitingList(self._items, self._keep, "chat.queue", ascii_only=ascii_only)
+        self._waiting = WaitingList(self._items, self._keep, "chat.queue")
 
     def compose(self) -> ComposeResult:
-        hint = say("chat.queue.hint")
-        yield framed(say("chat.queue.title"), self._waiting, hint=hint, ascii_only=self._ascii_only)
+        yield framed(say("chat.queue.title"), self._waiting, hint=say("chat.queue.hint"))
 
     def _items(self) -> list[Item]:
         return [Item(waits.key, waits.text, _shown(waits)) for waits in self._composer.queue]

@@ -70,18 +70,12 @@ class ChatScreen(LiveScreen):
     _composer: ChatComposer
 
     def __init__(
-        self,
-        link: ChatLink,
-        chat: str | NewChat,
-        clock: FrameClock,
-        *,
-        open_chat: Callable[..., None],
-        ascii_only: bool = False,
+        self, link: ChatLink, chat: str | NewChat, clock: FrameClock, *, open_chat: Callable[..., None]
     ) -> None:
         """``chat`` is the id of a stored chat, or a new one. ``open_chat`` shows another one: see
         ``Places.open_chat``.
         """
-        super().__init__(clock, ascii_only=ascii_only)
+        super().__init__(clock)
         self.first_question = ""  # of a new chat: asked when it is loaded
         self._chat = OpenChat(link, chat, self._host, noted=self._noted)
         self.state = self._chat.state
@@ -95,7 +89,7 @@ class ChatScreen(LiveScreen):
         self._commands = ChatCommands(self._chat, self._asking, self._models, open_chat)
         self._drafting = Drafting(self._composer, self._host)
         self._approvals = Approvals(self._chat, self._host)
-        self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
+        self._find_bar = FindBar(OneTranscript(self._transcript))
         self._board = ChatBoard(self._chat, self._lines)
         self._words = self._board.place, self._transcript
 
@@ -211,7 +205,7 @@ class ChatScreen(LiveScreen):
         elif what == "changes":
             self._commands.show_changes()
         elif what == "queue" and self._reader.may("queue"):
-            self._host.open(ChatQueueScreen(self._composer, ascii_only=self._host.ascii_only))
+            self._host.open(ChatQueueScreen(self._composer))
         elif what == "models" and self._reader.may("settings"):
             self._models.open()
         elif what == "settings" and self._reader.may("settings"):

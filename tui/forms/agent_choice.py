@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList, Static
 
 from agent_tui.config.agent_templates import Template
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import Line, Marking, Part, own
+from tui.forms.fields import Line, Marking, Part
 from tui.forms.quick_room import AGENTS, quick_names
 from tui.forms.tool_list import MUTED
 from tui.screens.words import say
@@ -23,17 +23,16 @@ MAX_PROMPT_CHARACTERS: Final = 2_000
 class AgentChoice(Part):
     """A checklist of agents, and three lines to write another one."""
 
-    def __init__(self, language: str, *, ascii_only: bool) -> None:
+    def __init__(self, language: str) -> None:
         super().__init__()
         self.language = language
-        self._ascii_only = ascii_only
         self._templates: list[Template] = []
         self._own: list[Template] = []  # those that were written here
         self._chosen: set[str] = set()  # ids of templates
         self._chosen_at_first: set[str] = set()
         self._checklist = Marking(id="agents", compact=True, markup=False)
         self._lines = [
-            Line("", placeholder=self._sign(say(f"new.{name}")), most=MAX_PROMPT_CHARACTERS, id=name)
+            Line("", placeholder=say(f"new.{name}"), most=MAX_PROMPT_CHARACTERS, id=name)
             for name in ("own_name", "own_prompt", "own_model")
         ]
 
@@ -80,11 +79,8 @@ class AgentChoice(Part):
 
     def _row(self, template: Template, is_chosen: bool) -> Content:
         name, _, summary = template.in_language(self.language)
-        marked = self._sign(f"{DONE if is_chosen else TASK} {inert_line(name, 40)}")
-        return Content.assemble(marked, (self._sign(f"  {inert_line(summary, 120)}"), MUTED))
-
-    def _sign(self, text: str) -> str:
-        return own(text, ascii_only=self._ascii_only)
+        marked = f"{DONE if is_chosen else TASK} {inert_line(name, 40)}"
+        return Content.assemble(marked, (f"  {inert_line(summary, 120)}", MUTED))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Mark an agent, or remove its mark; an agent that was written here is removed."""

@@ -35,33 +35,25 @@ class AgentFormScreen(Dialog[AgentInfo | None]):
         Binding("escape", "back", "Back without saving", id="agent_form.back", priority=True),
     ]
 
-    def __init__(self, agent: AgentInfo, link: RoomLink, *, ascii_only: bool = False) -> None:
+    def __init__(self, agent: AgentInfo, link: RoomLink) -> None:
         super().__init__()
         self._agent = agent
-        self._ascii_only = ascii_only
         prompt = Composer(id="prompt", may_be_empty=True)
         color = Picking(agent.color, placeholder=say("agent_form.color.default"), id="color")
         self._form = Form(
             Field("name", say("agent_form.name"), Line(agent.name, id="name")),
             Field("prompt", say("agent_form.prompt"), prompt, text=agent.system_prompt),
-            ModelFields(link, agent.provider_id, agent.model, ascii_only=ascii_only),
+            ModelFields(link, agent.provider_id, agent.model),
             Field("color", say("agent_form.color"), color),
-            ascii_only=ascii_only,
         )
 
     def compose(self) -> ComposeResult:
-        yield framed(
-            say("agent_form.title"),
-            self._form,
-            hint=say("agent_form.hint"),
-            ascii_only=self._ascii_only,
-            classes="form",
-        )
+        yield framed(say("agent_form.title"), self._form, hint=say("agent_form.hint"), classes="form")
 
     def on_picking_asked(self, event: Picking.Asked) -> None:
         event.stop()
         title, now = say("agent_form.colors"), event.line.value
-        pick_for(event.line, ChooseScreen(title, self._colors, now, ascii_only=self._ascii_only))
+        pick_for(event.line, ChooseScreen(title, self._colors, now))
 
     async def _colors(self) -> list[Candidate]:
         own = PALETTE if self.app.current_theme.dark else PALETTE_ON_LIGHT

@@ -43,37 +43,28 @@ class ConversationForm(Dialog[None]):
         link: ChatLink,
         change: Callable[..., Awaitable[ConversationInfo]],
         take: Callable[[ConversationInfo], object],
-        *,
-        ascii_only: bool = False,
     ) -> None:
         super().__init__()
-        self._ascii_only = ascii_only
         self._change = change
         self._take = take
-        self._tools = ChatTools(chat.enabled_tools, link, ascii_only=ascii_only)
+        self._tools = ChatTools(chat.enabled_tools, link)
         others = [setting for name, setting in SETTINGS.items() if name not in (*FIRST, *OF_MODEL)]
         self._form = Form(
             *(self._field(SETTINGS[name], chat) for name in FIRST),
-            ModelFields(link, chat.provider_id, chat.model, ascii_only=ascii_only),
+            ModelFields(link, chat.provider_id, chat.model),
             *(self._field(setting, chat) for setting in others),
             self._tools,
-            SuspendedRules(link, chat.id, ascii_only=ascii_only),
-            ascii_only=ascii_only,
+            SuspendedRules(link, chat.id),
         )
 
     def _field(self, setting: Setting, chat: ConversationInfo) -> Field:
         value = getattr(chat, setting.name)
         name = setting.called
-        return setting_field(setting, value, ascii_only=self._ascii_only, name=name, words="setting.chat")
+        return setting_field(setting, value, name=name, words="setting.chat")
 
     def compose(self) -> ComposeResult:
         yield framed(
-            say("chat_form.title"),
-            self._form,
-            self._form.problem,
-            hint=say("chat_form.hint"),
-            ascii_only=self._ascii_only,
-            classes="form",
+            say("chat_form.title"), self._form, self._form.problem, hint=say("chat_form.hint"), classes="form"
         )
 
     def action_save(self) -> None:

@@ -22,21 +22,15 @@ from agent_tui.model.inert import inert, inert_line
 from agent_tui.model.settings import Setting
 from widgets.color import ground_of, is_color, readable
 from widgets.composer import Composer
-from widgets.signs import DONE, FAILED, GUTTER_FOCUSED, TASK, twin
+from widgets.signs import DONE, FAILED, GUTTER_FOCUSED, TASK
 
 MAX_LINE_CHARACTERS = 400
-_ARROWS = str.maketrans({"‹": "<"})  # besides those that all screens have
 
 
-def own(text: str, *, ascii_only: bool) -> str:
-    """Return a text of ours in signs that this terminal can show."""
-    return twin(text).translate(_ARROWS) if ascii_only else text
-
-
-def wrong(problem: str, most: int, *, ascii_only: bool) -> str:
+def wrong(problem: str, most: int) -> str:
     """Return a problem with the sign for it; "" for none."""
     text = inert_line(problem, most)
-    return own(f"{FAILED} {text}", ascii_only=ascii_only) if text else ""
+    return f"{FAILED} {text}" if text else ""
 
 
 class Line(Input):
@@ -79,11 +73,9 @@ def shown_color(node: Widget | Screen[Any], color: str, name: str = "") -> str:
     return own if own.startswith("#") else f"ansi_{own}"
 
 
-def swatch(node: Widget | Screen[Any], color: str, name: str = "", *, ascii_only: bool = False) -> Content:
+def swatch(node: Widget | Screen[Any], color: str, name: str = "") -> Content:
     """Return a small patch of an agent's colour."""
-    return Content.styled(
-        own(GUTTER_FOCUSED * 2, ascii_only=ascii_only), shown_color(node, color, name) or "none"
-    )
+    return Content.styled(GUTTER_FOCUSED * 2, shown_color(node, color, name) or "none")
 
 
 class Picking(Line):
@@ -126,12 +118,10 @@ class Choice(Static, can_focus=True):
         value: str,
         *,
         id: str,  # noqa: A002 - Textual's own word
-        ascii_only: bool = False,
     ) -> None:
         """``options`` are (value, text for a person); an unknown ``value`` is added to them."""
         super().__init__("", markup=False, id=id)
         self.value = value
-        self._ascii_only = ascii_only
         self._options: list[tuple[str, str]] = []
         self.offer(options)
 
@@ -171,8 +161,7 @@ class Choice(Static, can_focus=True):
         return inert_line(next(text for value, text in self._options if value == self.value), 80)
 
     def _tell(self) -> None:
-        before, after = own("‹", ascii_only=self._ascii_only), own("›", ascii_only=self._ascii_only)
-        self.update(f"{before} {self.label} {after}" if len(self._options) > 1 else self.label)
+        self.update(f"‹ {self.label} ›" if len(self._options) > 1 else self.label)
 
 
 LIST_BINDINGS: list[BindingType] = [
@@ -223,12 +212,10 @@ class Picks(Marking):
         value: str,
         *,
         id: str,  # noqa: A002 - Textual's own word
-        ascii_only: bool = False,
     ) -> None:
         """``options`` are (value, text for a person)."""
         super().__init__(markup=False, compact=True, id=id)
         self._picks = list(options)
-        self._ascii_only = ascii_only
         self._marked: set[str] = set(json.loads(value)) if value else set()
         self._show_marks()
 
@@ -243,9 +230,8 @@ class Picks(Marking):
         self.post_message(self.Changed())
 
     def _show_marks(self) -> None:
-        done, task = own(DONE, ascii_only=self._ascii_only), own(TASK, ascii_only=self._ascii_only)
         self.show(
-            f"{done if value in self._marked else task} {inert_line(text, MAX_LINE_CHARACTERS)}"
+            f"{DONE if value in self._marked else TASK} {inert_line(text, MAX_LINE_CHARACTERS)}"
             for value, text in self._picks
         )
 

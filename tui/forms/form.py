@@ -23,9 +23,8 @@ class Form(VerticalScroll, can_focus=False):
     ``problem`` is the line for problems that belong to no single field; the dialog puts it where it fits.
     """
 
-    def __init__(self, *parts: Widget, ascii_only: bool = False) -> None:
+    def __init__(self, *parts: Widget) -> None:
         super().__init__(*parts, id="form")
-        self._ascii_only = ascii_only
         self.problem = Static("", classes="error", id="problem", markup=False)
 
     def field(self, name: str) -> Field:
@@ -66,7 +65,7 @@ class Form(VerticalScroll, can_focus=False):
 
     def wrong(self, problem: str) -> str:
         """Return a problem with its sign, cut to what fits; "" for none."""
-        return wrong(problem, MAX_COMPLAINT_CHARACTERS, ascii_only=self._ascii_only)
+        return wrong(problem, MAX_COMPLAINT_CHARACTERS)
 
     def blame(self, problem: str, sent: Collection[str]) -> None:
         """Show what the server refused next to the field that it names, else below all fields.
@@ -95,4 +94,4 @@ class Form(VerticalScroll, can_focus=False):
             if is_yes:
                 dialog.dismiss()
 
-        self.app.push_screen(QuestionScreen(say("form.give_up"), ascii_only=self._ascii_only), answered)
+        self.app.push_screen(QuestionScreen(say("form.give_up")), answered)

@@ -37,15 +37,12 @@ def pick_for(line: Picking, offered: ChooseScreen) -> None:
 class ModelFields(VerticalGroup):
     """A field for the provider and one for the model."""
 
-    def __init__(
-        self, link: Link[Any], provider_id: str = "", model: str = "", *, ascii_only: bool = False
-    ) -> None:
+    def __init__(self, link: Link[Any], provider_id: str = "", model: str = "") -> None:
         super().__init__()
         self._link = link
-        self._ascii_only = ascii_only
         self._providers: list[ProviderInfo] = []  # the default one first
         nobody = [(provider_id, provider_id or say("agent_form.provider.default"))]
-        self._choice = Choice(nobody, provider_id, id="provider", ascii_only=ascii_only)
+        self._choice = Choice(nobody, provider_id, id="provider")
         self._line = Picking(model, placeholder=say("agent_form.model.default"), id="model")
         label = say("agent_form.provider")
         self._provider = Field("provider", label, self._choice, _SETTINGS["provider_id"])
@@ -86,8 +83,7 @@ class ModelFields(VerticalGroup):
         value = self._choice.value
         named = (one.name or one.id for one in self._providers if one.id == value)
         title = say("agent_form.models", provider=next(named, self._choice.label))
-        now, ascii_only = event.line.value, self._ascii_only
-        pick_for(event.line, ChooseScreen(title, self._models, now, may_type=True, ascii_only=ascii_only))
+        pick_for(event.line, ChooseScreen(title, self._models, event.line.value, may_type=True))
 
     async def _models(self) -> list[Candidate]:
         """Ask the chosen provider for its models."""

@@ -71,24 +71,23 @@ class NewRoomScreen(Dialog[Made | None]):
         Binding("escape", "back", "Back without creating a room", id="new.back", priority=True),
     ]
 
-    def __init__(self, link: RoomLink, *, ascii_only: bool) -> None:
+    def __init__(self, link: RoomLink) -> None:
         super().__init__()
         self._link = link
-        self._ascii_only = ascii_only
         self._is_asking = False
         self._about = Static("", id="about", markup=False)  # while the form asks only for the task
-        self._agents = AgentChoice(short_language(), ascii_only=ascii_only)
-        self._tools = RoomTools((), link, ascii_only=ascii_only)
-        self._form = Form(self._field(SETTINGS["task"]), self._about, ascii_only=ascii_only)
+        self._agents = AgentChoice(short_language())
+        self._tools = RoomTools((), link)
+        self._form = Form(self._field(SETTINGS["task"]), self._about)
 
     def _field(self, setting: Setting) -> Field:
-        return setting_field(setting, first_value(setting), ascii_only=self._ascii_only)
+        return setting_field(setting, first_value(setting))
 
     def compose(self) -> ComposeResult:
         yield Static(f" {say('new.title')}", id="top", markup=False)
         yield self._form
         yield self._form.problem
-        yield StatusLine(id="hints", is_dim=True, ascii_only=self._ascii_only)
+        yield StatusLine(id="hints", is_dim=True)
 
     def on_mount(self) -> None:
         """Show who will speak, as soon as that is known."""
@@ -109,7 +108,7 @@ class NewRoomScreen(Dialog[Made | None]):
 
     def _hint(self) -> None:
         named = SHORT_HINTS if self._is_short else HINTS
-        keys = {name: key_of(self, name, ascii_only=self._ascii_only) for name, _, _ in named if "." in name}
+        keys = {name: key_of(self, name) for name, _, _ in named if "." in name}
         hints = [Part(say(f"new.hint.{word}"), rank, keys.get(name, name)) for name, word, rank in named]
         self.query_one("#hints", StatusLine).show(part for part in hints if part.key)
 
@@ -121,10 +120,7 @@ class NewRoomScreen(Dialog[Made | None]):
         self._hint()
 
     def _sections(self) -> Iterator[Widget]:
-        beside = {
-            "agents": (self._agents, ModelFields(self._link, ascii_only=self._ascii_only)),
-            "tools": (self._tools,),
-        }
+        beside = {"agents": (self._agents, ModelFields(self._link)), "tools": (self._tools,)}
         for section, names in SECTIONS.items():
             yield Static(say(f"new.section.{section}"), classes="section", markup=False)
             yield from (self._field(SETTINGS[name]) for name in names)

@@ -18,7 +18,7 @@ from textual.widgets import Input
 
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.presets import PRESETS, Preset, preset_of
-from tui.forms.fields import Choice, Field, Line, own
+from tui.forms.fields import Choice, Field, Line
 from tui.forms.setup_kept import Kept, Wanted, configured, limit_of
 from tui.forms.setup_words import word
 from tui.found import FoundModels
@@ -39,26 +39,25 @@ class ProviderFields(VerticalGroup):
     class Rewritten(Message):
         """Posted when a test would now ask something else."""
 
-    def __init__(self, config: Path, found: FoundModels | None, *, ascii_only: bool) -> None:
+    def __init__(self, config: Path, found: FoundModels | None) -> None:
         """``config`` is the config file; ``found`` fills the fields at first."""
         super().__init__()
         self._config = config
         self._found = found
-        self._ascii_only = ascii_only
         self._configured: dict[str, Kept] = {}
         self._usual = self._usual_of(OPENAI)  # the usual value of each line
         self._has_keyring = True
         self.kept: Kept | None = None  # the provider that is being changed; ``None``: a new one
         kinds = [(preset.id, _called(preset)) for preset in PRESETS.values()]
-        self._which = Choice([("", word("which.new"))], "", id="which", ascii_only=ascii_only)
-        self._kind = Choice(kinds, OPENAI.id, id="kind", ascii_only=ascii_only)
+        self._which = Choice([("", word("which.new"))], "", id="which")
+        self._kind = Choice(kinds, OPENAI.id, id="kind")
         self._lines = {name: self._line(name) for name in LINES}
         self._lines["key"].password = True
         inner: dict[str, Choice | Line] = {"which": self._which, "kind": self._kind, **self._lines}
         self._fields = {name: Field(name, word(name), widget) for name, widget in inner.items()}
 
     def _line(self, name: str) -> Line:
-        placeholder = own(word(f"{name}.hint"), ascii_only=self._ascii_only) if name in HINTED else ""
+        placeholder = word(f"{name}.hint") if name in HINTED else ""
         return Line(self._usual.get(name, ""), placeholder=placeholder, id=name)
 
     def compose(self) -> ComposeResult:
@@ -121,7 +120,7 @@ class ProviderFields(VerticalGroup):
         self._has_keyring = has_keyring
         is_kept = self.kept is not None and self.kept.has_key
         hint = "key.kept" if is_kept else "key.hint" if has_keyring else "key.hint.file"
-        self._lines["key"].placeholder = own(word(hint), ascii_only=self._ascii_only)
+        self._lines["key"].placeholder = word(hint)
 
     def _usual_of(self, preset: Preset) -> dict[str, str]:
         """Return the usual values of a kind of provider."""

@@ -21,7 +21,7 @@ from textual.widgets import Input, Static
 from agent_tui.config.keys import keyring_fault
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import Line, own
+from tui.forms.fields import Line
 from tui.forms.form import MAX_COMPLAINT_CHARACTERS, Form
 from tui.forms.provider_fields import ProviderFields
 from tui.forms.setup_kept import Kept, keep, remove
@@ -64,7 +64,6 @@ class SetupScreen(Dialog[str]):
         config: Path,
         client: Callable[[], Awaitable[RoomsClient]],
         *,
-        ascii_only: bool = False,
         fault_of_keyring: Callable[[], str] = keyring_fault,
         found: FoundModels | None = None,
     ) -> None:
@@ -72,12 +71,11 @@ class SetupScreen(Dialog[str]):
         super().__init__()
         self._config = config
         self._client = client
-        self._ascii_only = ascii_only
         self._fault_of_keyring = fault_of_keyring
-        self._fields = ProviderFields(config, found, ascii_only=ascii_only)
-        self._form = Form(self._fields, ascii_only=ascii_only)
+        self._fields = ProviderFields(config, found)
+        self._form = Form(self._fields)
         line = Line("", placeholder=word("filter"), id="filter")
-        self._models = LineAndList(line, "", note_first=True, ascii_only=ascii_only)
+        self._models = LineAndList(line, "", note_first=True)
         self._heading = Static("", id="heading", markup=False)
         self._choosing = Vertical(self._heading, self._models, id="choosing")
         self._telling = Static("", id="telling", markup=False)
@@ -90,7 +88,7 @@ class SetupScreen(Dialog[str]):
             yield self._form
             yield self._choosing
             yield self._telling
-            yield Hints(word("hint"), ascii_only=self._ascii_only)
+            yield Hints(word("hint"))
 
     def on_mount(self) -> None:
         self._choosing.display = False
@@ -200,7 +198,7 @@ class SetupScreen(Dialog[str]):
         """Let the person choose one of the models ``offered``, or type the name of another."""
         self._offered = offered
         self._tell("")
-        self._heading.update(self._signs(inert_line(heading, MAX_COMPLAINT_CHARACTERS)))
+        self._heading.update(inert_line(heading, MAX_COMPLAINT_CHARACTERS))
         self._models.line.placeholder = word("filter" if offered else "filter.unlisted")
         self._form.display = False
         self._choosing.display = True
@@ -260,7 +258,7 @@ class SetupScreen(Dialog[str]):
                 self._remove(kept)
 
         question = word("remove.question", name=inert_line(kept.name, MAX_NAME_CHARACTERS))
-        self.app.push_screen(QuestionScreen(question, ascii_only=self._ascii_only), answered)
+        self.app.push_screen(QuestionScreen(question), answered)
 
     @work(group="keep", exclusive=True)
     async def _remove(self, kept: Kept) -> None:
@@ -278,11 +276,8 @@ class SetupScreen(Dialog[str]):
     def _path(self) -> str:
         return inert_line(str(self._config))
 
-    def _signs(self, text: str) -> str:
-        return own(text, ascii_only=self._ascii_only)
-
     def _tell(self, text: str, *, is_wrong: bool = False) -> None:
-        shown = inert_line(text, MAX_COMPLAINT_CHARACTERS)
-        self._telling.update(self._form.wrong(text) if is_wrong else self._signs(shown))
+        shown = self._form.wrong(text) if is_wrong else inert_line(text, MAX_COMPLAINT_CHARACTERS)
+        self._telling.update(shown)
         self._telling.set_class(bool(text), "-shown")
         self._telling.set_class(is_wrong, "-wrong")

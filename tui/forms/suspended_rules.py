@@ -43,18 +43,17 @@ class SuspendedRules(Widget):
         Binding("x", "decide('drop')", "Delete the suspended rule", id="rule.drop", show=False),
     ]
 
-    def __init__(self, link: Link[Any], place: str, *, ascii_only: bool) -> None:
+    def __init__(self, link: Link[Any], place: str) -> None:
         """``place`` is the id of the chat or room, "" for a new one."""
         super().__init__()
         self._link = link
         self._place = place
-        self._ascii_only = ascii_only
         self._rules: list[ToolRule] = []
 
     def compose(self) -> ComposeResult:
         yield Static(say("rules.title"), classes="label", markup=False)
         yield Listed(markup=False, compact=True)
-        yield Hints(say("rules.hint"), ascii_only=self._ascii_only, classes="note")
+        yield Hints(say("rules.hint"), classes="note")
 
     def on_mount(self) -> None:
         self._look()
@@ -95,7 +94,7 @@ class SuspendedRules(Widget):
             if is_yes:
                 self._change(what, rule)
 
-        self.app.push_screen(QuestionScreen(question, ascii_only=self._ascii_only), answered)
+        self.app.push_screen(QuestionScreen(question), answered)
 
     @work(group="change")
     async def _change(self, what: str, rule: ToolRule) -> None:

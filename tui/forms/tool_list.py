@@ -15,7 +15,7 @@ from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.model.settings import settings_of
-from tui.forms.fields import Choice, Field, Marking, Part, own
+from tui.forms.fields import Choice, Field, Marking, Part
 from tui.link import ChatLink, RoomLink
 from tui.live.texts import MAX_DESCRIPTION_CHARACTERS, about_tool, told_server
 from tui.screens.words import say
@@ -36,9 +36,8 @@ class ToolList(Marking):
     class Marked(Message):
         """Posted when a mark was added or removed."""
 
-    def __init__(self, marked: Collection[str], *, ascii_only: bool = False) -> None:
+    def __init__(self, marked: Collection[str]) -> None:
         super().__init__(markup=False, compact=True)
-        self._ascii_only = ascii_only
         self._tools: list[ToolInfo] = []
         self._broken: list[ToolServer] = []  # MCP servers with problems
         self.marked = set(marked)
@@ -75,17 +74,13 @@ class ToolList(Marking):
         )
 
     def _server(self, server: ToolServer) -> Content:
-        sign = own(f"{FAILED} ", ascii_only=self._ascii_only)
-        return Content.assemble(
-            sign, (inert_line(told_server(server.name, server.problem), MAX_DESCRIPTION_CHARACTERS), MUTED)
-        )
+        told = inert_line(told_server(server.name, server.problem), MAX_DESCRIPTION_CHARACTERS)
+        return Content.assemble(f"{FAILED} ", (told, MUTED))
 
     def _row(self, name: str, permission: str, more: str) -> Content:
         mark = DONE if name in self.marked else TASK
-        facts = [text for text in (permission, more) if text]
-        sign, dot = (own(text, ascii_only=self._ascii_only) for text in (f"{mark} ", " · "))
-        rest = "".join(f"{dot}{text}" for text in facts)
-        return Content.assemble(sign, inert_line(name, MAX_NAME_CHARACTERS), (rest, MUTED))
+        rest = "".join(f" · {text}" for text in (permission, more) if text)
+        return Content.assemble(f"{mark} ", inert_line(name, MAX_NAME_CHARACTERS), (rest, MUTED))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
@@ -97,12 +92,12 @@ class ToolList(Marking):
 class RoomTools(Part):
     """The tools of a server, with marks for the room's agents; or why there are none."""
 
-    def __init__(self, marked: Collection[str], link: RoomLink, *, ascii_only: bool) -> None:
+    def __init__(self, marked: Collection[str], link: RoomLink) -> None:
         super().__init__()
         self._link = link
         self._before = set(marked)
         self._label = Static(say("settings.tools"), classes="label", id="of-tools", markup=False)
-        self._listed = ToolList(marked, ascii_only=ascii_only)
+        self._listed = ToolList(marked)
 
     def compose(self) -> ComposeResult:
         yield self._label
@@ -135,16 +130,16 @@ class RoomTools(Part):
 class ChatTools(Part):
     """Which of a server's tools a chat may use: its own choice, all, none, or the marked ones."""
 
-    def __init__(self, enabled: Collection[str] | None, link: ChatLink, *, ascii_only: bool) -> None:
+    def __init__(self, enabled: Collection[str] | None, link: ChatLink) -> None:
         """``enabled`` are names of tools; ``None`` leaves the choice to the server."""
         super().__init__()
         self._link = link
         now = DEFAULT if enabled is None else SOME if enabled else NONE
         texts = [(one, say(f"chat_form.tools.{one}")) for one in (DEFAULT, ALL, NONE, SOME)]
-        self._choice = Choice(texts, now, id="tools", ascii_only=ascii_only)
+        self._choice = Choice(texts, now, id="tools")
         setting = settings_of(ConversationInfo)["enabled_tools"]
         self._field = Field("tools", say("chat_form.tools"), self._choice, setting)
-        self._listed = ToolList(enabled or (), ascii_only=ascii_only)
+        self._listed = ToolList(enabled or ())
         self._before: tuple[str, ...] = ()
         self._is_known = False  # whether the server's tools are known
 

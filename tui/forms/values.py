@@ -23,9 +23,7 @@ def settings_in(record: type) -> dict[str, Setting]:
     return {name: setting for name, setting in known if setting.in_form and setting.type is not tuple}
 
 
-def setting_field(
-    setting: Setting, value: Any, *, ascii_only: bool, name: str = "", words: str = "setting"
-) -> Field:
+def setting_field(setting: Setting, value: Any, *, name: str = "", words: str = "setting") -> Field:
     """Return the field of a setting with its ``value``; ``name`` is the field's name, if it is not the one on
     the wire.
 
@@ -42,7 +40,7 @@ def setting_field(
         inner = Composer(id=name, may_be_empty=True)
     elif options := setting.choices or _flags(setting):
         texts = [(option, word(f".{option}")) for option in options]
-        inner = Choice(texts, shown(setting, value), id=name, ascii_only=ascii_only)
+        inner = Choice(texts, shown(setting, value), id=name)
     else:
         empty = said(f"setting.{setting.name}.empty")
         inner = Line(shown(setting, value), placeholder=empty, id=name)

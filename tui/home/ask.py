@@ -9,7 +9,6 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from tui.forms.fields import own
 from tui.live.key_hints import keys_of
 from tui.screens.words import say
 from widgets.composer import Composer
@@ -29,16 +28,15 @@ class HomeAsk(Vertical):
             self.text = text
             self.becomes = becomes
 
-    def __init__(self, *, ascii_only: bool) -> None:
+    def __init__(self) -> None:
         super().__init__(id="ask")
         self.becomes: Becomes = "room"
         self.line = Composer(placeholder=say("home.ask.room"))
         self._about = Static("", id="about", markup=False)
-        self._ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="ask-line"):
-            yield Static(own(PROMPT, ascii_only=self._ascii_only), id="prompt", markup=False)
+            yield Static(PROMPT, id="prompt", markup=False)
             yield self.line
         yield self._about
 
@@ -54,7 +52,7 @@ class HomeAsk(Vertical):
         self.tell(say(f"home.about.{becomes}"))
 
     def tell(self, text: str) -> None:
-        self._about.update(own(text, ascii_only=self._ascii_only))
+        self._about.update(text)
 
     def turn(self) -> None:
         self.become("chat" if self.becomes == "room" else "room")

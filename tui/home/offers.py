@@ -10,7 +10,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from tui.forms.fields import own
 from tui.found import FoundModels, told
 from tui.screens.words import say
 from widgets.painter import cropped
@@ -23,16 +22,14 @@ KEY_CELLS: Final = 5  # "  1  "
 class Example(Static):
     """One example task, with its key. It can be clicked, too."""
 
-    def __init__(self, number: int, *, ascii_only: bool) -> None:
+    def __init__(self, number: int) -> None:
         super().__init__("", markup=False, classes="example")
         self._number = number
-        self._ascii_only = ascii_only
 
     def show(self, key: str) -> None:
         """Show the example with its key."""
         shown = cropped(say(f"home.example.{self._number}"), max(8, self.app.size.width - KEY_CELLS - 4))
-        words = own(f"  {shown}", ascii_only=self._ascii_only)
-        self.update(Content.assemble((f"{key:>2}", "bold"), words))
+        self.update(Content.assemble((f"{key:>2}", "bold"), f"  {shown}"))
 
     async def on_click(self, event: events.Click) -> None:
         event.stop()
@@ -42,9 +39,9 @@ class Example(Static):
 class Examples(Vertical):
     """The example tasks."""
 
-    def __init__(self, *, ascii_only: bool) -> None:
+    def __init__(self) -> None:
         super().__init__(id="examples")
-        self.all = [Example(number, ascii_only=ascii_only) for number in range(1, EXAMPLES + 1)]
+        self.all = [Example(number) for number in range(1, EXAMPLES + 1)]
 
     def compose(self) -> ComposeResult:
         yield Static(say("home.try"), classes="heading", markup=False)
@@ -54,15 +51,13 @@ class Examples(Vertical):
 class FoundLine(Static):
     """One line with the models that were found here; takes no row if there are none."""
 
-    def __init__(self, *, ascii_only: bool) -> None:
+    def __init__(self) -> None:
         super().__init__("", id="found", classes="-hidden", markup=False)
-        self._ascii_only = ascii_only
 
     def offer(self, found: list[FoundModels], key: str) -> None:
         self.set_class(not found, "-hidden")
         if found:
-            line = told(found, key, self.app.size.width - MARGIN_CELLS)
-            self.update(own(line, ascii_only=self._ascii_only))
+            self.update(told(found, key, self.app.size.width - MARGIN_CELLS))
 
     async def on_click(self, event: events.Click) -> None:
         event.stop()

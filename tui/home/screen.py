@@ -89,12 +89,11 @@ class HomeScreen(Screen[None]):
         Binding("down,j", "move(1)", "The row below", id="home.down", show=False),
     ]
 
-    def __init__(self, link: RoomLink, chat_link: ChatLink, ways: Ways, *, ascii_only: bool) -> None:
+    def __init__(self, link: RoomLink, chat_link: ChatLink, ways: Ways) -> None:
         super().__init__()
         self.key_of: Callable[[str], str] = lambda _binding_id: ""  # its key now, for a person
         self._link = link
         self._ways = ways
-        self._ascii_only = ascii_only
         self._feeds: tuple[tuple[ListFeed[Any, Any], type[Conversation]], ...] = (
             (RoomsFeed(link), RoomInfo),
             (ConversationsFeed(chat_link), ConversationInfo),
@@ -107,14 +106,14 @@ class HomeScreen(Screen[None]):
         self._has_moved = False  # a person chose a row
         # Held, not looked up: an answer may come while the screen is being taken down.
         self._recent = Recent(ways.is_deleted)
-        self._list: RowList[Any] = RowList(self._recent.listing, {}, ascii_only=ascii_only, id="recent")
+        self._list: RowList[Any] = RowList(self._recent.listing, {}, id="recent")
         self._heading = Static(say("home.continue"), classes="heading", markup=False)
-        self._ask = HomeAsk(ascii_only=ascii_only)
+        self._ask = HomeAsk()
         self._letter = FirstLetter(self, self._ask.write)
-        self._examples = Examples(ascii_only=ascii_only)
-        self._found_line = FoundLine(ascii_only=ascii_only)
-        self._top = StatusLine(id="top", ascii_only=ascii_only)
-        self._bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
+        self._examples = Examples()
+        self._found_line = FoundLine()
+        self._top = StatusLine(id="top")
+        self._bottom = StatusLine(id="bottom", is_dim=True)
 
     def compose(self) -> ComposeResult:
         yield self._top
@@ -332,7 +331,7 @@ class HomeScreen(Screen[None]):
                 self._ways.set_up(found[int(value)])
 
         title = say("home.found.title")
-        self.app.push_screen(ChooseScreen(title, load, "", ascii_only=self._ascii_only), chosen)
+        self.app.push_screen(ChooseScreen(title, load, ""), chosen)
 
     @property
     def is_unreachable(self) -> bool:

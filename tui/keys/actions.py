@@ -26,6 +26,7 @@ from tui.screens.dialog import Dialog
 from tui.screens.help import Row, Section
 from tui.screens.words import say
 from tui.voice.screen import VoiceScreen
+from widgets.signs import is_ascii
 from widgets.transcript.transcript import Transcript
 
 GROUPS: Final = (  # of the help, in their order
@@ -90,11 +91,11 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
     return list(found.values())
 
 
-def sections(screen: Screen[object], keymap: Keymap, *, ascii_only: bool) -> list[Section]:
+def sections(screen: Screen[object], keymap: Keymap) -> list[Section]:
     """Return the help of ``screen``, group by group."""
     groups: dict[str, list[Row]] = {}
     for offer in _numbered_as_one(offers(screen, keymap)):
-        keys = shown_all(offer.keys, ascii_only=ascii_only) or say("help.no_key")
+        keys = shown_all(offer.keys, ascii_only=is_ascii(screen)) or say("help.no_key")
         groups.setdefault(offer.group, []).append(Row(keys, offer.description, offer.reason))
     order = sorted(groups, key=lambda group: GROUPS.index(group) if group in GROUPS else -1)
     return [Section(say(f"help.group.{group}"), tuple(groups[group])) for group in order]

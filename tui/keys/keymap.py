@@ -127,9 +127,9 @@ class Keymap:
     keys: Mapping[str, tuple[str, ...]]
     problems: tuple[str, ...] = ()
 
-    def shown(self, binding_id: str, *, ascii_only: bool = False) -> str:
+    def shown(self, binding_id: str) -> str:
         """Return the action's keys for a person, "p, space"; "" if it has none."""
-        return shown_all(self.keys[binding_id], ascii_only=ascii_only)
+        return shown_all(self.keys[binding_id])
 
     def now(self, place: str, key: str) -> str:
         """Return the key that now does what ``key`` does by default in a ``place`` ("room", "chat", "voice");

@@ -17,7 +17,6 @@ from textual.screen import Screen
 
 from agent_tui.config.file import data_path
 from tui import themes
-from tui.forms.fields import own
 from tui.keys.actions import Offer, offers
 from tui.keys.keymap import Keymap
 from tui.keys.names import shown_all
@@ -25,6 +24,7 @@ from tui.keys.words import ALSO
 from tui.live.drafts import read_kept, write_kept
 from tui.screens.words import say
 from widgets.fuzzy import BEGINNING, SCATTERED, WORD, Match, match
+from widgets.signs import is_ascii
 
 if TYPE_CHECKING:
     from tui.app import AgentTuiApp
@@ -93,9 +93,8 @@ class Palette:
     def show(self) -> None:
         """Show every command, unless the palette is open."""
         if not isinstance(self._app.screen, CommandPalette):
-            words = own(say("palette.search"), ascii_only=self._app.ascii_only)
-            palette = CommandPalette([Actions], placeholder=words, id="--command-palette")
-            self._app.push_screen(palette)
+            search = say("palette.search")
+            self._app.push_screen(CommandPalette([Actions], placeholder=search, id="--command-palette"))
 
     def commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
         """Yield everything that the screen can do, with its keys, and the themes."""
@@ -104,12 +103,12 @@ class Palette:
 
     def entries(self, screen: Screen[object]) -> list[Entry]:
         """Return the rows: the most used first, what cannot be done now last."""
-        counts, ascii_only = self._used.counts(), self._app.ascii_only
+        counts = self._used.counts()
         found = []
         for offer in sorted(offers(screen, self._keymap), key=lambda offer: _LATER.get(offer.group, 0)):
             if NOT_IN_PALETTE.isdisjoint(offer.ids):
-                keys = shown_all(offer.keys, ascii_only=ascii_only) or say("help.no_key")
-                line = own(f"{keys} – {offer.reason}" if offer.reason else keys, ascii_only=ascii_only)
+                keys = shown_all(offer.keys, ascii_only=is_ascii(screen)) or say("help.no_key")
+                line = f"{keys} – {offer.reason}" if offer.reason else keys
                 also = " ".join(_other_words(one) for one in offer.ids).split()
                 used = sum(counts.get(one, 0) for one in offer.ids)
                 do = partial(self._do, offer)

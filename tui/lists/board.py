@@ -13,7 +13,6 @@ from textual.widgets import Static
 
 from agent_tui.model.events import LinkChanged
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import own
 from tui.lists.listing import Listing
 from tui.lists.row_list import RowList
 from tui.lists.texts import Told, heads_of
@@ -31,13 +30,12 @@ class ListBody(Horizontal):
     under the cursor, from what the list knows already.
     """
 
-    def __init__(self, rows: RowList[Any], listing: Listing[Any], kind: str, *, ascii_only: bool) -> None:
+    def __init__(self, rows: RowList[Any], listing: Listing[Any], kind: str) -> None:
         """``kind`` is the first part of the column names' keys."""
         super().__init__(id="body")
         self._rows = rows
         self._listing = listing
         self._kind = kind
-        self._ascii_only = ascii_only
         self._heads = Static("", id="heads", markup=False)
         self._preview = Static("", id="preview", markup=False)
         self._told: tuple[Told, ...] = ()
@@ -60,10 +58,10 @@ class ListBody(Horizontal):
             self._preview.update(Content("\n\n").join([self._paragraph(one) for one in told]))
 
     def _paragraph(self, told: Told) -> Content:
-        text = Content(own(told.text, ascii_only=self._ascii_only))
+        text = Content(told.text)
         if not told.label:
             return text.stylize("bold")
-        return Content.assemble((own(told.label, ascii_only=self._ascii_only), LABEL), "\n", text)
+        return Content.assemble((told.label, LABEL), "\n", text)
 
     def on_resize(self, event: events.Resize) -> None:
         self.set_class(event.size.width >= WIDE_CELLS, "-wide")
@@ -79,11 +77,11 @@ class ListBody(Horizontal):
 class ListBoard:
     """Shows the state of a list."""
 
-    def __init__(self, listing: Listing[Any], kind: str, *, ascii_only: bool) -> None:
+    def __init__(self, listing: Listing[Any], kind: str) -> None:
         """``kind`` is the first part of the keys of its words and of the ids of its bindings."""
         # Held, not looked up: an answer may come while the screen is being taken down.
-        self.top = StatusLine(id="top", ascii_only=ascii_only)
-        self.bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
+        self.top = StatusLine(id="top")
+        self.bottom = StatusLine(id="bottom", is_dim=True)
         self.empty = Static("", id="empty", classes="-hidden", markup=False)
         self._listing = listing
         self._kind = kind

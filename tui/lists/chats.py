@@ -55,17 +55,12 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
             self.message_id = message_id
 
     def __init__(
-        self,
-        link: ChatLink,
-        chats: Iterable[ConversationInfo] = (),
-        deletions: Deletions | None = None,
-        *,
-        ascii_only: bool,
+        self, link: ChatLink, chats: Iterable[ConversationInfo] = (), deletions: Deletions | None = None
     ) -> None:
         """``chats`` are those known already."""
         listing = Listing(CHATS, chats)
         acts = ConversationActs(link, listing, changed=self.show_all, tell=self.tell)
-        super().__init__(link, listing, acts, ConversationsFeed(link), deletions, ascii_only=ascii_only)
+        super().__init__(link, listing, acts, ConversationsFeed(link), deletions)
 
     def action_open(self) -> None:
         chat = self.one_for("open")
@@ -94,8 +89,7 @@ class ConversationsScreen(ListScreen[ConversationInfo]):
         chat = self.one_for("settings")
         if chat is not None:
             change = partial(self.acts.change_now, chat.id)
-            form = ConversationForm(chat, self._link, change, self._changed, ascii_only=self._ascii_only)
-            self.app.push_screen(form)
+            self.app.push_screen(ConversationForm(chat, self._link, change, self._changed))
 
     def _changed(self, chat: ConversationInfo) -> None:
         self.acts.seen(chat)

@@ -11,7 +11,6 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tui.screens.words import say
-from widgets.signs import twin
 
 MAX_NEEDLE_CHARACTERS: Final = 200
 
@@ -19,12 +18,9 @@ MAX_NEEDLE_CHARACTERS: Final = 200
 class FilterBar(Horizontal):
     """Calls ``look_for`` with the text while it is typed; hidden while it is empty."""
 
-    def __init__(
-        self, placeholder: str, look_for: Callable[[str], None], rows: Widget, *, ascii_only: bool
-    ) -> None:
+    def __init__(self, placeholder: str, look_for: Callable[[str], None], rows: Widget) -> None:
         """``rows`` gets the focus back."""
         super().__init__(id="filter-bar", classes="-hidden")
-        placeholder = twin(placeholder) if ascii_only else placeholder
         self._line = Input(placeholder=placeholder, id="filter", compact=True, select_on_focus=False)
         self._line.max_length = MAX_NEEDLE_CHARACTERS
         self._look_for = look_for

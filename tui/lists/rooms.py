@@ -55,17 +55,12 @@ class RoomsScreen(ListScreen[RoomInfo]):
             self.start = start
 
     def __init__(
-        self,
-        link: RoomLink,
-        rooms: Iterable[RoomInfo] = (),
-        deletions: Deletions | None = None,
-        *,
-        ascii_only: bool,
+        self, link: RoomLink, rooms: Iterable[RoomInfo] = (), deletions: Deletions | None = None
     ) -> None:
         """``rooms`` are those known already."""
         listing = Listing(ROOMS, rooms)
         acts = RoomActs(link, listing, changed=self.show_all, tell=self.tell)
-        super().__init__(link, listing, acts, RoomsFeed(link), deletions, ascii_only=ascii_only)
+        super().__init__(link, listing, acts, RoomsFeed(link), deletions)
 
     # --- what can be done ------------------------------------------------------------------------------
 
@@ -80,7 +75,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
 
     def action_new(self) -> None:
         if self.can("new"):
-            self.app.push_screen(NewRoomScreen(self._link, ascii_only=self._ascii_only), self._made)
+            self.app.push_screen(NewRoomScreen(self._link), self._made)
 
     def _made(self, made: Made | None) -> None:
         if made is None:

@@ -92,14 +92,12 @@ class RowList(Widget, Generic[T], can_focus=True):
         listing: Listing[T],
         marks: Mapping[str, Mark],
         *,
-        ascii_only: bool,
         id: str | None = None,  # noqa: A002
     ) -> None:
         """``marks`` has what the screen knows about each item, by its id."""
         super().__init__(id=id)
         self._listing = listing
         self._marks = marks
-        self._ascii_only = ascii_only
         self._cursor = ""  # the id of its item
         self._place = 0  # where it was last
         self._top = 0  # the first visible row
@@ -229,7 +227,7 @@ class RowList(Widget, Generic[T], can_focus=True):
     def _painter(self, base: Style) -> Painter:
         width = self.outer_size.width
         filters = tuple(self.app.get_line_filters())
-        look = Look(width, base, self.background_colors[1], ascii_only=self._ascii_only, filters=filters)
+        look = Look(width, base, self.background_colors[1], filters=filters)
         return Painter(look, lambda name: self.get_component_rich_style(f"row-list--{name}"))
 
     def _cursor_style(self) -> Style:

@@ -92,8 +92,6 @@ class ListScreen(Screen[None], Generic[T]):
         acts: ListActs[Any, T],
         feed: ListFeed[Any, T],
         deletions: Deletions | None,
-        *,
-        ascii_only: bool,
     ) -> None:
         """``deletions`` are the program's, if it has some for this kind."""
         super().__init__()
@@ -102,14 +100,13 @@ class ListScreen(Screen[None], Generic[T]):
         self.acts = acts
         self.deletions = Deletions(link) if deletions is None else deletions
         self._link = link
-        self._ascii_only = ascii_only
         self.following = ListFollowing(link, feed, listing, acts, changed=self.show_all, tell=self.tell)
         # Held, not looked up: an answer may come while the screen is being taken down.
-        self._list = RowList(listing, acts.marks, ascii_only=ascii_only, id="list")
-        self._body = ListBody(self._list, listing, self.KIND, ascii_only=ascii_only)
-        self._filter = FilterBar(self.words("filter"), self.look_for, self._list, ascii_only=ascii_only)
+        self._list = RowList(listing, acts.marks, id="list")
+        self._body = ListBody(self._list, listing, self.KIND)
+        self._filter = FilterBar(self.words("filter"), self.look_for, self._list)
         self._offer = SetupOffer(link)
-        self._board = ListBoard(listing, self.KIND, ascii_only=ascii_only)
+        self._board = ListBoard(listing, self.KIND)
 
     def compose(self) -> ComposeResult:
         yield self._board.top
@@ -216,8 +213,7 @@ class ListScreen(Screen[None], Generic[T]):
         item = self.one_for("rename")
         if item is not None:
             name, title = self.listing.kind.name_of(item), self.words("rename")
-            asking = RenameScreen(name, title, ascii_only=self._ascii_only)
-            self.app.push_screen(asking, partial(self._rename, item))
+            self.app.push_screen(RenameScreen(name, title), partial(self._rename, item))
 
     def _rename(self, item: T, name: str | None) -> None:
         if name:

@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import MAX_LINE_CHARACTERS, Line, own
+from tui.forms.fields import MAX_LINE_CHARACTERS, Line
 from tui.link import ChatLink
 from tui.lists.texts import ago, without_markdown
 from tui.screens.dialog import Dialog, framed
@@ -39,19 +39,17 @@ class SearchScreen(Dialog["Hit | None"]):
     CSS_PATH = ["../screens/room_dialogs.tcss", "conversations.tcss"]  # noqa: RUF012 - as Textual wants it
     BINDINGS: ClassVar[list[BindingType]] = keys_of("search", "Back")
 
-    def __init__(self, link: ChatLink, words: str = "", *, ascii_only: bool = False) -> None:
+    def __init__(self, link: ChatLink, words: str = "") -> None:
         super().__init__()
         self._link = link
-        self._ascii_only = ascii_only
         line = Line(words, placeholder=say("search.line"), id="search-line")
-        self._part = LineAndList(line, say("search.first"), note_first=True, ascii_only=ascii_only)
+        self._part = LineAndList(line, say("search.first"), note_first=True)
         self._hits: list[Hit] = []
         self._found_for = ""  # the words of the current hits
         self._takes_first = False  # enter was pressed before the hits came
 
     def compose(self) -> ComposeResult:
-        hint = say("search.hint")
-        yield framed(say("search.title"), self._part, hint=hint, ascii_only=self._ascii_only)
+        yield framed(say("search.title"), self._part, hint=say("search.hint"))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Search while the words are typed; an earlier request is cancelled."""
@@ -65,7 +63,7 @@ class SearchScreen(Dialog["Hit | None"]):
             self._list([], words, say("search.first"))
             return
         if not self._hits:
-            self._note(say("search.asking"))
+            self._part.note.update(say("search.asking"))
         try:
             hits = await (await self._link.client()).search(words, MOST)
         except AgentTuiError as error:
@@ -76,7 +74,7 @@ class SearchScreen(Dialog["Hit | None"]):
 
     def _list(self, hits: list[Hit], words: str, note: str) -> None:
         self._hits, self._found_for = hits, words
-        self._note(note)
+        self._part.note.update(note)
         now = datetime.now(UTC)
         self._part.show([self._row(hit, now) for hit in hits], 0 if hits else None)
         if self._takes_first and hits:
@@ -91,15 +89,12 @@ class SearchScreen(Dialog["Hit | None"]):
         facts = [say("search.room")] if hit.kind == "room" else []
         facts += [say(who)] if who else []
         facts += [when] if (when := ago(hit.created_at, now)) else []
-        about = own(" · ".join(["", *facts]), ascii_only=self._ascii_only)
+        about = " · ".join(["", *facts])
         found = snippet_of(hit.snippet)
         if not hit.message_id:
             return Text.assemble(Text.assemble(*found, style="bold"), about)
         title = inert_line(hit.title, MAX_TITLE_CHARACTERS) or say("chat.untitled")
         return Group(Text.assemble((title, "bold"), about), Padding(Text.assemble(*found), (0, 0, 0, INDENT)))
-
-    def _note(self, text: str) -> None:
-        self._part.note.update(own(text, ascii_only=self._ascii_only))
 
     def on_line_and_list_taken(self, event: LineAndList.Taken) -> None:
         """Close with the hit that was taken, or with the first one of the running search."""

@@ -26,6 +26,7 @@ from tui.live.texts import Spot
 from tui.live.tool_form import FilledIn, ToolFormScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
+from widgets.signs import is_ascii
 from widgets.terminal.paced_driver import name_window
 from widgets.transcript.transcript import Transcript
 
@@ -72,12 +73,11 @@ class Approvals(Vertical):
 
     def __init__(self, questions: Questions, host: Host) -> None:
         super().__init__()
-        self.bar = AskBar(ascii_only=host.ascii_only)
+        self.bar = AskBar()
         self.spot: Spot | None = None  # what the bar asks
         self.is_focus_due = False  # the question came while the person wrote or read
         self._questions = questions
         self._host = host
-        self._ascii_only = host.ascii_only
         self._answered: set[Spot] = set()  # on its way to the server
         self._card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
         self._line_was_begun = False  # before the question came
@@ -218,13 +218,13 @@ class Approvals(Vertical):
         if step is None:
             return
         key = partial(self._key_on_card, (transcript, row, spot))
-        shown = partial(texts.step_body_of, step, key, ascii_only=self._ascii_only)
+        shown = partial(texts.step_body_of, step, key, ascii_only=is_ascii(self))
         transcript.body_later(row, shown, partial(texts.step_body_of, step, shows_all=True))
 
     def _key_on_card(self, card: tuple[Transcript, str, Spot], binding_id: str) -> str:
         if binding_id.startswith("ask.") and card != self._card:
             return ""
-        return key_of(self.screen, binding_id, ascii_only=self._ascii_only)
+        return key_of(self.screen, binding_id)
 
     def uncovered(self) -> None:
         """A dialog was closed: a key that is still down was meant for it."""
@@ -314,7 +314,7 @@ class Approvals(Vertical):
 
         known = self._filled_in.get(spot)
         texts = known.texts if known is not None else {}
-        self._host.open(ToolFormScreen(form, texts, ascii_only=self._ascii_only), take)
+        self._host.open(ToolFormScreen(form, texts), take)
 
     def _show_whole(self, spot: Spot, *, is_unread: bool = False) -> None:
         step = self._questions.state.step(*spot)
@@ -329,7 +329,7 @@ class Approvals(Vertical):
                 self._decide(spot, decision)
 
         name = self._name_of(spot, step)
-        screen = AskScreen(name, step.ask, self._host.clock, is_unread=is_unread, ascii_only=self._ascii_only)
+        screen = AskScreen(name, step.ask, self._host.clock, is_unread=is_unread)
         self._host.open(screen, decide)
 
     def _decide(self, spot: Spot, decision: Decision) -> None:
@@ -354,9 +354,9 @@ class Approvals(Vertical):
             case "deny" if ask.form is not None:
                 self._begin_answer(spot, Word("decline"))
             case "always":
-                self._host.open(KeepScreen(ask, ascii_only=self._ascii_only), keep)
+                self._host.open(KeepScreen(ask), keep)
             case "deny":
-                self._host.open(ReasonScreen(ascii_only=self._ascii_only), deny)
+                self._host.open(ReasonScreen(), deny)
             case _:
                 self._begin_answer(spot, Word(decision, pattern))
 

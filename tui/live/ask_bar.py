@@ -79,7 +79,7 @@ class AskBar(StatusLine, can_focus=True):
         self.show([asking_line(name, ask), call], right=[part for part in right if part.key])
 
     def _key(self, act: str) -> str:
-        return key_of(self.screen, f"ask.{act}", ascii_only=self._ascii_only)
+        return key_of(self.screen, f"ask.{act}")
 
 
 class KeyGuard:
@@ -136,15 +136,13 @@ class AskScreen(WholeScreen[Decision]):
         Binding("n", "decide('deny')", "No", id="asked.deny"),
     ]
 
-    def __init__(
-        self, name: str, ask: ToolAsk, clock: FrameClock, *, is_unread: bool = False, ascii_only: bool = False
-    ) -> None:
+    def __init__(self, name: str, ask: ToolAsk, clock: FrameClock, *, is_unread: bool = False) -> None:
         """``is_unread`` says from the start that it must be read to its end."""
         title = f"{asking_line(name, ask)} · {visible_line(ask.call, MAX_TITLE_CHARACTERS // 2)}"
-        super().__init__(title, asking_body(ask, shows_all=True), clock, ascii_only=ascii_only)
+        super().__init__(title, asking_body(ask, shows_all=True), clock)
         self._ask = ask
         self._guard = KeyGuard(self)
-        self._unread = StatusLine(ascii_only=ascii_only)  # a notification would cover what is to be read
+        self._unread = StatusLine()  # a notification would cover what is to be read
         self._unread.show([say("ask.unread")])
         self._unread.display = is_unread
 
@@ -152,7 +150,7 @@ class AskScreen(WholeScreen[Decision]):
         return [self._unread]
 
     def _hints(self) -> list[Part]:
-        keys = _keys(self._ask, lambda act: key_of(self, f"asked.{act}", ascii_only=self._ascii_only))
+        keys = _keys(self._ask, lambda act: key_of(self, f"asked.{act}"))
         return [*keys, self._hint("hint.back", 1, "asked.close")]
 
     def _show(self) -> None:
@@ -182,10 +180,9 @@ class KeepScreen(Dialog[bool]):
         Binding("escape", "dismiss", "Back without answering", id="keep.back", priority=True),
     ]
 
-    def __init__(self, ask: ToolAsk, *, ascii_only: bool = False) -> None:
+    def __init__(self, ask: ToolAsk) -> None:
         super().__init__()
         self._ask = ask
-        self._ascii_only = ascii_only
         self._guard = KeyGuard(self)
 
     def compose(self) -> ComposeResult:
@@ -194,7 +191,7 @@ class KeepScreen(Dialog[bool]):
             yield Static(say("ask.keep"), classes="title", markup=False)
             yield Static(rule, classes="rule", markup=False)
             yield Static(reach, classes="rule", markup=False)
-            yield Hints(say("ask.keep.hint"), ascii_only=self._ascii_only)
+            yield Hints(say("ask.keep.hint"))
 
     def on_mount(self) -> None:
         """Start the guard when the rule can be read."""
@@ -232,13 +229,8 @@ class ReasonScreen(Dialog[str | None]):
         Binding("escape", "dismiss", "Back without answering", id="reason.back", priority=True),
     ]
 
-    def __init__(self, *, ascii_only: bool = False) -> None:
-        super().__init__()
-        self._ascii_only = ascii_only
-
     def compose(self) -> ComposeResult:
-        line, hint = Line("", id="reason"), say("ask.reason.hint")
-        yield framed(say("ask.reason"), line, hint=hint, ascii_only=self._ascii_only)
+        yield framed(say("ask.reason"), Line("", id="reason"), hint=say("ask.reason.hint"))
 
     @on(Input.Submitted)
     def give(self, event: Input.Submitted) -> None:

@@ -17,11 +17,11 @@ def used_parts(used: Used) -> tuple[Part, ...]:
 class Lines:
     """The two lines, and how long what is pending has been waited for."""
 
-    def __init__(self, key_now: Callable[[str], str], now: Callable[[], float], *, ascii_only: bool) -> None:
+    def __init__(self, key_now: Callable[[str], str], now: Callable[[], float]) -> None:
         """``key_now`` returns what a default key is now, "" for none."""
         # Held, not looked for: the clock may tell them something while the screen is being taken down.
-        self.top = StatusLine(id="top", ascii_only=ascii_only)
-        self.bottom = StatusLine(id="bottom", ascii_only=ascii_only, is_dim=True)
+        self.top = StatusLine(id="top")
+        self.bottom = StatusLine(id="bottom", is_dim=True)
         self.key_now = key_now
         self._now = now
         self._pending = "", 0.0  # what is waited for, and since when

@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import UNDONE, ChangedFile
 from agent_tui.model.inert import inert_line, visible, visible_line
-from tui.forms.fields import own, wrong
+from tui.forms.fields import wrong
 from tui.lists.texts import ago
 from tui.live import signs
 from tui.live.key_hints import key_of
@@ -54,14 +54,13 @@ class ChangesScreen(ModalScreen[None]):
         self._opened = opened
         self._called = called
         self._host = host = opened.host
-        self._ascii_only = host.ascii_only
         self._changes: Sequence[ChangedFile] = ()
         self._rows: list[ChangedFile | None] = []  # None: a heading
-        self._top = StatusLine(id="top", ascii_only=host.ascii_only)
+        self._top = StatusLine(id="top")
         self._listed = OptionList(markup=False, compact=True)
-        self._note = Static(self._own(say("changes.loading")), classes="note", markup=False)
-        self._diff = Transcript(clock=host.clock, ascii_only=host.ascii_only)
-        self._bottom = StatusLine(ascii_only=host.ascii_only, is_dim=True)
+        self._note = Static(say("changes.loading"), classes="note", markup=False)
+        self._diff = Transcript(clock=host.clock)
+        self._bottom = StatusLine(is_dim=True)
         self._shown = ""  # the diff that is shown, as Markdown
 
     def compose(self) -> ComposeResult:
@@ -78,9 +77,6 @@ class ChangesScreen(ModalScreen[None]):
         self._show_lines()
         self._look()
 
-    def _own(self, text: str) -> str:
-        return own(text, ascii_only=self._ascii_only)
-
     @property
     def _marked(self) -> ChangedFile | None:
         at = self._listed.highlighted
@@ -93,7 +89,7 @@ class ChangesScreen(ModalScreen[None]):
         try:
             self._take(await (await self._opened.client()).changed_files(self._opened.id))
         except AgentTuiError as error:
-            self._note.update(wrong(localised(error), MAX_PROBLEM_CHARACTERS, ascii_only=self._ascii_only))
+            self._note.update(wrong(localised(error), MAX_PROBLEM_CHARACTERS))
 
     def _take(self, changes: Sequence[ChangedFile]) -> None:
         """Show these changes; the mark stays on the same one."""
@@ -106,13 +102,13 @@ class ChangesScreen(ModalScreen[None]):
                 before = change.message_id
                 self._rows.append(None)
                 head = inert_line(self._called(before), MAX_HEAD_CHARACTERS) or say("changes.unknown")
-                options.append(Option(Content(self._own(f" {head}")), disabled=True))
+                options.append(Option(Content(f" {head}"), disabled=True))
             self._rows.append(change)
             options.append(Option(self._row(change)))
         self._listed.clear_options()
         self._listed.add_options(options)
         self._listed.display = self._diff.display = bool(changes)
-        self._note.update(self._own(say("changes.untracked" if changes else "changes.none")))
+        self._note.update(say("changes.untracked" if changes else "changes.none"))
         spots = [(row.message_id, row.step_id) if row is not None else None for row in self._rows]
         spot = (marked.message_id, marked.step_id) if marked is not None else ("", "")
         self._listed.highlighted = spots.index(spot) if spot in spots else 1 if changes else None
@@ -130,8 +126,8 @@ class ChangesScreen(ModalScreen[None]):
         path = visible_line(change.path, MAX_PATH_CHARACTERS)
         style = "dim" if is_over else "bold"
         sign = signs.CUT if is_over else signs.DONE if change.stands == MADE else " "
-        told = self._own(f"  {' · '.join(filter(None, facts))}")
-        return Content.assemble(f"  {self._own(sign)} ", (path, style), (told, "dim"))
+        told = f"  {' · '.join(filter(None, facts))}"
+        return Content.assemble(f"  {sign} ", (path, style), (told, "dim"))
 
     def _show_marked(self) -> None:
         change = self._marked
@@ -154,11 +150,8 @@ class ChangesScreen(ModalScreen[None]):
         hints += [("hint.undo_answer", 1, "changes.undo_answer")] if self._left else []
         hints += [("hint.open_all", 2, "changes.open")] if change is not None else []
         hints.append(("hint.back", 0, "changes.back"))
-        parts = [Part(say(text), rank, key) for text, rank, id_ in hints if (key := self._key(id_))]
+        parts = [Part(say(text), rank, key) for text, rank, id_ in hints if (key := key_of(self, id_))]
         self._bottom.show(parts)
-
-    def _key(self, binding_id: str) -> str:
-        return key_of(self, binding_id, ascii_only=self._ascii_only)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
@@ -173,9 +166,7 @@ class ChangesScreen(ModalScreen[None]):
         """Show the whole diff on a searchable screen of its own."""
         if (change := self._marked) is not None:
             title = visible_line(change.path, MAX_PATH_CHARACTERS)
-            self.app.push_screen(
-                PagerScreen(title, self._shown, self._host.clock, ascii_only=self._ascii_only)
-            )
+            self.app.push_screen(PagerScreen(title, self._shown, self._host.clock))
 
     # --- undoing ---------------------------------------------------------------------------------------
 
@@ -208,7 +199,7 @@ class ChangesScreen(ModalScreen[None]):
             if is_yes:
                 self._undo(left[0].message_id)
 
-        self.app.push_screen(QuestionScreen(question, ascii_only=self._ascii_only), answered)
+        self.app.push_screen(QuestionScreen(question), answered)
 
     @work(group="undo")
     async def _undo(self, message_id: str, step_id: str = "") -> None:

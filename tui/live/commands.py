@@ -147,8 +147,7 @@ class Commands:
 
     def _show_commands(self) -> None:
         lines = [f"- `/{command.name}` {say(f'command.{command.name}')}" for command in of_kind(self._kind)]
-        body, ascii_only = "\n".join(lines), self._host.ascii_only
-        self._host.open(PagerScreen(say("command.help.title"), body, self._host.clock, ascii_only=ascii_only))
+        self._host.open(PagerScreen(say("command.help.title"), "\n".join(lines), self._host.clock))
 
 
 def copy_newest(transcript: Transcript | None, text: str, host: Host) -> None:

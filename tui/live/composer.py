@@ -40,16 +40,15 @@ class Writing(Vertical):
     """
     SMALL_ROWS: ClassVar[int] = 1  # of the lines, on a small screen
 
-    def __init__(self, kept_as: str, line: Composer, *, ascii_only: bool) -> None:
+    def __init__(self, kept_as: str, line: Composer) -> None:
         """``kept_as`` is the id of the room or chat."""
         super().__init__(id="composer")
         self.line = line
         self._kept_as = kept_as
-        self._ascii_only = ascii_only
         self._drafts = Drafts()
-        self._queued = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
-        self._note = StatusLine(is_dim=True, ascii_only=ascii_only, classes="-empty")
-        self._rule = Rule(line_style="ascii" if ascii_only else "solid")
+        self._queued = StatusLine(is_dim=True, classes="-empty")
+        self._note = StatusLine(is_dim=True, classes="-empty")
+        self._rule = Rule()
         self._told = ""
         self._told_of = ""  # what was written then
         self._saving: Timer | None = None
@@ -60,7 +59,7 @@ class Writing(Vertical):
         yield self._note
         yield self._rule
         with Horizontal():
-            yield Static(" > " if self._ascii_only else " › ", classes="composer--prompt", markup=False)
+            yield Static(" › ", classes="composer--prompt", markup=False)
             yield self.line
             yield from self._beside()
 

@@ -69,12 +69,12 @@ class FindBar(Horizontal):
     class Changed(Message):
         """The search is another one, or over."""
 
-    def __init__(self, panes: Searched, *, ascii_only: bool = False) -> None:
+    def __init__(self, panes: Searched) -> None:
         super().__init__(classes="-closed")
         self._panes = panes
         self._label = Static("", classes="find-bar--label", markup=False)
         self._line = Line("", most=MAX_ASKED_CHARACTERS, id="find")
-        self._told = StatusLine(is_dim=True, ascii_only=ascii_only)
+        self._told = StatusLine(is_dim=True)
         self._asks: Asks = ""
         self._searched: Transcript | None = None
 

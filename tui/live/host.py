@@ -18,12 +18,9 @@ R = TypeVar("R")
 class Host:
     """Says something to the person, opens dialogs and runs work on behalf of the parts of one screen."""
 
-    def __init__(
-        self, screen: Screen[Any], clock: FrameClock, show: Callable[[], None], *, ascii_only: bool
-    ) -> None:
+    def __init__(self, screen: Screen[Any], clock: FrameClock, show: Callable[[], None]) -> None:
         """``show`` updates headers and lines."""
         self.clock = clock
-        self.ascii_only = ascii_only
         self.screen = screen
         self._show = show
 

@@ -15,8 +15,8 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
-from tui.forms.fields import own
 from tui.keys.names import names_of, pressed
+from widgets.signs import is_ascii
 from widgets.terminal.private import keymap_of
 
 PARTED: Final = " · "  # between two things that a hint names
@@ -47,36 +47,35 @@ def _bindings(node: DOMNode) -> Iterable[tuple[str, Binding]]:
     return node._bindings
 
 
-def key_of(screen: Screen[Any], binding_id: str, *, ascii_only: bool = False) -> str:
+def key_of(screen: Screen[Any], binding_id: str) -> str:
     """Return the first key of an action for a person, ``""`` where it has none."""
-    return next(iter(names_of(keys_of(screen, binding_id), ascii_only=ascii_only)), "")
+    return next(iter(names_of(keys_of(screen, binding_id), ascii_only=is_ascii(screen))), "")
 
 
-def with_keys(screen: Screen[Any], text: str, *, ascii_only: bool = False) -> str:
+def with_keys(screen: Screen[Any], text: str) -> str:
     """Return ``text`` with keys for ids in braces ("{question.yes} yes"); parts without one are left out."""
     shown = []
     for part in text.split(PARTED):
-        keys = {place: key_of(screen, place, ascii_only=ascii_only) for place in _PLACE.findall(part)}
+        keys = {place: key_of(screen, place) for place in _PLACE.findall(part)}
         if not keys or any(keys.values()):
             words = " ".join(filter(None, (keys.get(word.strip("{}"), word) for word in part.split())))
             shown.append(_ARROWS.sub("", words))
-    return own(PARTED.join(shown), ascii_only=ascii_only)
+    return PARTED.join(shown)
 
 
 class Hints(Static):
     """The foot of a dialog: its keys, each on one line with what it does. ``Dialog`` fills it in."""
 
-    def __init__(self, text: str, *, ascii_only: bool = False, classes: str = "hint") -> None:
+    def __init__(self, text: str, *, classes: str = "hint") -> None:
         """``text`` as for ``with_keys``."""
         super().__init__("", classes=classes, markup=False)
         self._text = text
         self._shown = ""
-        self._ascii_only = ascii_only
 
     def tell(self, text: str = "") -> None:
         """Show another text, or the same with the present keys."""
         self._text = text or self._text
-        self._shown = with_keys(self.screen, self._text, ascii_only=self._ascii_only)
+        self._shown = with_keys(self.screen, self._text)
         self.update(self._shown)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
@@ -91,29 +90,25 @@ class Hints(Static):
     def on_click(self, event: events.Click) -> None:
         """Press the key whose words were clicked."""
         lines = self._lines(self.content_size.width)
-        parted = own(PARTED, ascii_only=self._ascii_only)
         at = 0
-        for part in lines[event.y].plain.split(parted) if event.y < len(lines) else ():
+        for part in lines[event.y].plain.split(PARTED) if event.y < len(lines) else ():
             end = at + cell_len(part)
             name = part.partition(" ")[0]
             if at <= event.x < end and name in self._keys and (key := pressed(name)) is not None:
                 event.stop()
                 self.app.post_message(key)
-            at = end + cell_len(parted)
+            at = end + cell_len(PARTED)
 
     @property
     def _keys(self) -> set[str]:
         """The keys, as shown, that a part may begin with."""
-        named = {
-            key_of(self.screen, place, ascii_only=self._ascii_only) for place in _PLACE.findall(self._text)
-        }
+        named = {key_of(self.screen, place) for place in _PLACE.findall(self._text)}
         return {*named, "enter", "tab"}
 
     def _lines(self, width: int) -> list[Content]:
-        parted = own(PARTED, ascii_only=self._ascii_only)
         lines: list[str] = []
-        for part in self._shown.split(parted):
-            longer = f"{lines[-1]}{parted}{part}" if lines else part
+        for part in self._shown.split(PARTED):
+            longer = f"{lines[-1]}{PARTED}{part}" if lines else part
             if lines and cell_len(longer) <= width:
                 lines[-1] = longer
             else:

@@ -28,16 +28,15 @@ class WholeScreen(ModalScreen[ScreenResultType]):
     CSS_PATH = "../chat/chat.tcss"
     AUTO_FOCUS = "Transcript"
 
-    def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
+    def __init__(self, title: str, body: str, clock: FrameClock) -> None:
         super().__init__()
         self._title = title
         self._body = body
-        self._ascii_only = ascii_only
-        self._transcript = Transcript(clock=clock, ascii_only=ascii_only)
-        self._bottom = StatusLine(ascii_only=ascii_only, is_dim=True)
+        self._transcript = Transcript(clock=clock)
+        self._bottom = StatusLine(is_dim=True)
 
     def compose(self) -> ComposeResult:
-        top = StatusLine(id="top", ascii_only=self._ascii_only)
+        top = StatusLine(id="top")
         top.show([inert_line(self._title, MAX_TITLE_CHARACTERS)])
         yield top
         yield self._transcript
@@ -54,7 +53,7 @@ class WholeScreen(ModalScreen[ScreenResultType]):
 
     def _hint(self, name: str, rank: int, binding_id: str) -> Part:
         """Return an action with its present key; nothing if it has none."""
-        key = key_of(self, binding_id, ascii_only=self._ascii_only)
+        key = key_of(self, binding_id)
         return Part(say(name) if key else "", rank, key)
 
     def on_mount(self) -> None:
@@ -77,9 +76,9 @@ class PagerScreen(WholeScreen[None]):
         Binding("escape,o", "back", "Back", id="pager.close"),
     ]
 
-    def __init__(self, title: str, body: str, clock: FrameClock, *, ascii_only: bool = False) -> None:
-        super().__init__(title, body, clock, ascii_only=ascii_only)
-        self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
+    def __init__(self, title: str, body: str, clock: FrameClock) -> None:
+        super().__init__(title, body, clock)
+        self._find_bar = FindBar(OneTranscript(self._transcript))
 
     def _below(self) -> list[Widget]:
         return [self._find_bar]

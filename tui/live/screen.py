@@ -44,12 +44,12 @@ class LiveScreen(Screen[None]):
     _composer: Writing
     _find_bar: FindBar
 
-    def __init__(self, clock: FrameClock, *, ascii_only: bool) -> None:
+    def __init__(self, clock: FrameClock) -> None:
         super().__init__()
         self.key_now: Callable[[str], str] = str  # what a default key is now; "" where it is none
         self.now: Callable[[], float] = time.monotonic
-        self._host = Host(self, clock, self._show, ascii_only=ascii_only)
-        self._lines = Lines(lambda key: self.key_now(key), lambda: self.now(), ascii_only=ascii_only)
+        self._host = Host(self, clock, self._show)
+        self._lines = Lines(lambda key: self.key_now(key), lambda: self.now())
         self._looking: Timer | None = None
 
     def compose(self) -> ComposeResult:

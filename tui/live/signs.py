@@ -1,4 +1,4 @@
-"""The signs of design.md, one cell wide each. Widgets turn them into ASCII twins where that is needed."""
+"""The signs of design.md, one cell wide each. On a terminal that has only ASCII their twins are drawn."""
 
 from __future__ import annotations
 

@@ -48,15 +48,14 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         Binding("escape", "back", "Back, answer later", id="tool_form.back", priority=True),
     ]
 
-    def __init__(self, form: ToolForm, texts: Mapping[str, str], *, ascii_only: bool = False) -> None:
+    def __init__(self, form: ToolForm, texts: Mapping[str, str]) -> None:
         """``texts`` are what was filled in before, by field id."""
         super().__init__()
-        self._ascii_only = ascii_only
         self._asked = form
         self._texts = texts
         self._fields = {f"value-{number}": one for number, one in enumerate(form.fields)}
         self._server = visible_line(form.server, MAX_SERVER_CHARACTERS)
-        self._form = Form(*self._parts(), ascii_only=ascii_only)
+        self._form = Form(*self._parts())
         self._form.can_focus = not form.fields
 
     def compose(self) -> ComposeResult:
@@ -64,7 +63,6 @@ class ToolFormScreen(Dialog[FilledIn | None]):
             say("tool_form.title", server=self._server, amount=self._asked.amount),
             self._form,
             hint=say("tool_form.hint"),
-            ascii_only=self._ascii_only,
             classes="form",
         )
 
@@ -91,12 +89,12 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         text = self._texts.get(id_, written(one))
         options = [(option.value, visible_line(option.title)) for option in one.options]
         if one.type == "choices":
-            return Picks(options, text, id=id_, ascii_only=self._ascii_only)
+            return Picks(options, text, id=id_)
         if one.type in ("boolean", "choice"):
             if one.type == "boolean":
                 options = [("true", say("tool_form.yes")), ("false", say("tool_form.no"))]
             offered = [("", say("tool_form.none")), *options]
-            return Choice(offered, text, id=id_, ascii_only=self._ascii_only)
+            return Choice(offered, text, id=id_)
         return Line(text, most=MAX_TEXT_CHARACTERS, id=id_)
 
     # --- deciding --------------------------------------------------------------------------------------

@@ -35,19 +35,13 @@ class WaitingList(Widget):
     DEFAULT_CSS = "WaitingList { height: auto; width: 1fr; layout: vertical; }"
 
     def __init__(
-        self,
-        items: Callable[[], list[Item]],
-        keep: Callable[[str, str], object],
-        words: str,
-        *,
-        ascii_only: bool = False,
+        self, items: Callable[[], list[Item]], keep: Callable[[str, str], object], words: str
     ) -> None:
         """``keep`` changes the words of one and ends in ``end_editing``; ``words`` begins the text keys."""
         super().__init__()
         self._items = items
         self._keep = keep
         self._words = words
-        self._ascii_only = ascii_only
         self._list = Listed(markup=False, compact=True)
         self._line = Composer(id="queue-line")
         self._error = Static("", classes="error", markup=False)
@@ -118,7 +112,7 @@ class WaitingList(Widget):
 
     def complain(self, problem: str) -> None:
         """Say what went wrong; "" for nothing."""
-        self._error.update(wrong(problem, MAX_PROBLEM_CHARACTERS, ascii_only=self._ascii_only))
+        self._error.update(wrong(problem, MAX_PROBLEM_CHARACTERS))
         self._error.display = bool(problem)
 
     def leave(self) -> bool:

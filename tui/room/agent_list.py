@@ -16,7 +16,7 @@ from agent_tui.model.settings import settings_of
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from tui.forms.agent_form import AgentFormScreen
-from tui.forms.fields import Listed, Part, own, swatch
+from tui.forms.fields import Listed, Part, swatch
 from tui.link import RoomLink
 from tui.live.texts import model_name
 from tui.screens.words import say
@@ -27,10 +27,9 @@ _SETTINGS: Final = settings_of(AgentInfo)
 class AgentList(Part):
     """Lists the agents of a room; ``enter`` opens the form of one."""
 
-    def __init__(self, state: ConversationState, link: RoomLink, *, ascii_only: bool) -> None:
+    def __init__(self, state: ConversationState, link: RoomLink) -> None:
         super().__init__()
         self._link = link
-        self._ascii_only = ascii_only
         self._before = drafts(agent for agent in state.members.ordered if not agent.is_gone)
         self._agents = list(self._before.values())
         self._listed = Listed(markup=False, compact=True, id="agents")
@@ -60,9 +59,8 @@ class AgentList(Part):
         listed.clear_options()
         for number, agent in enumerate(self._agents, 1):
             model = model_name(agent.model or agent.provider_id, agent.provider_id)
-            dot = own(" · ", ascii_only=self._ascii_only)
-            words = inert_line(agent.name, 40) + (f"{dot}{model}" if model else "")
-            patch = swatch(self, agent.color, agent.name, ascii_only=self._ascii_only)
+            words = inert_line(agent.name, 40) + (f" · {model}" if model else "")
+            patch = swatch(self, agent.color, agent.name)
             listed.add_option(Option(Content.assemble(f"{number}  ", patch, f" {words}")))
         if self._agents:
             listed.highlighted = max(0, min(at, len(self._agents) - 1))
@@ -89,8 +87,7 @@ class AgentList(Part):
                 self._agents[at : at + 1] = [agent]
                 self._list(at)
 
-        form = AgentFormScreen(known, self._link, ascii_only=self._ascii_only)
-        self.app.push_screen(form, changed)
+        self.app.push_screen(AgentFormScreen(known, self._link), changed)
 
     def drop(self) -> bool:
         """Remove the agent under the cursor; return False for the last one, which stays."""

@@ -12,7 +12,6 @@ from textual.widget import Widget
 
 from agent_tui.model.events import QueuedMessage
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import own
 from tui.live.commands import completion
 from tui.live.composer import Writing
 from tui.screens.words import count, say
@@ -37,13 +36,11 @@ class RoomComposer(Writing):
     class WhenChanged(Message):
         """The other moment was chosen."""
 
-    def __init__(self, room_id: str, *, ascii_only: bool = False) -> None:
-        placeholder = own(say("composer.empty"), ascii_only=ascii_only)
-        line = Composer(placeholder=placeholder, completer=self._complete, ascii_only=ascii_only)
-        super().__init__(room_id, line, ascii_only=ascii_only)
+    def __init__(self, room_id: str) -> None:
+        super().__init__(room_id, Composer(placeholder=say("composer.empty"), completer=self._complete))
         self._names: Sequence[str] = ()
         self.when: When = "next"
-        self._meant = StatusLine(is_dim=True, ascii_only=ascii_only, classes="composer--when")
+        self._meant = StatusLine(is_dim=True, classes="composer--when")
 
     def _beside(self) -> list[Widget]:
         return [self._meant]

@@ -12,7 +12,6 @@ from textual.widgets import Static
 from agent_tui.model import events as ev
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
-from tui.forms.fields import own
 from tui.link import RoomLink
 from tui.live.host import Host
 from tui.live.opened import Opened
@@ -37,13 +36,13 @@ class OpenRoom(Opened["RoomsClient"]):
         self, link: RoomLink, room_id: str, host: Host, *, noted: Callable[[ev.Event], None]
     ) -> None:
         """``noted`` is called for every event that is more than words, once the panes show it."""
-        ascii_only, state = host.ascii_only, ConversationState(ev.RoomInfo(room_id))
-        self.panes = RoomPanes(state, host.clock, ascii_only=ascii_only)
+        state = ConversationState(ev.RoomInfo(room_id))
+        self.panes = RoomPanes(state, host.clock)
         super().__init__(state, link, host, noted)
         self.go_to = ""  # id of the message to show once the room is loaded
         self.link = link
-        self.composer = RoomComposer(room_id, ascii_only=ascii_only)
-        self.place = Static(own(say("room.loading"), ascii_only=ascii_only), id="loading", markup=False)
+        self.composer = RoomComposer(room_id)
+        self.place = Static(say("room.loading"), id="loading", markup=False)
         self._has_view = False  # the timeline or the panes were chosen, as the room says
         self._fitting = asyncio.Lock()  # events come from the room, and from answers to what was asked
 

@@ -56,11 +56,10 @@ class RoomPanes(Container):
     class Changed(Message):
         """Something else is in sight or has the focus."""
 
-    def __init__(self, state: ConversationState, clock: FrameClock, *, ascii_only: bool) -> None:
+    def __init__(self, state: ConversationState, clock: FrameClock) -> None:
         super().__init__(id="panes", classes="-hidden")
         self._state = state
         self._clock = clock
-        self._ascii_only = ascii_only
         self._panes: dict[str, AgentPane] = {}
         self._feeds: dict[str, PaneFeed] = {}
         self._paces: dict[str, Pace] = {}
@@ -73,10 +72,7 @@ class RoomPanes(Container):
         self._is_timeline = False
         self._begins_in_timeline = False  # what one comes back to
         self._strip = AgentStrip(
-            clock=clock,
-            summaries=self._summaries,
-            more=lambda number: say("strip.more", count=count(number)),
-            ascii_only=ascii_only,
+            clock=clock, summaries=self._summaries, more=lambda number: say("strip.more", count=count(number))
         )
         self._panes_layout = _PanesLayout()
 
@@ -160,8 +156,7 @@ class RoomPanes(Container):
             gone = [pane for agent_id, pane in self._panes.items() if agent_id not in self._state.agents]
             kept = self._panes
             self._panes = {
-                agent_id: kept.get(agent_id) or AgentPane(clock=self._clock, ascii_only=self._ascii_only)
-                for agent_id in agents
+                agent_id: kept.get(agent_id) or AgentPane(clock=self._clock) for agent_id in agents
             }
             new = {agent_id: pane for agent_id, pane in self._panes.items() if agent_id not in kept}
             for pane in new.values():
@@ -356,7 +351,7 @@ class RoomPanes(Container):
         if not self._panes:
             return
         if self._timeline is None:
-            transcript = Transcript(clock=self._clock, ascii_only=self._ascii_only, id="timeline")
+            transcript = Transcript(clock=self._clock, id="timeline")
             transcript.folds.chosen = self._folds
             self._timeline = TimelineFeed(transcript, self._state)
             self._timeline.take(())

@@ -39,12 +39,10 @@ class QueueScreen(Dialog[None]):
         super().__init__()
         self._room = room
         self._state = room.state
-        self._ascii_only = room.host.ascii_only
-        self._waiting = WaitingList(self._items, self._keep, "queue", ascii_only=self._ascii_only)
+        self._waiting = WaitingList(self._items, self._keep, "queue")
 
     def compose(self) -> ComposeResult:
-        hint = say("queue.hint")
-        yield framed(say("queue.title"), self._waiting, hint=hint, ascii_only=self._ascii_only)
+        yield framed(say("queue.title"), self._waiting, hint=say("queue.hint"))
 
     def _items(self) -> list[Item]:
         return [
@@ -89,7 +87,7 @@ class QueueScreen(Dialog[None]):
             if to is not None and to != self._to_of(chosen):
                 self._do(lambda client: client.change_queued(self._room.id, chosen, to=to))
 
-        asking = ChooseScreen(say("queue.to"), known, self._to_of(chosen), ascii_only=self._ascii_only)
+        asking = ChooseScreen(say("queue.to"), known, self._to_of(chosen))
         self.app.push_screen(asking, address)
 
     def _to_of(self, message_id: str) -> str:

@@ -72,8 +72,7 @@ class Running:
             case "paused" | "error":
                 self._begin("resuming")
             case "completed":
-                question = QuestionScreen(say("room.add_round"), ascii_only=self._room.host.ascii_only)
-                self._room.host.open(question, self._add_a_round)
+                self._room.host.open(QuestionScreen(say("room.add_round")), self._add_a_round)
             case _:
                 self._begin("starting")
 

@@ -57,10 +57,8 @@ class RoomScreen(LiveScreen):
     ]
     _composer: RoomComposer
 
-    def __init__(
-        self, link: RoomLink, room_id: str, clock: FrameClock, *, start: bool, ascii_only: bool
-    ) -> None:
-        super().__init__(clock, ascii_only=ascii_only)
+    def __init__(self, link: RoomLink, room_id: str, clock: FrameClock, *, start: bool) -> None:
+        super().__init__(clock)
         self._room = room = OpenRoom(link, room_id, self._host, noted=self._noted)
         self.state = room.state
         self._begin = room.begin
@@ -72,7 +70,7 @@ class RoomScreen(LiveScreen):
         self._speaking = Speaking(room, self._acts)
         self._commands = commands_of(room, self._runs, self._acts)
         self._approvals = Approvals(room, self._host)
-        self._find_bar = FindBar(self._panes, ascii_only=ascii_only)
+        self._find_bar = FindBar(self._panes)
         self._words = room.place, self._panes
 
     # --- what is known of it ---------------------------------------------------------------------------

@@ -46,37 +46,26 @@ class SettingsScreen(Dialog[None]):
 
     def __init__(self, room: OpenRoom) -> None:
         super().__init__()
-        state, link, ascii_only = room.state, room.link, room.host.ascii_only
-        self._ascii_only = ascii_only
-        self._state = state
         self._room = room
-        self._agents = AgentList(state, link, ascii_only=ascii_only)
-        self._tools = RoomTools(state.room.enabled_tools, link, ascii_only=ascii_only)
+        self._state = state = room.state
+        self._agents = AgentList(state, room.link)
+        self._tools = RoomTools(state.room.enabled_tools, room.link)
         self._estimated = Static("", id="estimate", markup=False)
         self._form = Form(
-            *self._settings(),
-            self._agents,
-            self._tools,
-            SuspendedRules(link, state.room.id, ascii_only=ascii_only),
-            ascii_only=ascii_only,
+            *self._settings(), self._agents, self._tools, SuspendedRules(room.link, state.room.id)
         )
 
     def _settings(self) -> Iterator[Widget]:
         settings = settings_in(RoomInfo)
         for setting in ({name: settings[name] for name in FIRST} | settings).values():
             value = getattr(self._state.room, setting.name)
-            yield setting_field(setting, value, ascii_only=self._ascii_only)
+            yield setting_field(setting, value)
             if setting.name == "max_rounds":
                 yield self._estimated
 
     def compose(self) -> ComposeResult:
         yield framed(
-            say("settings.title"),
-            self._form,
-            self._form.problem,
-            hint=say("settings.hint"),
-            ascii_only=self._ascii_only,
-            classes="form",
+            say("settings.title"), self._form, self._form.problem, hint=say("settings.hint"), classes="form"
         )
 
     def on_mount(self) -> None:

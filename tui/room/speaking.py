@@ -57,8 +57,7 @@ class Speaking:
         self._sending = known
         if room.state.room.status == "completed":
             self._is_asking = True
-            question = QuestionScreen(say("composer.round"), ascii_only=room.host.ascii_only)
-            room.host.open(question, self._add_a_round)
+            room.host.open(QuestionScreen(say("composer.round")), self._add_a_round)
         else:
             self._begin(known, add_a_round=False)
 

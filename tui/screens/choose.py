@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import MAX_LINE_CHARACTERS, Line, own, swatch, wrong
+from tui.forms.fields import MAX_LINE_CHARACTERS, Line, swatch, wrong
 from tui.screens.dialog import Dialog, framed
 from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.localised import localised
@@ -50,29 +50,22 @@ class ChooseScreen(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = keys_of("choose", "Back, nothing changed")
 
     def __init__(
-        self,
-        title: str,
-        load: Callable[[], Awaitable[Candidates]],
-        value: str,
-        *,
-        may_type: bool = False,
-        ascii_only: bool = False,
+        self, title: str, load: Callable[[], Awaitable[Candidates]], value: str, *, may_type: bool = False
     ) -> None:
         super().__init__()
         self._title = title
         self._load = load
         self._value = value
         self._may_type = may_type
-        self._ascii_only = ascii_only
         hint = say("choose.filter.free" if may_type else "choose.filter")
         line, note = Line("", placeholder=hint, id="choose-filter"), say("choose.asking")
-        self._part = LineAndList(line, note, note_first=False, ascii_only=ascii_only)
+        self._part = LineAndList(line, note, note_first=False)
         self._known: Candidates = ()
         self._shown: list[Candidate] = []
 
     def compose(self) -> ComposeResult:
         title = inert_line(self._title, MAX_LABEL_CHARACTERS)
-        yield framed(title, self._part, hint=say("choose.hint"), ascii_only=self._ascii_only)
+        yield framed(title, self._part, hint=say("choose.hint"))
 
     def on_mount(self) -> None:
         self._look_for_candidates()
@@ -82,7 +75,7 @@ class ChooseScreen(Dialog[str | None]):
         try:
             self._known = await self._load()
         except AgentTuiError as error:
-            self._list(wrong(localised(error), MAX_LINE_CHARACTERS, ascii_only=self._ascii_only))
+            self._list(wrong(localised(error), MAX_LINE_CHARACTERS))
         else:
             self._list("" if self._known else say("choose.none"))
 
@@ -114,10 +107,10 @@ class ChooseScreen(Dialog[str | None]):
             detail = " · ".join(filter(None, (say("choose.now"), detail)))
         parts: list[Content | str | tuple[str, str]] = [label]
         if one.color:
-            parts = [swatch(self, one.color, ascii_only=self._ascii_only), f" {label}"]
+            parts = [swatch(self, one.color), f" {label}"]
         if detail:
             space = " " * (2 + max(0, min(wide, MAX_COLUMN_CELLS) - cell_len(label)))
-            parts.append((space + own(detail, ascii_only=self._ascii_only), "dim"))
+            parts.append((space + detail, "dim"))
         return Content.assemble(*parts)
 
     def on_input_changed(self, event: Input.Changed) -> None:

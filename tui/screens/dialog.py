@@ -14,13 +14,10 @@ from textual.widgets import Static
 from tui.live.key_hints import Hints
 
 
-def framed(title: str, *parts: Widget, hint: str, ascii_only: bool, classes: str = "") -> Vertical:
+def framed(title: str, *parts: Widget, hint: str, classes: str = "") -> Vertical:
     """Return the frame of a dialog: its title, its parts, and a line that names its keys."""
     return Vertical(
-        Static(title, classes="title", markup=False),
-        *parts,
-        Hints(hint, ascii_only=ascii_only),
-        classes=f"dialog wide {classes}",
+        Static(title, classes="title", markup=False), *parts, Hints(hint), classes=f"dialog wide {classes}"
     )
 
 

@@ -19,7 +19,6 @@ from textual.widgets import Input, Static
 
 from tui.live.key_hints import Hints
 from tui.screens.words import say
-from widgets.signs import twin
 
 TWO_COLUMNS_CELLS: Final = 92  # from this width on the sections are in two columns
 COLUMN_GAP: Final = 4
@@ -73,10 +72,9 @@ class HelpScreen(ModalScreen[None]):
         Binding("pagedown", "scroll_pages(1)", "Page down", id="help.page_down", show=False),
     ]
 
-    def __init__(self, sections: Sequence[Section], *, ascii_only: bool = False) -> None:
+    def __init__(self, sections: Sequence[Section]) -> None:
         super().__init__()
         self._sections = sections
-        self._ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog", id="help"):
@@ -85,7 +83,7 @@ class HelpScreen(ModalScreen[None]):
                 yield Filter(placeholder=say("help.filter"), id="help-filter", compact=True)
             with VerticalScroll(id="help-keys", can_focus=False):
                 yield Static(id="help-rows", markup=False)
-            yield Hints(say("help.close"), ascii_only=self._ascii_only)
+            yield Hints(say("help.close"))
 
     def on_mount(self) -> None:
         self.query_one(Hints).tell()
@@ -100,8 +98,6 @@ class HelpScreen(ModalScreen[None]):
         width = keys.content_region.width - keys.styles.scrollbar_size_vertical  # it covers the words
         kept = [filtered(section, needle) for section in self._sections]
         rows = columns([section for section in kept if section.rows], width)
-        if self._ascii_only:  # each of our signs has an ASCII twin of one cell
-            rows = Content(twin(rows.plain), list(rows.spans))
         self.query_one("#help-rows", Static).update(rows or Content.styled(say("help.nothing"), MUTED))
         if not needle:  # while something is typed the dialog keeps its size
             most = max(1, self.size.height * MOST_PER_CENT // 100 - CHROME_ROWS)

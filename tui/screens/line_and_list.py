@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui.forms.fields import Line, own
+from tui.forms.fields import Line
 
 PAGE: Final = 8  # rows that a page key moves
 
@@ -46,11 +46,11 @@ class LineAndList(VerticalGroup):
             self.at = at
             self.is_clicked = is_clicked
 
-    def __init__(self, line: Line, note: str, *, note_first: bool, ascii_only: bool) -> None:
+    def __init__(self, line: Line, note: str, *, note_first: bool) -> None:
         """``note`` is shown until another text is, above the list or below it."""
         super().__init__()
         self.line = line
-        self.note = Static(own(note, ascii_only=ascii_only), classes="note", markup=False)
+        self.note = Static(note, classes="note", markup=False)
         self.note.display = bool(note)
         self._is_note_first = note_first
         self._listed = OptionList(markup=False, compact=True)

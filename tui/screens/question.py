@@ -23,15 +23,14 @@ class QuestionScreen(Dialog[bool]):
         Binding("escape,n", "answer(False)", "No", id="question.no", priority=True),
     ]
 
-    def __init__(self, question: str, *, ascii_only: bool = False) -> None:
+    def __init__(self, question: str) -> None:
         super().__init__()
-        self._ascii_only = ascii_only
         self._question = question
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(self._question, classes="title", markup=False)
-            yield Hints(say("question.hint"), ascii_only=self._ascii_only)
+            yield Hints(say("question.hint"))
 
     def action_answer(self, is_yes: bool) -> None:
         self.dismiss(is_yes)

@@ -27,9 +27,8 @@ class RenameScreen(Dialog[str]):
         Binding("escape", "back", "Keep the old name", id="rename.back"),
     ]
 
-    def __init__(self, name: str, title: str, *, ascii_only: bool = False) -> None:
+    def __init__(self, name: str, title: str) -> None:
         super().__init__()
-        self._ascii_only = ascii_only
         self._before = inert_line(name, MAX_NAME_CHARACTERS)
         self._title = title
 
@@ -37,7 +36,7 @@ class RenameScreen(Dialog[str]):
         with Vertical(classes="dialog"):
             yield Static(self._title, classes="title", markup=False)
             yield Line(self._before, most=MAX_NAME_CHARACTERS, id="new-name")
-            yield Hints(say("rename.hint"), ascii_only=self._ascii_only)
+            yield Hints(say("rename.hint"))
 
     @on(Input.Submitted)
     def keep(self, event: Input.Submitted) -> None:

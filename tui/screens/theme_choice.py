@@ -35,9 +35,7 @@ class ThemeChoice:
 
     def choose(self) -> None:
         app = self._app
-        app.push_screen(
-            ThemeScreen(self._path, self._name, app.backdrop, ascii_only=app.ascii_only), self._kept
-        )
+        app.push_screen(ThemeScreen(self._path, self._name, app.backdrop), self._kept)
 
     def _kept(self, name: str | None) -> None:
         self._name = name or self._name

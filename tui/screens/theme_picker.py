@@ -32,7 +32,7 @@ from tui.screens.words import say
 from tui.setting import keep_setting
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, ground_of, readable
 from widgets.palettes import Backdrop
-from widgets.signs import GUTTER, twin
+from widgets.signs import GUTTER
 
 NAME_CELLS: Final = 20
 SAMPLE_AGENTS: Final = 3
@@ -94,11 +94,10 @@ class ThemeScreen(Dialog[str]):
         Binding("pagedown", "move(8)", "Page down", id="theme.page_down", show=False),
     ]
 
-    def __init__(self, config: Path, current: str, backdrop: Backdrop, *, ascii_only: bool = False) -> None:
+    def __init__(self, config: Path, current: str, backdrop: Backdrop) -> None:
         super().__init__()
         self._config = config
         self._current = current or themes.AUTO
-        self._ascii_only = ascii_only
         self._choices = choices(config.parent / themes.FOLDER, backdrop)
         self._shown: list[Choice] = []
         self._before: Theme | None = None
@@ -112,7 +111,7 @@ class ThemeScreen(Dialog[str]):
             choosing.can_focus = False  # keys go to the filter, and from there to this screen
             yield choosing
             yield Static("", id="complaint", markup=False)
-            yield Hints(say(hint), ascii_only=self._ascii_only)
+            yield Hints(say(hint))
 
     def on_mount(self) -> None:
         self._before = self.app.current_theme
@@ -192,26 +191,22 @@ class ThemeScreen(Dialog[str]):
 
     def _complain(self, complaint: str) -> None:
         line = self.query_one("#complaint", Static)
-        line.update(wrong(complaint, MAX_COMPLAINT_CHARACTERS, ascii_only=self._ascii_only))
+        line.update(wrong(complaint, MAX_COMPLAINT_CHARACTERS))
         line.set_class(bool(complaint), "-shown")
 
     def _row(self, choice: Choice) -> Text:
         name = f"{signs.FAILED} {choice.name}" if choice.theme is None else choice.name
         if cell_len(name) > NAME_CELLS:
             name = set_cell_size(name, NAME_CELLS - 1) + "…"
-        row = Text(self._own(set_cell_size(name, NAME_CELLS)) + " ")
+        row = Text(set_cell_size(name, NAME_CELLS) + " ")
         theme = choice.theme
         if theme is not None:
-            for text, style in sample(theme):
-                row.append(self._own(text), style)
+            row.append_tokens(sample(theme))
         if choice.is_own:
             row.append(f" {say('theme.own')}")
         elif theme is not None:
             row.append(f" {say('theme.dark' if theme.dark else 'theme.light')}")
         return row
-
-    def _own(self, text: str) -> str:
-        return twin(text) if self._ascii_only else text
 
 
 def sample(theme: Theme) -> list[tuple[str, Style]]:

@@ -67,9 +67,9 @@ class VoiceActs:
             case "headphones":
                 run.use_headphones(not run.uses_headphones)
             case "devices":
-                host.open(device_screen(run, ascii_only=host.ascii_only), self._device_chosen)
+                host.open(device_screen(run), self._device_chosen)
             case "file":
-                host.open(file_screen(Path.cwd(), ascii_only=host.ascii_only), self._file_chosen)
+                host.open(file_screen(Path.cwd()), self._file_chosen)
             case "retry":
                 await self._retry()
             case "local":

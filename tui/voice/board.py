@@ -6,7 +6,6 @@ from typing import Literal
 
 from textual.widgets import Static
 
-from tui.forms.fields import own
 from tui.live.ask_bar import status_part
 from tui.live.board import Lines
 from tui.live.texts import Hint, choosing_hints
@@ -27,14 +26,13 @@ class VoiceCard(Static):
 class Board:
     """The widgets, and what is shown in them."""
 
-    def __init__(self, run: VoiceRun, clock: FrameClock, lines: Lines, *, ascii_only: bool) -> None:
-        self.panel = MicPanel(clock=clock, ascii_only=ascii_only)
+    def __init__(self, run: VoiceRun, clock: FrameClock, lines: Lines) -> None:
+        self.panel = MicPanel(clock=clock)
         self.place = Static("", id="place", markup=False)
         self.card = VoiceCard("", markup=False, classes="-hidden")
         self._run = run
         self._lines = lines
         self._key_now = lines.key_now
-        self._ascii_only = ascii_only
         self._where = ""
 
     def show(self, shown: texts.Shown, focus: Focus) -> bool:
@@ -87,8 +85,7 @@ class Board:
             return
         key = "voice.first.text" if run.is_text_only else "voice.first"
         fields = {"talk": self._key_now("space"), "type": self._key_now("tab")}
-        text = own(say(key, **fields), ascii_only=self._ascii_only) if run.state.has_agent else ""
-        self.place.update(text)
+        self.place.update(say(key, **fields) if run.state.has_agent else "")
 
     def _show_card(self, shown: texts.Shown) -> None:
         card = texts.card(self._run.state, shown)
@@ -98,7 +95,7 @@ class Board:
         pairs = ((self._key_now(texts.DEFAULT_KEYS[binding]), say(what)) for binding, what in card.keys)
         keys = " · ".join(f"{key} {what}" for key, what in pairs if key)
         self.card.set_class(card.is_failure, "-failure")
-        self.card.update(own("\n".join(filter(None, (card.text, keys))), ascii_only=self._ascii_only))
+        self.card.update("\n".join(filter(None, (card.text, keys))))
 
     def _hints(self, focus: Focus) -> list[Hint]:
         if focus == "choices":

@@ -18,16 +18,14 @@ MOST_FILES: Final = 500
 MAX_NAME_CHARACTERS: Final = 80
 
 
-def device_screen(run: VoiceRun, *, ascii_only: bool) -> ChooseScreen:
+def device_screen(run: VoiceRun) -> ChooseScreen:
     """Return the dialog that closes with a device for ``chosen_device``."""
 
     async def load() -> Candidates:
         inputs, outputs = await run.source.devices()
         return [*_rows(INPUT, "voice.devices.input", inputs), *_rows(OUTPUT, "voice.devices.output", outputs)]
 
-    return ChooseScreen(
-        say("voice.devices.title"), load, f"{INPUT}{run.request.input_name}", ascii_only=ascii_only
-    )
+    return ChooseScreen(say("voice.devices.title"), load, f"{INPUT}{run.request.input_name}")
 
 
 def _rows(kind: str, what: str, names: Sequence[str]) -> list[Candidate]:
@@ -50,10 +48,10 @@ async def take_device(run: VoiceRun, value: str) -> str:
     return say("voice.devices.chosen", what=what, name=shown)
 
 
-def file_screen(folder: Path, *, ascii_only: bool) -> ChooseScreen:
+def file_screen(folder: Path) -> ChooseScreen:
     """Return the dialog that closes with the path of a file in ``folder``, or with a typed one."""
     load: Callable[[], Awaitable[Candidates]] = lambda: asyncio.to_thread(_files, folder)  # noqa: E731
-    return ChooseScreen(say("voice.file.title"), load, "", may_type=True, ascii_only=ascii_only)
+    return ChooseScreen(say("voice.file.title"), load, "", may_type=True)
 
 
 def _files(folder: Path) -> list[Candidate]:

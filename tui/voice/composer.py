@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from agent_tui.config.voice import MAX_ROOM_CHARACTERS
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import own
 from tui.live.commands import Commands, completion, copy_newest
 from tui.live.composer import Writing
 from tui.live.exporting import export
@@ -29,14 +28,13 @@ if TYPE_CHECKING:
 class VoiceComposer(Writing):
     """Keeps the draft of one voice room. It sends nothing itself."""
 
-    def __init__(self, room: str, *, ascii_only: bool = False) -> None:
+    def __init__(self, room: str) -> None:
         line = Composer(
-            placeholder=own(say("voice.placeholder"), ascii_only=ascii_only),
+            placeholder=say("voice.placeholder"),
             completer=lambda text: completion(text, "voice"),
-            ascii_only=ascii_only,
             id="voice-line",
         )
-        super().__init__(f"voice {room}", line, ascii_only=ascii_only)
+        super().__init__(f"voice {room}", line)
 
     def _show_note(self) -> None:
         self._note.show([self._told] if self._told else [])

@@ -29,12 +29,12 @@ class MicPanel(Vertical):
     MicPanel.-narrow Meter { width: 27; }
     """
 
-    def __init__(self, *, clock: FrameClock, ascii_only: bool = False) -> None:
+    def __init__(self, *, clock: FrameClock) -> None:
         super().__init__(id="panel")
-        self._mine = Meter(say("voice.you"), clock=clock, ascii_only=ascii_only)
-        self._agents = Meter(say("voice.agent"), clock=clock, ascii_only=ascii_only)
-        self._about_mine = StatusLine(ascii_only=ascii_only, is_dim=True)
-        self._about_agents = StatusLine(ascii_only=ascii_only, is_dim=True)
+        self._mine = Meter(say("voice.you"), clock=clock)
+        self._agents = Meter(say("voice.agent"), clock=clock)
+        self._about_mine = StatusLine(is_dim=True)
+        self._about_agents = StatusLine(is_dim=True)
 
     def compose(self) -> ComposeResult:
         with Horizontal():

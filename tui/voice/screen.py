@@ -76,22 +76,21 @@ class VoiceScreen(LiveScreen):
         clock: FrameClock,
         *,
         open_voice: Callable[[VoiceRequest], None],
-        ascii_only: bool = False,
     ) -> None:
         """``link`` leads to our backend, which has the session's conversation; ``open_voice`` joins another
         voice room.
         """
-        super().__init__(clock, ascii_only=ascii_only)
+        super().__init__(clock)
         self._tell = partial(self.notify, severity="warning", markup=False)
         self.run = VoiceRun(source, request, changed=self._changed, failed=self._tell)
         self._acts = VoiceActs(self.run, self._host, failed=self._tell)
         self._begin = self._acts.begin
         self.wall_clock: Callable[[], float] = time.time  # for lines without a time of their own
-        self._transcript = Transcript(clock=clock, ascii_only=ascii_only, id="voice", classes="-hidden")
-        self._board = board = Board(self.run, clock, self._lines, ascii_only=ascii_only)
+        self._transcript = Transcript(clock=clock, id="voice", classes="-hidden")
+        self._board = board = Board(self.run, clock, self._lines)
         self._words = board.panel, board.place, self._transcript, board.card
-        self._find_bar = FindBar(OneTranscript(self._transcript), ascii_only=ascii_only)
-        self._composer = VoiceComposer(request.room, ascii_only=ascii_only)
+        self._find_bar = FindBar(OneTranscript(self._transcript))
+        self._composer = VoiceComposer(request.room)
         self._feed = VoiceFeed(self._transcript, self.state, lambda: self.wall_clock())
         self._asks = VoiceAsks(
             link,

@@ -104,7 +104,6 @@ class Canvas:
             color=readable(self.color, ground, self.who),
             ground=ground,
             has_divider=self.has_divider,
-            ascii_only=transcript.ascii_only,
             filters=filters,
         )
         if self.painter is None or self.painter.look != look:

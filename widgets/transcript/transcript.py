@@ -88,7 +88,6 @@ class Transcript(Widget, can_focus=True):
         self,
         *,
         clock: FrameClock,
-        ascii_only: bool = False,
         id: str | None = None,  # noqa: A002 - Textual's own word
         classes: str | None = None,
     ) -> None:
@@ -97,7 +96,6 @@ class Transcript(Widget, can_focus=True):
         self.clock = clock
         self.messages: dict[str, Message] = {}
         self.view = View()
-        self.ascii_only = ascii_only
         self.canvas = Canvas(self)
         self.reader = Reader(self)
         self.folds = Folds(self)
@@ -108,13 +106,7 @@ class Transcript(Widget, can_focus=True):
     # --- what comes in ---
 
     def turn_opened(
-        self,
-        key: str,
-        title: str = "",
-        *,
-        color: str = "",
-        who: str = "",
-        is_spoken: bool = False,
+        self, key: str, title: str = "", *, color: str = "", who: str = "", is_spoken: bool = False
     ) -> None:
         """Begin a message, or continue a known one under another ``title``: a dim row above it, what is
         behind a tab at the right. A ``color`` (it may be anything; ``who`` picks one instead) is that of its

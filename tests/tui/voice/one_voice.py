@@ -14,6 +14,7 @@ from tests.fakes.chat_link import FakeChatLink
 from tests.fakes.voice_client import FakeVoiceSource
 from tests.tui.looks import NOON
 from tests.tui.watched import Watched
+from tests.widgets.apps import MayBeAscii
 from tui import themes
 from tui.link import ChatLink
 from tui.voice.request import VoiceRequest
@@ -23,31 +24,29 @@ from widgets.terminal.keys_in_order import KeysInOrder
 from widgets.transcript.transcript import Transcript
 
 
-class OneVoice(KeysInOrder[int]):
+class OneVoice(MayBeAscii[int], KeysInOrder[int]):
     """An app with nothing but the screen under test, in the program's colours."""
 
     CSS_PATH = Path(themes.__file__).with_name("app.tcss")
 
-    def __init__(self, source: FakeVoiceSource, request: VoiceRequest, *, ascii_only: bool = False) -> None:
+    def __init__(self, source: FakeVoiceSource, request: VoiceRequest, *, is_ascii: bool = False) -> None:
         super().__init__()
         self.register_theme(themes.load("dark"))
         self.theme = "dark"
         self.clock = FrameClock.for_app(self)
-        self.ascii_only = ascii_only
+        self.is_ascii = is_ascii
         self.left = self.rung = 0
         self.copied: list[str] = []
         self.talk_log = FakeChatLink()
         link = cast("ChatLink", self.talk_log)
         self.opened: list[VoiceRequest] = []
-        self.voice = VoiceScreen(
-            source, link, request, self.clock, open_voice=self.opened.append, ascii_only=ascii_only
-        )
+        self.voice = VoiceScreen(source, link, request, self.clock, open_voice=self.opened.append)
         self.time = 100.0
         self.voice.now = self.presses.now = lambda: self.time
         self.voice.wall_clock = lambda: NOON
 
     def on_mount(self) -> None:
-        self.set_class(self.ascii_only, "-ascii")
+        self.set_class(self.is_ascii, "-ascii")
         self.push_screen(self.voice)
 
     def on_transcript_copy_requested(self, event: Transcript.CopyRequested) -> None:
@@ -100,13 +99,13 @@ class Voice(Watched[OneVoice]):
 async def opened(
     *events: vo.VoiceEvent,
     size: tuple[int, int] = (100, 30),
-    ascii_only: bool = False,
+    is_ascii: bool = False,
     source: FakeVoiceSource | None = None,
     request: VoiceRequest | None = None,
 ) -> AsyncGenerator[Voice, None]:
     """Show a session in which these happened."""
     source = source or FakeVoiceSource()
-    app = OneVoice(source, request or VoiceRequest(), ascii_only=ascii_only)
+    app = OneVoice(source, request or VoiceRequest(), is_ascii=is_ascii)
     async with app.run_test(size=size, notifications=True) as pilot:
         voice = Voice(app, source, pilot)
         await voice.send(*events)

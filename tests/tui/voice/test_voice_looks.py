@@ -129,7 +129,7 @@ async def test_the_sound_looks_like_this(name: str, snapshot: SnapshotAssertion)
 
 
 async def test_in_ascii_everything_is_ascii_but_words(snapshot: SnapshotAssertion) -> None:
-    async with opened(*TALK, ascii_only=True) as seen:
+    async with opened(*TALK, is_ascii=True) as seen:
         seen.source.sound.input_level = Level(-22.0, -9.0)
         text = await seen.until("-22 dB")
         assert signs(text) == {"。"}

@@ -13,8 +13,8 @@ from tests.widgets.drawing import screen_of
 from widgets.transcript.agent_pane import AgentPane, arranged
 
 
-def a_pane(hand: Hand, *, ascii_only: bool = False, has_divider: bool = False) -> AgentPane:
-    pane = AgentPane(clock=hand.clock(), ascii_only=ascii_only)
+def a_pane(hand: Hand, *, has_divider: bool = False) -> AgentPane:
+    pane = AgentPane(clock=hand.clock())
     pane.canvas.has_divider = has_divider
     return pane
 
@@ -174,8 +174,8 @@ async def test_a_failed_state_is_red() -> None:
 
 async def test_ascii_terminals_get_an_ascii_header() -> None:
     hand = Hand()
-    pane = a_pane(hand, ascii_only=True)
-    async with running(pane, (30, 4)):
+    pane = a_pane(hand)
+    async with running(pane, (30, 4), is_ascii=True):
         pane.header("Mika", "critic", "‖ cut", "")
         hand.turn_until_clean()
         assert header(pane) == '#Mika - critic          " cut'

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual import events, on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.pilot import Pilot
 
-from tests.widgets.apps import Hand, resize
+from tests.widgets.apps import Hand, MayBeAscii, resize
 from tests.widgets.drawing import screen_of
 from tests.widgets.markdown.test_splitter import TEXTS, cut
 from widgets.transcript import selection as selection_module
@@ -20,7 +20,7 @@ from widgets.transcript.transcript import Transcript
 TEXT = "some **bold words** that wrap\n\n> quoted\n> lines\n\n```py\nx = 1\n\ty\n```\n\nthe end"
 
 
-class Reader(App[None]):
+class Reader(MayBeAscii[None]):
     """One pane, and what it posted."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -346,17 +346,16 @@ async def test_an_idle_pane_with_marks_asks_for_no_frame() -> None:
         assert hand.waiting == []
 
 
-@pytest.mark.parametrize(("ascii_only", "sign"), [(False, "↳"), (True, "\\")])
-async def test_a_code_line_that_goes_on_says_so_and_the_sign_is_not_copied(
-    ascii_only: bool, sign: str
-) -> None:
+@pytest.mark.parametrize(("is_ascii", "sign"), [(False, "↳"), (True, "\\")])
+async def test_a_code_line_that_goes_on_says_so_and_the_sign_is_not_copied(is_ascii: bool, sign: str) -> None:
     hand = Hand()
-    pane = Transcript(clock=hand.clock(), ascii_only=ascii_only)
+    pane = Transcript(clock=hand.clock())
     pane.turn_opened("1", "Ada")
     line = "abcdefghij" * 6
     pane.text_added("1", f"```\n{line}\nshort\n```")
     pane.turn_closed("1")
     app = Reader(pane)
+    app.is_ascii = is_ascii
     async with app.run_test(size=(30, 12)) as pilot:
         hand.turn_until_clean()
         rows = [row.rstrip("▐# ").strip() for row in screen_of(pane)]

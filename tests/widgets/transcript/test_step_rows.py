@@ -16,9 +16,9 @@ from widgets.transcript.transcript import Transcript
 MAKEFILE = result_body("  12  test: clean build\n  13      pytest")
 
 
-def a_chat(*, ascii_only: bool = False) -> tuple[Transcript, Hand]:
+def a_chat() -> tuple[Transcript, Hand]:
     hand = Hand()
-    pane = Transcript(clock=hand.clock(), ascii_only=ascii_only)
+    pane = Transcript(clock=hand.clock())
     pane.turn_opened("u", "You")
     pane.text_added("u", "Why is the build slow?")
     pane.turn_closed("u")
@@ -37,8 +37,8 @@ def a_chat(*, ascii_only: bool = False) -> tuple[Transcript, Hand]:
     return pane, hand
 
 
-async def drawn(pane: Transcript, hand: Hand, size: tuple[int, int]) -> list[str]:
-    async with running(pane, size) as pilot:
+async def drawn(pane: Transcript, hand: Hand, size: tuple[int, int], *, is_ascii: bool = False) -> list[str]:
+    async with running(pane, size, is_ascii=is_ascii) as pilot:
         hand.turn_until_clean()
         await pilot.pause()
         return screen_of(pane)
@@ -64,7 +64,7 @@ async def test_steps_are_rows_under_the_name_of_who_takes_them() -> None:
 
 
 async def test_without_signs_of_unicode_steps_look_the_same() -> None:
-    rows = await drawn(*a_chat(ascii_only=True), (60, 14))
+    rows = await drawn(*a_chat(), (60, 14), is_ascii=True)
     assert rows[5:9] == [
         " > thinking      The Makefile probably rebuilds         4 s",
         " v read_file     Makefile                   + 3 ms - 1.2 kB",

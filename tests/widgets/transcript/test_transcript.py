@@ -24,8 +24,8 @@ def items(first: int, last: int) -> list[str]:
     return [f"   • {number}" for number in range(first, last + 1)]
 
 
-def a_pane(hand: Hand, *, ascii_only: bool = False, has_divider: bool = False) -> Transcript:
-    pane = Transcript(clock=hand.clock(), ascii_only=ascii_only)
+def a_pane(hand: Hand, *, has_divider: bool = False) -> Transcript:
+    pane = Transcript(clock=hand.clock())
     pane.canvas.has_divider = has_divider
     return pane
 

@@ -21,8 +21,8 @@ async def test_the_caret_waits_for_room() -> None:
 
 async def test_ascii_terminals_get_ascii_signs_and_the_words_as_they_are() -> None:
     hand = Hand()
-    pane = a_pane(hand, ascii_only=True, has_divider=True)
-    async with running(pane, (30, 8)) as pilot:
+    pane = a_pane(hand, has_divider=True)
+    async with running(pane, (30, 8), is_ascii=True) as pilot:
         pane.turn_opened("a", "● round")
         pane.text_added("a", "- ü…\n> q\n\n---\n| a | b |\n|--|--|\n")
         pane.turn_closed("a", "┄ cut")

@@ -89,12 +89,12 @@ async def test_the_mouse_over_a_link_paints_nothing() -> None:
     await painted(pane, (30, 8), act)
 
 
-@pytest.mark.parametrize("ascii_only", [False, True])
-async def test_a_message_with_a_colour_has_a_bar_on_every_row_of_its_own(ascii_only: bool) -> None:
+@pytest.mark.parametrize("is_ascii", [False, True])
+async def test_a_message_with_a_colour_has_a_bar_on_every_row_of_its_own(is_ascii: bool) -> None:
     hand = Hand()
-    pane = a_pane(hand, ascii_only=ascii_only)
-    bar = twin(GUTTER) if ascii_only else GUTTER
-    async with running(pane, (30, 12)) as pilot:
+    pane = a_pane(hand)
+    bar = twin(GUTTER) if is_ascii else GUTTER
+    async with running(pane, (30, 12), is_ascii=is_ascii) as pilot:
         pane.turn_opened("a", "Mika", color="#7aa2f7", who="Mika")
         pane.text_added("a", "one\n\ntwo")
         pane.turn_closed("a", "cut")

@@ -12,6 +12,7 @@ from agent_tui.state.turn import Turn
 from tui.live.key_hints import key_of
 from tui.live.steps import texts
 from tui.live.texts import ending
+from widgets.signs import is_ascii
 from widgets.transcript.transcript import Transcript
 
 WRITTEN_CHARACTERS: Final = 8_000  # of arguments: longer ones are shown once they are whole
@@ -123,7 +124,7 @@ class StepRows:
         else:
             self._transcript.step_titled(key, *texts.step_head(step))
         if step.arguments.length <= WRITTEN_CHARACTERS or not texts.is_written(step):
-            shown = partial(texts.step_body_of, step, self._key_now, ascii_only=self._transcript.ascii_only)
+            shown = partial(texts.step_body_of, step, self._key_now, ascii_only=is_ascii(self._transcript))
             self._transcript.body_later(key, shown, partial(texts.step_body_of, step, shows_all=True))
             self._transcript.turn_closed(key)
         self._transcript.folds.fold(key, is_folded)
@@ -132,7 +133,7 @@ class StepRows:
         if binding_id.startswith("ask."):
             return ""  # the screen puts them on the one card that they answer
         transcript = self._transcript
-        return key_of(transcript.screen, binding_id, ascii_only=transcript.ascii_only)
+        return key_of(transcript.screen, binding_id)
 
     def _row(self, step: StepState, key: str, *, is_folded: bool) -> None:
         self.rows.add(step.id)
