@@ -171,11 +171,17 @@ class RowList(Widget, Generic[T], can_focus=True):
         if not self.is_attached:
             return [Strip.blank(crop.width)] * crop.height
         if self._painted_for != self.outer_size or self._painters is None:
-            self._painters = None  # they paint as wide as the list was
-            self._keep_cursor()
-            self._painted_for = self.outer_size
-            self._paint()
+            self._paint_anew()
         return strips_in(crop, self.outer_size.width, self._lines, self.rich_style)
+
+    def on_resize(self) -> None:
+        self._paint_anew()
+
+    def _paint_anew(self) -> None:
+        self._painters = None  # they paint as wide as the list was
+        self._keep_cursor()
+        self._painted_for = self.outer_size
+        self._paint()
 
     def render_line(self, y: int) -> Strip:
         return self.render_lines(Region(0, y, self.outer_size.width, 1))[0]
