@@ -77,7 +77,7 @@ RUSSIAN = {
         "Запущен ли сервер и верен ли base_url?"
     ),
     "API Error: https://h/v1 refused the key: status 401: Wrong. The key comes from OPENAI_API_KEY": (
-        "ошибка API: https://h/v1: ключ отвергнут: код 401: Wrong. Ключ взят из OPENAI_API_KEY"
+        "ошибка API: https://h/v1: ключ отклонён: код 401: Wrong. Ключ взят из OPENAI_API_KEY"
     ),
     "no such model or path at http://h/v1: status 404. "
     "Is the model called a.b, and is base_url right (it often ends in /v1)?": (
