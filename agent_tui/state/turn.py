@@ -75,6 +75,7 @@ class Turn:
     parts: int = 1
     _before: str = field(default="", repr=False)  # the words of the parts before the newest one
     _used: dict[str, tuple[int, Usage | None, float | None]] = field(default_factory=dict, repr=False)
+    _uncounted: int = 0  # tokens of parts whose provider was cut off before it counted
     _grows: StepState | None = field(default=None, repr=False)  # the text step for words without an id
     _grows_as: str = ""  # the server's id of that step
 
@@ -105,23 +106,20 @@ class Turn:
     @property
     def tokens(self) -> int:
         """Its tokens in the provider's count, else in the server's; 0 if both are unknown."""
-        return self.usage.completion_tokens if self.usage is not None else self.token_count
+        return self.token_count if self.usage is None else self.usage.completion_tokens + self._uncounted
 
     @property
     def estimated_tokens(self) -> int:
-        """Its tokens; if unknown or not complete, the protocol's estimate: characters
-
-        4.
-        """
+        """Its tokens; if unknown or not complete, the protocol's estimate: a quarter of its characters."""
         if self.usage is not None and self.usage.completion_tokens and self.status != "speaking":
-            return self.usage.completion_tokens
+            return self.tokens
         return self.token_count if self.token_count and self.parts == 1 else self.length // 4
 
     @property
     def spent(self) -> int:
         """The tokens it used: the provider's count of prompt and answer if known, else ``token_count``."""
         if self.usage is not None:
-            return self.usage.prompt_tokens + self.usage.completion_tokens
+            return self.usage.prompt_tokens + self.usage.completion_tokens + self._uncounted
         return 0 if self.role == "user" else self.token_count
 
     @property
@@ -158,6 +156,7 @@ class Turn:
             usage = replace(usage, context=known.context, context_limit=known.context_limit)
         self._used[part_id] = token_count or count, usage or known, took
         self.token_count = sum(count for count, _, _ in self._used.values())
+        self._uncounted = sum(count for count, used, _ in self._used.values() if used is None)
         times = [seconds for _, _, seconds in self._used.values() if seconds is not None]
         self.seconds = sum(times) if times else None
         self.usage = None

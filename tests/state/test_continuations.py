@@ -54,6 +54,18 @@ def test_its_rest_is_part_of_the_same_turn() -> None:
     assert state.turn_of("3") is turn
 
 
+def test_a_part_that_was_cut_before_its_provider_counted_keeps_the_tokens_it_had() -> None:
+    state = room_loaded(status="running", current_round=1)
+    feed(state, begun("1", ""), ev.TextAdded("1", "So far"), ev.TurnEnded("1", "So far", 90, A.id, "pause"))
+    spent = state.ledger.tokens
+    assert (state.turns["1"].tokens, spent) == (90, 90)
+    feed(state, begun("3", "1"), ev.TextAdded("3", " and on."))
+    feed(state, ev.TurnEnded("3", " and on.", 2, A.id, "", ev.Usage(20, 3)))
+    turn = state.turns["1"]
+    assert (turn.tokens, turn.estimated_tokens, turn.spent) == (93, 93, 113)
+    assert state.ledger.tokens == 113
+
+
 def test_what_each_part_costs_counts_once_however_often_it_is_told() -> None:
     state = room_loaded(status="running", current_round=1)
     parts = [("1", "", "One", ev.Usage(10, 4, cost=0.25)), ("2", "1", " two", ev.Usage(20, 3, cost=0.5))]
