@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from rich.console import RenderableType
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
@@ -39,7 +40,9 @@ def _read_over_others(compositor: Compositor, size: Size | None = None) -> list[
     return _read(compositor, size)
 
 
-def paint_what_is_read() -> None:
-    """Have no app of this process paint a frame that only a terminal would show."""
-    Compositor.render_update = _paint_what_is_read  # type: ignore[method-assign]
-    Compositor.render_strips = _read_over_others  # type: ignore[method-assign]
+# A conftest takes this over for the tests of its folder.
+@pytest.fixture(autouse=True)
+def painted_when_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no app paint a frame that only a terminal would show."""
+    monkeypatch.setattr(Compositor, "render_update", _paint_what_is_read)
+    monkeypatch.setattr(Compositor, "render_strips", _read_over_others)

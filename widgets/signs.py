@@ -19,6 +19,7 @@ DIVIDER: Final = "│"
 BELOW: Final = "▼"
 SCROLL_MARK: Final = "▐"
 FAILED: Final = "✗"
+CUT: Final = "┄"
 WARNS: Final = "!"
 NEEDS_YOU: Final = "‖"  # of a step that waits for approval
 FOLDED: Final = "▸"

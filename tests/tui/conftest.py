@@ -13,13 +13,12 @@ import pytest
 from tests.fakes import forked
 from tests.parsed_css import parse_once
 from tests.settling import pytest_asyncio_loop_factories, virtual_time
-from tests.unpainted import paint_what_is_read
+from tests.unpainted import painted_when_read
 from tui import runtime
 
-__all__ = ["own_data", "pytest_asyncio_loop_factories", "virtual_time"]
+__all__ = ["own_data", "painted_when_read", "pytest_asyncio_loop_factories", "virtual_time"]
 
 parse_once()
-paint_what_is_read()
 EMBEDDED = ["-P", "-m", "agent_tui.backend", "embedded"]
 MODULES = os.environ.get("PYTHONPATH")
 

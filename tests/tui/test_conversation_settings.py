@@ -114,7 +114,7 @@ async def test_tools_are_chosen_one_by_one_or_all_at_once(
 ) -> None:
     async with fake_list(tmp_path, chat(1), size=SIZE) as seen:
         text = await seen.press("e")
-        assert "☑ read_file · read-only · Reads a file." in text  # what is sent by default
+        assert "☑ read_file · never asks · Reads a file." in text  # what is sent by default
         assert "☑ run_command · asks first · Runs a command." in text
         seen.app.screen.query_one("#tools", Choice).focus()
         text = await seen.press(*keys)

@@ -4,12 +4,10 @@ import pytest
 
 from tests.parsed_css import parse_once
 from tests.settling import pytest_asyncio_loop_factories, virtual_time
-from tests.unpainted import paint_what_is_read
 
 __all__ = ["a_terminal_with_all_colours", "pytest_asyncio_loop_factories", "virtual_time"]
 
 parse_once()
-paint_what_is_read()
 
 
 @pytest.fixture(autouse=True)

@@ -114,7 +114,7 @@ CHAT: Final[dict[str, str]] = {
     "ask.seconds": "{seconds} s at most",
     "ask.suspended": "A rule from an earlier version would allow this and more: {pattern}. It is suspended;"
     " reactivate or delete it in the settings of this chat or room, below the tools.",
-    "ask.rule": "A rule allows {rule}: {reach}.",
+    "ask.rule": "What a saved rule would allow: {rule} – {reach}.",
     "ask.keep": "Always allow this?",
     "ask.keep.folder": "exactly this call, in {folder} only",
     "ask.keep.file": "this file, whatever is written to it, in {folder} only",

@@ -63,6 +63,11 @@ class AgentChoice(Part):
         return [*(one for one in self._templates if one.id in self._chosen), *self._own]
 
     @property
+    def is_nobody(self) -> bool:
+        """Whether there are agents to choose from, and none is marked."""
+        return bool(self._templates) and not self.chosen
+
+    @property
     def is_changed(self) -> bool:
         """Whether other agents were chosen, or one was written."""
         is_chosen = self._chosen != self._chosen_at_first or bool(self._own)

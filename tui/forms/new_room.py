@@ -156,6 +156,8 @@ class NewRoomScreen(Dialog[Made | None]):
         agents.add_own()  # an agent that was written but not added is meant, too
         values, tools = self._form.values(), self._tools.marked
         fields, problems = read_room(values, agents.chosen, agents.language, tools)
+        if not self._is_short and agents.is_nobody:
+            problems[""] = say("new.nobody")
         self._form.complain(problems)
         if not problems:
             self._create(fields, start)

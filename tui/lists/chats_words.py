@@ -57,7 +57,7 @@ CONVERSATIONS: Final[dict[str, str]] = {
     "chat_form.tools.some": "only those marked below",
     "chat_form.tools.unlisted": "the list of tools has not been received yet",
     "chat_form.tools.asks": "asks first",
-    "chat_form.tools.reads": "read-only",
+    "chat_form.tools.reads": "never asks",
     "chat_form.tools.unknown": "not available now",
     "setting.title.needed": "a chat needs a title",
     "chat_form.hint": "enter save · tab next · {form.pick} models · {form.mark} mark a tool"

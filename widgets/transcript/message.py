@@ -165,6 +165,7 @@ class Message:
         "end_rows",
         "former",
         "is_closed",
+        "is_cut",
         "is_folded",
         "key",
         "number",
@@ -188,6 +189,7 @@ class Message:
         self._head = Block("title")
         self._foot: Block | None = None
         self.is_closed = False
+        self.is_cut = False  # closed before its text was whole
         self.is_folded = False  # only the head is shown
         self.rows_width = 0
         self.end_rows = [0, 0]  # rows of head and foot if they are laid out, else 0
@@ -233,16 +235,16 @@ class Message:
 
     def reopen(self) -> None:
         """Continue the message, without the note that ended it."""
-        self.is_closed = False
+        self.is_closed = self.is_cut = False
         self._foot = None
         self.end_rows = [0, 0]
         if self.text.is_finished:
             self.replace(self.text.whole)
         self._note_change()
 
-    def close(self, note: str, *, is_failure: bool) -> None:
+    def close(self, note: str, *, is_failure: bool, is_cut: bool = False) -> None:
         """End the message; ``note``, if any, becomes its last row."""
-        self.is_closed = True
+        self.is_closed, self.is_cut = True, is_failure or is_cut
         self.text.pending.compact()
         kind: Kind = "failure" if is_failure else "note"
         label = inert_line(note, LABEL_CHARACTERS)
@@ -327,8 +329,13 @@ class Message:
         blocks.
         """
         if 0 < index <= self.complete:
-            return self.blocks, index, self._versions.get(index - 1, 0), self.tone.is_faded
+            is_cut = self.is_cut_off(index)
+            return self.blocks, index, self._versions.get(index - 1, 0), self.tone.is_faded, is_cut
         return self.part(index)
+
+    def is_cut_off(self, index: int) -> bool:
+        """Return whether the text was cut in part ``index``: what that does not close counts as closed."""
+        return self.is_cut and index == self.complete
 
     def open_index(self, index: int) -> int:
         """Return the index in ``open`` of part ``index``, or -1 if it is not an open block."""

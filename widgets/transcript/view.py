@@ -316,7 +316,7 @@ class View:
         key = message.part_key(part)
         layout = self._layouts.pop(key, None)
         if layout is None:
-            layout = self._laid_out(message, part, is_open=False)
+            layout = self._laid_out(message, part, is_open=message.is_cut_off(part))
             while len(self._layouts) >= max(MIN_LAYOUTS, 8 * self.height):
                 del self._layouts[next(iter(self._layouts))]
         self._layouts[key] = layout

@@ -206,14 +206,14 @@ def turn_closed(turn: TurnRow, used: int, words: str) -> list[Change]:
 
 
 def last_words(text: str) -> str:
-    """Return the end of ``text`` in one short line that begins with a sentence, or at least a word."""
+    """Return the end of ``text`` in one short line: whole sentences, else "…" and the last words."""
     # Text far from the end cannot be among the last words.
     line = " ".join(text[-8 * LAST_WORDS_CHARACTERS :].split())
     if len(line) <= LAST_WORDS_CHARACTERS:
         return line
     end = line[-LAST_WORDS_CHARACTERS:]
-    for mark in (". ", "? ", "! ", "。", "？", "！", " "):
+    for mark in (". ", "? ", "! ", "。", "？", "！"):
         _, found, rest = end.partition(mark)
         if found and rest:
             return rest
-    return end
+    return f"…{end.partition(' ')[2] or end}"

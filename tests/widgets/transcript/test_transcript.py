@@ -41,6 +41,22 @@ async def shown(pane: Transcript, hand: Hand, pilot: Pilot[None]) -> list[str]:
     return screen_of(pane)
 
 
+@pytest.mark.parametrize("note", ["┄ cut at the pause", "✗ no quota"])
+async def test_a_text_that_was_cut_within_a_sign_looks_as_it_did_while_it_grew(note: str) -> None:
+    hand = Hand()
+    pane = a_pane(hand)
+    async with running(pane, (30, 6)) as pilot:
+        pane.turn_opened("a", "Ada")
+        pane.text_added("a", "It is down **8.8 hours")
+        assert f" It is down 8.8 hours{CARET}" in await shown(pane, hand, pilot)
+        pane.turn_closed("a", note)
+        assert " It is down 8.8 hours" in await shown(pane, hand, pilot)
+        pane.turn_reopened("a")
+        pane.text_added("a", "** a year, a *b")
+        pane.turn_closed("a")
+        assert " a *b" in await shown(pane, hand, pilot)  # what is whole means its star
+
+
 async def test_a_message_is_shown_with_its_title_and_its_note() -> None:
     hand = Hand()
     pane = a_pane(hand)

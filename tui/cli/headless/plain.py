@@ -301,7 +301,7 @@ class _Room:
         if room.status == "completed":
             output.notice(say("plain.completed"))
             return LEFT
-        output.notice(say("plain.stands"))
+        output.notice(say("plain.stands" if room.status == "paused" else "plain.not_running"))
         watching = asyncio.ensure_future(self._watch(room.last_event_id))
         try:
             while not self.starts and not watching.done():

@@ -191,4 +191,9 @@ def _check_number(agents: int) -> None:
 
 
 def _default_name(task: str) -> str:
-    return task.strip().splitlines()[0][:DEFAULT_NAME_CHARACTERS].strip()
+    """Return the first line of a task, or as many of its words as a name has room for."""
+    line = task.strip().splitlines()[0].strip()
+    if len(line) <= DEFAULT_NAME_CHARACTERS:
+        return line
+    cut = line[: DEFAULT_NAME_CHARACTERS - 1]
+    return f"{(cut.rpartition(' ')[0] or cut).rstrip(' ,.;:–-')}…"

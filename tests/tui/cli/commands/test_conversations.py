@@ -208,7 +208,7 @@ def test_wrong_usage_is_one_line(alone: Home, command: str) -> None:
 
 def test_tools_are_listed_with_what_asks_first(home: Home) -> None:
     rows = home.main("tools", "list").stdout.splitlines()
-    assert any(row.split()[:2] == ["calculator", "read-only"] for row in rows)
+    assert any(row.split()[:3] == ["calculator", "never", "asks"] for row in rows)
     assert any(row.split()[:3] == ["run_command", "asks", "first"] for row in rows)
     value = json.loads(home.main("tools", "list", "--output", "json").stdout)
     assert value == home.api("GET", "/api/tools")

@@ -125,7 +125,7 @@ def test_a_room_that_is_over_is_read_and_left(home: Home) -> None:
     done = home.run("rooms", room, "--plain")
     assert done.returncode == 0, done
     assert f"You: {TASK}" in done.stdout
-    assert done.stdout.endswith("the room is completed\n")
+    assert done.stdout.endswith("the room is done\n")
     assert done.stderr == ""
 
 
