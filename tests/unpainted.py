@@ -1,8 +1,8 @@
 """Frames that nobody sees are not painted.
 
-An app under test has no terminal: Textual paints each of its frames and throws it away, which was a sixth of
-the time of the tests that show an app. Here only what a test reads, a screenshot or the rows of the screen, is
-painted, of the same widgets as before.
+An app under test has no terminal: Textual paints each of its frames and throws it away, which was a sixth
+of the time of the tests that show an app. Here only what a test reads is painted: a screenshot, or the rows
+of the screen.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ from agent_tui.model.inert import inert_line
 from tui import clipboard, themes
 from tui.cli import output
 from tui.cli.exits import DONE, PAUSED, exit_code
+from tui.keys.layout import read_as_latin
 from tui.live.signs import wants_ascii
 from tui.motion import wants_calm
 from tui.opening import Opening
@@ -165,6 +166,9 @@ class AgentTuiApp(KeysInOrder[int]):
         if self._has_places and isinstance(event, PRESSED):
             self.places.presence.press()
         await super().on_event(event)
+
+    def read_key(self, key: events.Key) -> None:
+        read_as_latin(key, self)
 
     # --- opening ---------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from widgets.ink import DIM
 from widgets.layout import Line
 from widgets.painted import Painted
 from widgets.painter import Painter, cropped, painter_of
-from widgets.signs import FOLDED, GUTTER
+from widgets.signs import BELOW, FOLDED, GUTTER
 
 MOST_ROWS: Final = 8
 MAX_CHARACTERS: Final = 200  # of a row
@@ -112,26 +112,33 @@ class ChoiceList(Painted):
         painter = painter_of(self, "choice-list--")
         shown = self._choices[self._top : self._top + self.outer_size.height]
         cells = max((cell_len(inert_line(one.text)) for one in shown), default=0)
+        more = len(self._choices) - self._top - len(shown)
         return [
-            self._row(painter, one, cells, is_marked=self._top + row == self._at)
-            for row, one in enumerate(shown)
+            self._row(painter, one, cells, more if one is shown[-1] else 0, is_marked=place == self._at)
+            for place, one in enumerate(shown, self._top)
         ]
 
-    def _row(self, painter: Painter, one: Choice, cells: int, *, is_marked: bool) -> Line:
+    def _row(self, painter: Painter, one: Choice, cells: int, more: int, *, is_marked: bool) -> Line:
+        """Return one choice; ``more`` of them follow below the last row, which says so at its end."""
         base, dim = self.rich_style, painter.style(DIM)
         if is_marked:
             base = dim = base + self.get_component_rich_style("choice-list--cursor")
         hit = self.get_component_rich_style("choice-list--marked")
         letters = base + Style(bold=hit.bold, underline=hit.underline)
-        text = cropped(inert_line(one.text, MAX_CHARACTERS), painter.room - 2)
+        tail = f" {BELOW} {more} " if more else ""
+        room = painter.room - cell_len(tail)
+        text = cropped(inert_line(one.text, MAX_CHARACTERS), room - 2)
         marks = set(one.marks) if inert_line(one.text, MAX_CHARACTERS) == one.text else set()
         pieces = [(painter.own(f"{FOLDED} " if is_marked else "  "), base)]
         pieces += [(painter.own(letter), letters if at in marks else base) for at, letter in enumerate(text)]
-        left = painter.room - 2 - max(cells, cell_len(text)) - len(GAP)
+        left = room - 2 - max(cells, cell_len(text)) - len(GAP)
         if one.about and left >= LEAST_ABOUT_CELLS:
             space = " " * (max(cells, cell_len(text)) - cell_len(text)) + GAP
             about = cropped(inert_line(one.about, MAX_CHARACTERS), left)
             pieces += [(space, base), (painter.own(about), dim)]
+        if tail:
+            used = sum(cell_len(piece) for piece, _ in pieces)
+            pieces.append((painter.own(" " * max(0, room - used) + tail), dim))
         accent = self.get_component_rich_style("choice-list--edge").color
         edge = base if is_marked else base + Style(color=accent)
         return painter.paint([(painter.own(GUTTER) * painter.gutter, edge), *pieces], ground=base)

@@ -479,7 +479,7 @@ async def test_a_rule_for_a_file_says_that_anything_may_be_written_into_it() -> 
     ask = ev.ToolAsk("write_file a", "-x\n+y", "diff", "write_file(a)", "/code/x")
     async with opened(message("q1", "Look.")) as chat:
         text = await asking(chat, ask)
-        assert "A rule allows write_file(a): this file, whatever is written to it, in /code/x only." in text
+        assert "What a saved rule would allow: write_file(a) (this file, whatever is written to it," in text
         text = await chat.press("a")
         assert "write_file(a)" in text
         assert "this file, whatever is written to it, in /code/x only" in text

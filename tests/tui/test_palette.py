@@ -137,6 +137,8 @@ async def test_what_cannot_be_done_now_says_why_when_it_is_chosen(tmp_path: Path
         ("clipb", "Copy the message"),
         ("shortcuts", "Show the keys"),
         ("export", "Save the room to a file"),
+        ("rename", "Room settings"),
+        ("ящщь", "Zoom the pane in or out"),  # "zoom" in the Russian layout
         ("qqq", "no matches"),
     ],
 )

@@ -62,6 +62,7 @@ class ChatScreen(LiveScreen):
         Binding("right_square_bracket", "version(1)", "Next version", id="chat.version.next"),
         Binding("o", "open_step", "Show all of a step", id="chat.open_step"),
         Binding("u", "open('queue')", "Queued questions", id="chat.queue"),
+        Binding("exclamation_mark", "answer_tool", "Go to what needs approval", id="chat.answer"),
         Binding("D", "open('changes')", "Files that tools changed", id="chat.changes"),
         Binding("w", "open('export')", "Save the chat to a file", id="chat.export"),
         GO_TO_BINDING,
@@ -140,7 +141,7 @@ class ChatScreen(LiveScreen):
     def _show_lines(self) -> bool:
         shown = self._shown
         is_counting = self._board.show(shown, self._chat.following.seconds_left)
-        self._approvals.show_keys(self.key_now("tab"))
+        self._approvals.show_keys(self.key_now("tab" if self._composer.has_line_focus else "!"))
         self._composer.show(self.key_now("u"), is_busy=self._asking.is_busy)
         if self._board.show_place():
             self._reader.go_there()

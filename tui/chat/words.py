@@ -114,7 +114,7 @@ CHAT: Final[dict[str, str]] = {
     "ask.seconds": "{seconds} s at most",
     "ask.suspended": "A rule from an earlier version would allow this and more: {pattern}. It is suspended;"
     " reactivate or delete it in the settings of this chat or room, below the tools.",
-    "ask.rule": "What a saved rule would allow: {rule} – {reach}.",
+    "ask.rule": "What a saved rule would allow: {rule} ({reach}).",
     "ask.keep": "Always allow this?",
     "ask.keep.folder": "exactly this call, in {folder} only",
     "ask.keep.file": "this file, whatever is written to it, in {folder} only",
@@ -235,6 +235,7 @@ CHAT: Final[dict[str, str]] = {
     "command.workspace.wrong": "folder not found: {folder}",
     "command.needs": "Usage: /{name} {what}",
     "command.export.nothing": "nothing to export yet",
+    "command.export.ending": "cannot write {ending}: use .md, .html or .json",
     "command.exported": "saved to {file}",
     "command.exists": "{file} already exists: choose another name",
     # files that tools changed

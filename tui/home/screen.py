@@ -215,6 +215,10 @@ class HomeScreen(Screen[None]):
 
     # --- writing ---------------------------------------------------------------------------------------
 
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Whether a letter begins a text, which letters of other scripts always do."""
+        return character is not None and character.isalpha() and not character.isascii()
+
     async def on_key(self, event: events.Key) -> None:
         """Write a text's first letter into the line; a letter alone is a key."""
         if self._ask.line.has_focus:

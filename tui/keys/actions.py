@@ -210,6 +210,10 @@ def _nothing_asks(node: DOMNode) -> str:
     return "" if node.has_class("-open") else "nothing_asks"
 
 
+def _nobody_asks(node: DOMNode) -> str:
+    return "" if isinstance(node, RoomScreen | ChatScreen) and node.state.asking else "nothing_asks"
+
+
 _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
     **dict.fromkeys(("ask.once", "ask.conversation", "ask.always", "ask.deny", "ask.whole"), _nothing_asks),
     **{f"{NUMBERED}{number}": partial(_no_agent, number) for number in range(1, 11)},
@@ -218,7 +222,7 @@ _WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
     **dict.fromkeys(("pane.copy_message", "pane.previous_message", "pane.next_message"), _no_message),
     **dict.fromkeys(("pane.find_next", "pane.find_previous"), _not_searched),
     **dict.fromkeys(("pane.copy_selection", "pane.clear_selection"), _no_selection),
-    "room.answer": lambda node: "" if isinstance(node, RoomScreen) and node.state.asking else "nothing_asks",
+    **dict.fromkeys(("room.answer", "chat.answer"), _nobody_asks),
     **dict.fromkeys(("room.fold", "room.fold_all"), _no_step),
     **dict.fromkeys(("form.pick", "form.next", "form.previous", "form.mark"), _in_another_field),
     **dict.fromkeys(("rule.confirm", "rule.drop"), _in_another_field),

@@ -19,6 +19,7 @@ from agent_tui.config.file import data_path
 from tui import themes
 from tui.keys.actions import Offer, offers
 from tui.keys.keymap import Keymap
+from tui.keys.layout import in_the_other_layout
 from tui.keys.names import shown_all
 from tui.keys.words import ALSO
 from tui.live.drafts import read_kept, write_kept
@@ -163,19 +164,21 @@ class Actions(Provider):
             yield DiscoveryHit(shown, entry.do, entry.title, below or None)
 
     async def search(self, query: str) -> Hits:
-        """Yield the rows that match; Textual sorts them by how well they do. If none does, Textual would say
-        so in English only, so a row without an action says it.
+        """Yield the rows that match, else those that match what the same keys write in the other layout;
+        Textual sorts them by how well they do. If none does, Textual would say so in English only, so a row
+        without an action says it.
         """
-        found = False
-        for entry in self._rows():
-            score, places = fit(query.split(), entry)
-            if score:
-                found = True
+        rows = self._rows()
+        for words in (query.split(), in_the_other_layout(query).split()):
+            fits = [(*fit(words, entry), entry) for entry in rows]
+            hits = [one for one in fits if one[0]]
+            for score, places, entry in hits:
                 shown, below = self._row(entry, places)
                 yield Hit(score, shown, entry.do, entry.title, below or None)
-        if not found:
-            nothing = say("choose.nothing")
-            yield Hit(0.01, Content(nothing).stylize(MUTED), lambda: None, nothing)
+            if hits:
+                return
+        nothing = say("choose.nothing")
+        yield Hit(0.01, Content(nothing).stylize(MUTED), lambda: None, nothing)
 
 
 def fit(words: Sequence[str], entry: Entry) -> tuple[float, tuple[int, ...]]:

@@ -25,12 +25,11 @@ from tui.lists.texts import (
     row_of,
 )
 from tui.live import signs
-from tui.live.texts import why_cut
+from tui.live.texts import model_name, why_cut
 from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.painter import cropped
 
-MAX_MODEL_CHARACTERS: Final = 40
 MODEL_CELLS: Final = (16, 12, 0, 0)  # of the model, by the width of a row
 
 
@@ -41,8 +40,12 @@ def title_of(chat: ConversationInfo) -> str:
 
 def words_of(chat: ConversationInfo) -> Iterable[str]:
     """Return its title, its model, and its state as it is shown."""
-    title, model = chat.title or say("chat.untitled"), chat.model or say("chat.model.default")
-    return (title, model, state(chat, NO_MARK).text)
+    return (chat.title or say("chat.untitled"), model_of(chat), state(chat, NO_MARK).text)
+
+
+def model_of(chat: ConversationInfo) -> str:
+    """Return what its model is called: the demo model answers whatever name was given with it."""
+    return model_name(chat.model, chat.provider_id) or say("chat.model.default")
 
 
 def rank_of(chat: ConversationInfo) -> int:
@@ -61,9 +64,10 @@ def row(chat: ConversationInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> 
         is_quiet=mark.is_deleted or chat.archived,
         short=mark.short,
     )
-    model = inert_line(chat.model, MAX_MODEL_CHARACTERS) or say("chat.model.default")
     told = [state(chat, mark)]
-    return row_of(shape, head, cropped(model, max(1, shape.extra)), told, Use(chat.tokens, chat.cost, age))
+    return row_of(
+        shape, head, cropped(model_of(chat), max(1, shape.extra)), told, Use(chat.tokens, chat.cost, age)
+    )
 
 
 def sign(chat: ConversationInfo) -> str:
@@ -95,7 +99,7 @@ def preview(chat: ConversationInfo) -> list[Told]:
     """Return more about a chat: its model, its folder, its state and its last words."""
     return [
         Told("", title_of(chat) or say("chat.untitled")),
-        *paragraph("model", inert_line(chat.model, MAX_MODEL_CHARACTERS) or say("chat.model.default")),
+        *paragraph("model", model_of(chat)),
         *paragraph("prompt", begun(chat.system_prompt)),
         *paragraph("workspace", inert_line(chat.workspace, MAX_WORDS_CHARACTERS)),
         *paragraph("state", state(chat, NO_MARK).text if chat.status == "running" or chat.error else ""),

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
     Read = Callable[[], Awaitable[Exported]]
 
 MOST_WORDS: Final = 6  # of a title, in the name of a file
+MOST_FILES: Final = 100  # of one title in a folder
 MAX_NAME_CHARACTERS: Final = 60
+ENDINGS: Final = ("", ".md", ".markdown", ".txt", ".html", ".htm", ".json")
 MAX_TOLD_CHARACTERS: Final = 300
 
 
 def export(name: str, title: str, read: Read, composer: Writing, host: Host) -> None:
     """Write what ``read`` returns to a new file (``name``, else one named by the title); say how it went."""
     path = path_for_export(name, title)
-    if os.path.lexists(path):
+    if path.suffix.lower() not in ENDINGS:
+        composer.tell(say("command.export.ending", ending=inert_line(path.suffix, MAX_NAME_CHARACTERS)))
+    elif os.path.lexists(path):
         composer.tell(say("command.exists", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
     else:
         host.run("export", _write(path, read, composer), exclusive=True)
@@ -54,11 +58,15 @@ async def _write(path: Path, read: Read, composer: Writing) -> None:
 
 
 def path_for_export(name: str, title: str) -> Path:
-    """Return the file to write to: the one that was named, else one in this folder, named by the title."""
+    """Return the file to write to: the one that was named, else a new one in this folder, named by the
+    title.
+    """
     if name:
         return written_path(name)
     words = re.findall(r"\w+", title)[:MOST_WORDS]
-    return Path("-".join(words)[:MAX_NAME_CHARACTERS].strip("-") or "export").with_suffix(".md")
+    stem = "-".join(words)[:MAX_NAME_CHARACTERS].strip("-") or "export"
+    names = (f"{stem}{number}.md" for number in ("", *(f"-{place}" for place in range(2, MOST_FILES))))
+    return next((path for path in map(Path, names) if not os.path.lexists(path)), Path(f"{stem}.md"))
 
 
 def written_path(written: str) -> Path:

@@ -15,6 +15,7 @@ from tui.live.changes import ChangesScreen
 from tui.room.open_room import OpenRoom
 from tui.room.queue import QueueScreen
 from tui.room.settings import SettingsScreen
+from tui.screens.question import QuestionScreen
 from tui.screens.words import count, say
 
 Act = Literal["stop", "skip", "retry", "continue"]
@@ -64,11 +65,22 @@ class RoomActs:
     # --- one agent -------------------------------------------------------------------------------------
 
     def act(self, act: Act) -> None:
-        agent, reason, host = self._room.focused_agent, self.why_not(act), self._room.host
+        """Act on the agent of the current pane. A retry in a paused room resumes all, so it asks first."""
+        room, reason = self._room, self.why_not(act)
+        agent, host = room.focused_agent, room.host
         if agent is None or reason:
             host.tell(reason or say("help.why.not_now"))
+            return
+
+        def answered(is_yes: bool | None) -> None:
+            if is_yes:
+                host.run("act", room.changed_by(self._act(act, agent.id)))
+
+        resumes = act in ("retry", "continue") and room.state.room.status == "paused"
+        if resumes and len(room.state.agents) > 1:
+            host.open(QuestionScreen(say("room.resumes")), answered)
         else:
-            host.run("act", self._room.changed_by(self._act(act, agent.id)))
+            answered(True)
 
     async def _act(self, act: Act, agent_id: str) -> ev.RoomInfo:
         client = await self._room.client()

@@ -78,6 +78,9 @@ class RoomComposer(Writing):
         note = self._told
         if not note and name:
             note = say("composer.whisper", name=inert_line(name, 40))
+        elif not note and self.line.text.startswith(AT) and " " in self.line.text:
+            called = self.line.text[1:].partition(" ")[0]
+            note = say("composer.whisper.nobody", name=inert_line(called, 40))
         self._note.show([note] if note else [])
         self._note.set_class(not note, "-empty")
         meant = say(f"composer.when.{self.when}")

@@ -52,7 +52,13 @@ class Asked:
 
 
 def title(state: ConversationState) -> str:
-    return inert_line(state.room.task or state.room.name or say("room.untitled"), MAX_TITLE_CHARACTERS)
+    """Return the name that a person gave, and the task; a name that is the beginning of the task is left
+    out.
+    """
+    name, task = state.room.name.strip(), state.room.task.strip()
+    names = [] if task.startswith(name.removesuffix("…")) else [name]
+    told = " – ".join(filter(None, [*names, task])) or name or say("room.untitled")
+    return inert_line(told, MAX_TITLE_CHARACTERS)
 
 
 def progress(state: ConversationState) -> list[str]:

@@ -68,6 +68,9 @@ class KeysInOrder(App[ReturnType]):
         else:
             await self._answer(event)
 
+    def read_key(self, key: events.Key) -> None:
+        """Change a key into the one that is meant, before it is answered."""
+
     async def answer_held_keys(self) -> None:
         """Answer the keys that were held, and hold no more."""
         self.holds_keys = False
@@ -80,6 +83,8 @@ class KeysInOrder(App[ReturnType]):
         loop = asyncio.get_running_loop()
         self._limit = loop.call_later(PATIENCE_SECONDS, self.call_later, self._go_on, 0, number)
         went_to = self._typed_into
+        if isinstance(event, events.Key):
+            self.read_key(event)
         self.presses.note(event.key if isinstance(event, events.Key) else "", time.monotonic() - event.time)
         await super().on_event(event)
         self._follow(went_to, ROUNDS, number)

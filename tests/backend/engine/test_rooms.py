@@ -22,7 +22,7 @@ async def test_a_room_gets_a_name_from_its_task_and_the_default_models(tmp_path:
     async with open_house(tmp_path / "rooms.db", free_models()) as house:
         task = "\n  Which database shall we use for sessions that must survive a restart?\nThink of costs."
         room = await house.engine.create(ROOMS, {"task": task})
-        assert room.name == "Which database shall we use for sessions that must survive a"
+        assert room.name == "Which database shall we use for sessions that must survive…"
         assert (room.status, room.execution_mode, room.current_round) == ("idle", "sequential", 0)
         assert (room.max_rounds, room.last_event_id, room.keep_running) == (3, 0, False)
         assert {(agent.provider_id, agent.model) for agent in room.agents} == {("scripts", "scripts-model")}

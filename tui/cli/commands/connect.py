@@ -14,9 +14,11 @@ from agent_tui.config.room_file import FileAgent
 from agent_tui.model.errors import ConfigError, NotFound, NotOffered
 from agent_tui.model.events import AgentInfo, ConversationInfo, RoomInfo
 from agent_tui.model.settings import settings_of
+from tui.cli import output
 from tui.cli.commands.new_room import NewRoom
 from tui.cli.commands.pick import find_conversation, find_room
 from tui.request import Server
+from tui.screens.localised import localised
 
 # The prompt of an agent with only a name: without it a model would not know whose turn it takes.
 AGENT_PROMPT = (
@@ -67,6 +69,13 @@ def refuse_demo(providers: Iterable[str]) -> None:
         raise ConfigError("the demo model would answer, but nothing names it", DEMO_ADVICE)
 
 
+def tell_demo(speakers: Iterable[AgentInfo | ConversationInfo]) -> None:
+    """Say on stderr that the demo model speaks in place of a model that was named."""
+    for name in dict.fromkeys(one.model for one in speakers if one.provider_id == DEMO_PROVIDER):
+        if name not in ("", DEMO_PROVIDER):
+            output.notice(localised(f"no provider is set up: the demo model answers in place of {name}"))
+
+
 async def default_provider(client: RoomsClient) -> str | None:
     """Return the default provider, ``None`` if the server does not say; raises ``ConfigError`` if it is the
     demo model.
@@ -93,7 +102,9 @@ async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
         fields["agents"] = [_agent(agent, provider) for agent in new.agents]
     if provider:
         fields["provider_id"] = provider
-    return await client.create(**fields)
+    room = await client.create(**fields)
+    tell_demo(room.agents)
+    return room
 
 
 def _agent(agent: FileAgent, provider: str | None) -> dict[str, str]:

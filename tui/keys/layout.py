@@ -1,0 +1,41 @@
+"""Keys of a Russian keyboard: each does what the Latin key in the same place does."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual import events
+from textual.app import App
+
+_LETTERS: Final = dict(zip("йцукенгшщзфывапролдячсмить", "qwertyuiopasdfghjklzxcvbnm", strict=True))
+_SIGNS: Final = {
+    "х": ("left_square_bracket", "["),
+    "ъ": ("right_square_bracket", "]"),
+    "Ж": ("colon", ":"),
+}
+LATIN: Final[dict[str, tuple[str, str]]] = {  # the key and its character, by the Russian character
+    **{russian: (latin, latin) for russian, latin in _LETTERS.items()},
+    **{russian.upper(): (latin.upper(), latin.upper()) for russian, latin in _LETTERS.items()},
+    **_SIGNS,
+}
+
+
+_OTHER: Final = {russian: character for russian, (_, character) in LATIN.items()}
+_OTHER.update({latin: russian for russian, latin in _OTHER.items()})
+
+
+def in_the_other_layout(text: str) -> str:
+    """Return what the keys that wrote ``text`` write in the other layout."""
+    return "".join(_OTHER.get(character, character) for character in text)
+
+
+def read_as_latin(key: events.Key, app: App[object]) -> None:
+    """Turn a Russian key into the Latin one in its place, if that is bound and nothing is being written."""
+    latin = LATIN.get(key.character or "")
+    if latin is None:
+        return
+    bound = app.screen.active_bindings
+    takers = [one for one in (app.focused, app.screen) if one is not None]
+    is_written = any(one.check_consume_key(key.key, key.character) for one in takers)
+    if not is_written and key.key not in bound and latin[0] in bound:
+        key.key, key.character = latin
