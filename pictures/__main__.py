@@ -28,6 +28,9 @@ HERE = Path(__file__).parent
 WEB_FONTS = re.compile(r"@font-face\s*{.*?}\s*", re.S)
 # Rich gives every text the length of its characters; wide ones take two cells each.
 TEXT = re.compile(r'(<text[^>]*textLength=")([0-9.]+)("[^>]*>)([^<]*)(?=</text>)')
+# Rich cuts the last row three units too early: through the tails of its letters.
+CUT = re.compile(r'(-clip-terminal">\s*<rect x="0" y="0" width="[0-9.]+" height=")([0-9.]+)')
+MORE: Final = 3
 # A provider that is not there: what a room says of one that fails.
 OFFICE: Final = '[providers.office]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "large"\n'
 
@@ -87,6 +90,7 @@ async def take(picture: Picture) -> None:
             with_cells,
             WEB_FONTS.sub("", app.export_screenshot(title=f"agent-tui {command}")),
         )
+        svg = CUT.sub(lambda found: f"{found[1]}{float(found[2]) + MORE:g}", svg)
         (HERE / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
 
 

@@ -107,7 +107,7 @@ class Painter:
         look = replace(
             self.look,
             base=own if is_flat else self.look.base + ground,
-            bar="" if card == CARD or own.color is None else own.color.name,
+            bar="" if card != ASK or own.color is None else own.color.name,
             card=card,
         )
         if own.bgcolor is not None and own.bgcolor.triplet is not None and look.ground.color:

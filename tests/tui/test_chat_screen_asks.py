@@ -231,7 +231,7 @@ async def test_on_an_ascii_terminal_all_of_a_question_is_ascii() -> None:
     async with opened(message("q1", "Look."), is_ascii=True) as chat:
         text = await asking(chat)
         assert text.isascii()
-        assert "| y once - c this conversation" in text
+        assert "#  y once - c this conversation" in text
 
 
 async def test_other_letters_are_words_and_no_answers() -> None:

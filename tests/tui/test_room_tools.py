@@ -453,11 +453,11 @@ async def test_only_the_card_that_is_asked_has_keys_on_it() -> None:
         time = await asked(screen, *begun(MIKA, ADA), *asking("t1"), *asking("t2"))
         text = await screen.text()
         assert (text.count("Allow this?"), text.count("y once")) == (2, 2)  # one card and the bar
-        row = next(row for row in text.splitlines() if "│ y once" in row)
+        row = next(row for row in text.splitlines() if "█  y once" in row)
         assert row.index("y once") < 60
         text = await screen.press("y")
         time.now += 2.0
-        row = next(row for row in text.splitlines() if "│ y once" in row)
+        row = next(row for row in text.splitlines() if "█  y once" in row)
         assert row.index("y once") > 60
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -18,6 +19,7 @@ from tui.screens.words import say
 from widgets.signs import DONE, TASK
 
 MAX_PROMPT_CHARACTERS: Final = 2_000
+NAME_CELLS: Final = 18  # with the mark: what the agents are for begins where the fields do
 
 
 class AgentChoice(Part):
@@ -85,6 +87,7 @@ class AgentChoice(Part):
     def _row(self, template: Template, is_chosen: bool) -> Content:
         name, _, summary = template.in_language(self.language)
         marked = f"{DONE if is_chosen else TASK} {inert_line(name, 40)}"
+        marked += " " * (NAME_CELLS - cell_len(marked))
         return Content.assemble(marked, (f"  {inert_line(summary, 120)}", MUTED))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from textual import events
 from textual.app import App
@@ -29,7 +29,7 @@ def in_the_other_layout(text: str) -> str:
     return "".join(_OTHER.get(character, character) for character in text)
 
 
-def read_as_latin(key: events.Key, app: App[object]) -> None:
+def read_as_latin(key: events.Key, app: App[Any]) -> None:
     """Turn a Russian key into the Latin one in its place, if that is bound and nothing is being written."""
     latin = LATIN.get(key.character or "")
     if latin is None:

@@ -92,17 +92,18 @@ class Step(Message):
         if part == 0 or width < 2 * len(BODY_BAR):
             return rows
         block = self.part(part)
+        bar = " " * len(BODY_BAR) if self.tone.card == ASK else BODY_BAR  # an ask has its edge
         if self.block_width(block, full_width) != width:
-            return [_barred(row) for row in rows]
+            return [_barred(row, bar) for row in rows]
         first = int(block.gap is not None)
         has_label = block.label and len(rows) > first + 1 and rows[first][-1][1] & DIM
         if has_label:  # the head row shows it
             del rows[first]
-        return [row if row else _barred(row) for row in rows]
+        return [row if row else _barred(row, bar) for row in rows]
 
 
-def _barred(row: Row) -> Row:
+def _barred(row: Row, bar: str) -> Row:
     """Return a row after the line; if it begins with one of our signs, that sign is joined to the line."""
     if row and row[0][1] == MARK:
-        return (BODY_BAR + row[0][0], MARK), *row[1:]
-    return (BODY_BAR, MARK), *row
+        return (bar + row[0][0], MARK), *row[1:]
+    return (bar, MARK), *row

@@ -15,7 +15,7 @@ from agent_tui.model.inert import inert
 from widgets.ink import COMPONENTS
 from widgets.layout import Line, Tone, strips_in
 from widgets.painted import is_shown
-from widgets.painter import ASK, ASKS, CARD, Painter
+from widgets.painter import ASK, ASKS, CARD, PEOPLE, Painter
 from widgets.signs import CUT, FAILED
 from widgets.terminal.frame_clock import FrameClock
 from widgets.transcript import happened
@@ -116,7 +116,8 @@ class Transcript(Widget, can_focus=True):
         message = self.messages.get(key)
         if message is None:
             kind = Spoken if is_spoken else Message
-            message = self.messages[key] = kind(key, title, Tone(color, who))
+            card = CARD if color == PEOPLE and not is_spoken else ""  # spoken lines are all one row
+            message = self.messages[key] = kind(key, title, Tone(color, who, card=card))
             self.view.messages.append(message)
         else:
             message.set_title(title)
