@@ -55,10 +55,10 @@ class VoiceAsks:
     async def follow(self, session: VoiceSession | None) -> None:
         """Follow the log of this session until cancelled; guests are not asked."""
         self._state = ConversationState()
-        if session is None or not session.conversation_id or not session.is_owner:
+        if session is None or not session.asks_in:
             return
         try:
-            async with aclosing(await self._link.follow(session.conversation_id)) as events:
+            async with aclosing(await self._link.follow(session.asks_in)) as events:
                 async for event in events:
                     self._state.apply(event)
                     self._forward(event)

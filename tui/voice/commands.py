@@ -60,11 +60,9 @@ def voice(
     if wav is None and not text:
         raise ConfigError("--output needs --wav FILE, or --text for lines from stdin", _HELP)
     source = choose_source(ours, CHAT)
-    from tui.voice.headless.talk import Wanted, talk, typed_lines
-    from tui.voice.opening import VoiceOpening
+    from tui.voice.headless.talk import talk
 
-    lines = typed_lines if wav is None else None
-    return talk(source, VoiceOpening, request, Wanted(output_format or "text", transcript, lines))
+    return talk(source, request, output_format or "text", transcript)
 
 
 _HELP: Final = f"see {PROGRAM} voice --help"

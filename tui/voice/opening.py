@@ -32,6 +32,7 @@ from tui.voice.request import VoiceRequest
 from tui.voice.session import NotSetUp, Speech, VoiceSession
 
 if TYPE_CHECKING:
+    from agent_tui.audio.devices import Direction
     from agent_tui.audio.sound import Sound
     from agent_tui.clients.chat import ChatClient
     from agent_tui.clients.http import Net
@@ -86,12 +87,9 @@ class VoiceOpening:
         listed = await list_devices()
         return [one.key for one in listed.of("input")], [one.key for one in listed.of("output")]
 
-    def remember(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
+    def remember(self, direction: Direction, name: str) -> None:
         """Store the choice in the config file."""
-        chosen = {"input": input_name, "output": output_name}
-        fields = {key: name or None for key, name in chosen.items() if name is not None}
-        if fields:
-            change_table(config_path(), "voice", fields)
+        change_table(config_path(), "voice", {direction: name or None})
 
     # --- sessions --------------------------------------------------------------------------------------
 
@@ -117,7 +115,7 @@ class VoiceOpening:
         net = await self._backend()
         if livekit is not None and not is_loopback(urlsplit(net.base_url).hostname or ""):
             raise Refused(say("voice.far_backend"), say("voice.far_backend.why"))
-        tokens = BackendTokens(net, request.room, request.name or _my_name(), livekit=livekit)
+        tokens = BackendTokens(net, request.room, _my_name(), livekit=livekit)
         try:
             ticket = await tokens.ticket()
         except Refused as error:
@@ -220,7 +218,7 @@ def _tokens(request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit) -> Toke
 
     if livekit.token:
         return StaticToken(livekit.url, livekit.token)
-    name = request.name or _my_name()
+    name = _my_name()
     guest: Guest = Guest(request.room, new_identity(name), name, request.agent or voice.agent.name)
     if livekit.token_url:
         return EndpointTokens(livekit.token_url, guest)
@@ -235,7 +233,7 @@ def _in_a_room(request: VoiceRequest, voice: VoiceConfig, tokens: TokenSource, p
 
     sound, speech = _sound(request, voice, ROOM_LIMITS)
     log = data_path() / LIVEKIT_LOG
-    return VoiceSession(RoomClient(tokens, sound, log_path=log), sound, request.room, place, speech=speech)
+    return VoiceSession(RoomClient(tokens, sound, log_path=log), sound, place, speech=speech)
 
 
 def _with_program(request: VoiceRequest, voice: VoiceConfig, program: Any, place: str) -> VoiceSession:
@@ -243,7 +241,7 @@ def _with_program(request: VoiceRequest, voice: VoiceConfig, program: Any, place
     from agent_tui.clients.voice.console import ConsoleClient
 
     sound, speech = _sound(request, voice, CONSOLE_LIMITS)
-    return VoiceSession(ConsoleClient(program, sound), sound, request.room, place, speech=speech)
+    return VoiceSession(ConsoleClient(program, sound), sound, place, speech=speech)
 
 
 def _sound(request: VoiceRequest, voice: VoiceConfig, limits: Any) -> tuple[Sound, Speech | None]:
@@ -253,11 +251,10 @@ def _sound(request: VoiceRequest, voice: VoiceConfig, limits: Any) -> tuple[Soun
     from agent_tui.audio.echo import Processing
     from agent_tui.audio.recording import Recording
     from agent_tui.audio.wav import wav_sound
-    from tui.voice.gated import GatedSound
 
     if request.wav is not None:
-        gated = GatedSound(wav_sound(request.wav, record=request.record, limits=limits))
-        return gated, gated
+        spoken = wav_sound(request.wav, record=request.record, limits=limits, is_held=True)
+        return spoken, spoken
     if request.text_only:
         if request.record is not None:
             return wav_sound(None, record=request.record, limits=limits), None

@@ -27,7 +27,6 @@ class VoiceRequest:
     token: str = field(default="", repr=False)
     input_name: str = ""
     output_name: str = ""
-    name: str = ""
     wav: Path | None = None
     record: Path | None = None
     local_agent: bool = False

@@ -237,7 +237,7 @@ def test_a_model_by_name_is_fetched_whole_or_not_at_all(data: Path) -> None:
         setup(hearing="../../etc")
     python = voice_folder(data) / "env" / "bin" / "python"
     with getting.one_at_a_time(data), pytest.raises(getting.NotGot, match="Nothing was fetched"):
-        getting.get_model(data, python, "", "de_DE-thorsten-medium", quiet)
+        getting.get_model(data, python, "voice", "de_DE-thorsten-medium", quiet)
     python.write_text('#!/bin/sh\nfor last; do :; done\nmkdir -p "$last"; echo weights > "$last/model.bin"\n')
     assert setup(hearing="small") == 0
     assert (voice_folder(data) / "models" / "small" / "model.bin").is_file()

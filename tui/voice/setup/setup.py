@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -54,7 +54,8 @@ def setup(
     if remove:
         return _remove(data, yes=yes)
     if hearing or voice:
-        return _get_named(data, hearing, voice)
+        wanted: dict[getting.ModelKind, str] = {"hearing": hearing, "voice": voice}
+        return _get_named(data, {kind: name for kind, name in wanted.items() if name})
     missing = [part for part in missing_parts(data) if not only or part.name in only]
     if not missing:
         output.say(localised("Voice is set up: nothing is missing."))
@@ -159,9 +160,9 @@ def _get(name: PartName, data: Path, tell: getting.Progress) -> None:
             getting.get_models(data, python, tell)
 
 
-def _get_named(data: Path, hearing: str, voice: str) -> int:
-    for name in (hearing, voice):
-        if name and not _MODEL_NAME.fullmatch(name):
+def _get_named(data: Path, wanted: Mapping[getting.ModelKind, str]) -> int:
+    for name in wanted.values():
+        if not _MODEL_NAME.fullmatch(name):
             raise ConfigError(
                 f"{inert_line(name, 60)!r} is no name of a model", "like small or de_DE-thorsten-medium"
             )
@@ -169,12 +170,10 @@ def _get_named(data: Path, hearing: str, voice: str) -> int:
     if python is None:
         raise ConfigError("models need the agent's libraries", f"run: {COMMAND}")
     with getting.one_at_a_time(data):
-        for kind in ("hearing", "voice"):
-            if not (name := hearing if kind == "hearing" else voice):
-                continue
+        for kind, name in wanted.items():
             bar = Bar(kind)
             try:
-                getting.get_model(data, python, *((name, "") if kind == "hearing" else ("", name)), bar.tell)
+                getting.get_model(data, python, kind, name, bar.tell)
             finally:
                 bar.end()
     return exits.DONE
