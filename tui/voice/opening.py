@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from agent_tui.audio.sound import Sound
     from agent_tui.clients.chat import ChatClient
     from agent_tui.clients.http import Net
-    from agent_tui.clients.voice.tokens import Guest, Ticket, TokenSource
+    from agent_tui.clients.voice.tokens import TokenSource
 
 LIVEKIT_LOG: Final = "livekit.log"
 NO_SERVER: Final = ("voice.no_server", "voice.no_network", "voice.server_failed")
@@ -95,7 +95,11 @@ class VoiceOpening:
 
     async def _named(self, request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit) -> VoiceSession:
         """Return a session on a named LiveKit server."""
-        tokens = _tokens(request, voice, livekit)
+        from agent_tui.clients.voice.tokens import Guest, new_identity, tokens_of
+
+        name = _my_name()
+        guest = Guest(request.room, new_identity(name), name, request.agent or voice.agent.name)
+        tokens = tokens_of(livekit, guest)
         host = _host(livekit.url or livekit.token_url)
         session = _in_a_room(request, voice, tokens, say("voice.place.server", host=host))
         return replace(session, keeper=Keeper(self._chats, request.room, host))
@@ -117,7 +121,7 @@ class VoiceOpening:
             raise Refused(say("voice.far_backend"), say("voice.far_backend.why"))
         tokens = BackendTokens(net, request.room, _my_name(), livekit=livekit)
         try:
-            ticket = await tokens.ticket()
+            ticket = await tokens.first()
         except Refused as error:
             if error.code == NO_AGENT:
                 raise NotSetUp(error.title, error.detail) from error
@@ -125,9 +129,8 @@ class VoiceOpening:
                 raise
             tell(say("voice.starting.local", why=localised(error.title)))
             return await self._local(request, voice, error)
-        known = KnownTicket(tokens, ticket)
         place = say("voice.place.server", host=_host(livekit.url)) if livekit else say("voice.place.here")
-        session = _in_a_room(request, voice, known, place)
+        session = _in_a_room(request, voice, tokens, place)
         return replace(session, conversation_id=ticket.conversation_id, is_owner=ticket.is_owner)
 
     async def _local(self, request: VoiceRequest, voice: VoiceConfig, why: Refused) -> VoiceSession:
@@ -183,25 +186,6 @@ class VoiceOpening:
         return self._net
 
 
-class KnownTicket:
-    """A ``TokenSource`` that already has its first ticket."""
-
-    def __init__(self, tokens: TokenSource, ticket: Ticket) -> None:
-        self._tokens = tokens
-        self._first: Ticket | None = ticket
-
-    async def ticket(self) -> Ticket:
-        """Return the first ticket once, then a new one each time."""
-        first, self._first = self._first, None
-        return first if first is not None else await self._tokens.ticket()
-
-    async def call_agent(self) -> None:
-        await self._tokens.call_agent()
-
-    async def aclose(self) -> None:
-        await self._tokens.aclose()
-
-
 def _load() -> None:
     """Load what sessions need; raises ``NotSetUp`` if a library is missing."""
     try:
@@ -211,20 +195,6 @@ def _load() -> None:
         raise NotSetUp(
             say("voice.no_library", name=error.name or "livekit"), say("voice.card.setup")
         ) from error
-
-
-def _tokens(request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit) -> TokenSource:
-    from agent_tui.clients.voice.tokens import EndpointTokens, Guest, StaticToken, new_identity
-
-    if livekit.token:
-        return StaticToken(livekit.url, livekit.token)
-    name = _my_name()
-    guest: Guest = Guest(request.room, new_identity(name), name, request.agent or voice.agent.name)
-    if livekit.token_url:
-        return EndpointTokens(livekit.token_url, guest)
-    from agent_tui.clients.voice.signing import SignedTokens
-
-    return SignedTokens(livekit.url, livekit.key, livekit.secret, guest)
 
 
 def _in_a_room(request: VoiceRequest, voice: VoiceConfig, tokens: TokenSource, place: str) -> VoiceSession:

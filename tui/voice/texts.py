@@ -75,10 +75,15 @@ def status(state: VoiceState, shown: Shown) -> Status:
     if is_absent(state):
         return Status(f"{signs.FAILED} {say('voice.absent')}")
     if phase in ("idle", "preparing"):
-        detail = localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS))
+        detail = _detail(state)
         return Status(f"{signs.WAITING} {detail or say('voice.preparing')}", "preparing")
     words = say("voice.away" if phase == "listening" and "away" in overlays else f"voice.{phase}")
     return Status(f"{_SIGNS.get(phase, signs.WAITING)} {words}", phase if phase in TIMED else "")
+
+
+def _detail(state: VoiceState) -> str:
+    """Return what the connection says of itself."""
+    return localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS))
 
 
 def is_absent(state: VoiceState) -> bool:
@@ -92,18 +97,13 @@ def card(state: VoiceState, shown: Shown) -> Card | None:
     local, text = ("voice.local", "voice.card.local"), ("voice.text", "voice.card.text")
     overlays = state.overlays
     if shown.problem:
-        keys = (retry, leave)
-        return Card(shown.problem, keys, is_failure=True)
+        return Card(shown.problem, (retry, leave), is_failure=True)
     if state.is_over:
-        detail = localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)) or say(
-            "voice.card.ended.other"
-        )
+        detail = _detail(state) or say("voice.card.ended.other")
         return Card(detail, (retry, leave), is_failure=state.phase == "failed")
     if is_absent(state):
         helps = (retry, local, text) if shown.may_use_local else (retry, text)
-        return Card(
-            localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)) or say("voice.card.absent"), helps
-        )
+        return Card(_detail(state) or say("voice.card.absent"), helps)
     if "agent_left" in overlays:
         return Card(say("voice.card.agent_left"), (retry, local) if shown.may_use_local else (retry,))
     if "not_linked" in overlays:

@@ -255,7 +255,7 @@ def test_a_bar_without_a_terminal_says_each_tenth_once(capsys: pytest.CaptureFix
     bar = Bar("server")
     for hundredth in range(0, 101, 5):
         bar.tell(hundredth / 100, "building")
-    bar.end()
+    bar.close()
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 11
     assert lines[-1].endswith("100% building")

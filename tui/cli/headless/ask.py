@@ -31,8 +31,8 @@ def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName
     """Ask, write the answer, and return the exit code; raises ``ConfigError`` before anything is written."""
     is_agent = isinstance(source, Server) and source.agent is not None
     form = format_named(form_name, AnswerText, is_plain=is_agent or None)
-    state = ConversationState()
-    telling = Telling(form, state)
+    telling = Telling(form)
+    state = telling.state
     embedded = not isinstance(source, Server)
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:

@@ -9,6 +9,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -131,15 +132,12 @@ def get(parts: Sequence[Part], data: Path) -> None:
                 continue
             if part is MODELS and failed is not None and find_agent_python(data) is None:
                 continue
-            bar = Bar(part.name)
             try:
-                _get(part.name, data, bar.tell)
+                with closing(Bar(part.name)) as bar:
+                    _get(part.name, data, bar.tell)
             except getting.NotGot as error:
-                bar.end()
                 output.complain(f"{part.name}: {error.title}")
                 failed = failed or error
-            finally:
-                bar.end()
     left = missing_parts(data)
     missing = ", ".join(one.name for one in left)
     output.notice(localised(f"Still missing: {missing}." if missing else "Voice is set up."))
@@ -171,11 +169,8 @@ def _get_named(data: Path, wanted: Mapping[getting.ModelKind, str]) -> int:
         raise ConfigError("models need the agent's libraries", f"run: {COMMAND}")
     with getting.one_at_a_time(data):
         for kind, name in wanted.items():
-            bar = Bar(kind)
-            try:
+            with closing(Bar(kind)) as bar:
                 getting.get_model(data, python, kind, name, bar.tell)
-            finally:
-                bar.end()
     return exits.DONE
 
 
@@ -244,7 +239,7 @@ class Bar:
             sys.stderr.write(f"\r{line[: output_width() - 1]}\x1b[K")
             sys.stderr.flush()
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Leave the line as it is and go to the next."""
         self._over.set()
         if self._ticking is not None:
