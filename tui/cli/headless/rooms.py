@@ -55,7 +55,7 @@ def run(
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         async with connect.rooms_client(server) as client:
-            room_id = await _room_id(server, client, wanted, changes or {}, strict=strict)
+            room_id = await _room_id(client, wanted, changes or {}, strict=strict)
             ending = await Run(client, room_id, embedded, form, answer).until_its_end(interrupts)
             if ending.reason == "completed" and not answer.turns:  # before: its words are the stored ones
                 with suppress(NotFound, NotOffered):
@@ -71,22 +71,15 @@ def run(
 
 
 async def _room_id(
-    server: Server,
-    client: RoomsClient,
-    wanted: str | NewRoom,
-    changes: Mapping[str, Any],
-    *,
-    strict: bool,
+    client: RoomsClient, wanted: str | NewRoom, changes: Mapping[str, Any], *, strict: bool
 ) -> str:
     """Return the room's id, after making or changing it as wanted."""
-    values = wanted.values if isinstance(wanted, NewRoom) else changes
-    if tools := values.get("enabled_tools"):
-        async with connect.chat_client(server) as chats:
-            await check_tools(chats, tools)
     if isinstance(wanted, NewRoom):
         room = await connect.create(client, wanted)
         output.notice(localised(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})"))
         return room.id
+    if tools := changes.get("enabled_tools"):
+        await check_tools(client, tools)
     try:
         room_id = await connect.room_id(client, wanted)
     except NotFound as error:

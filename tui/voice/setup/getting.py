@@ -182,7 +182,7 @@ def get_agent(data: Path, tell: Progress) -> None:
     tell(1.0, "the agent is ready")
 
 
-def get_models(data: Path, python: Path, tell: Progress) -> None:
+def get_models(python: Path, tell: Progress) -> None:
     """Install the models into the agent's environment, and check them; raises ``NotGot``."""
     folder = python.parent.parent
     # Also if they are installed: this is only called if one of their files is missing.

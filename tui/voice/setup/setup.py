@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -155,7 +155,7 @@ def _get(name: PartName, data: Path, tell: getting.Progress) -> None:
             python = find_agent_python(data)
             if python is None:
                 raise ConfigError("the models need the agent", f"run: {COMMAND}")
-            getting.get_models(data, python, tell)
+            getting.get_models(python, tell)
 
 
 def _get_named(data: Path, wanted: Mapping[getting.ModelKind, str]) -> int:
@@ -200,10 +200,9 @@ class Bar:
     tenth.
     """
 
-    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._clock = clock
-        self._began = clock()
+        self._began = time.monotonic()
         self._shown = -1.0
         self._tenth = -1
         self._told = (0.0, "")
@@ -222,7 +221,7 @@ class Bar:
         if self._ticking is None:
             self._ticking = threading.Thread(target=self._tick, daemon=True)
             self._ticking.start()
-        if done >= 1 or self._clock() - self._shown >= SHOWN_SECONDS:
+        if done >= 1 or time.monotonic() - self._shown >= SHOWN_SECONDS:
             self._draw()
 
     def _tick(self) -> None:
@@ -231,7 +230,7 @@ class Bar:
 
     def _draw(self) -> None:
         with self._drawing:
-            (done, what), now = self._told, self._clock()
+            (done, what), now = self._told, time.monotonic()
             self._shown = now
             full = round(done * BAR_CELLS)
             bar = f"{'#' * full}{'.' * (BAR_CELLS - full)}"
