@@ -21,10 +21,10 @@ from tui.cli import output
 from tui.cli.arguments import COMPLETION_VARIABLE, CONNECTION_OPTIONS, take_connection
 from tui.cli.output import PROGRAM
 from tui.request import wants_embedded
+from tui.runtime import DATABASE
 from tui.screens.localised import localised
 
 LINES: Final = "lines"  # the variable's value that asks for words
-DATABASE: Final = "agent-tui.db"
 BUSY_SECONDS: Final = 0.2  # how long to wait for a locked database
 MOST: Final = 200  # rooms or chats that are offered, the newest first
 MAX_NAME_CHARACTERS: Final = 60

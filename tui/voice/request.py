@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-DEFAULT_ROOM = "demo"
+from agent_tui.config.voice import DEFAULT_ROOM
 
 
 @dataclass(frozen=True, slots=True)

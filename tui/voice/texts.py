@@ -27,19 +27,11 @@ _SIGNS: Final = {
     "ended": signs.DONE,
     "failed": signs.FAILED,
 }
-DEFAULT_KEYS: Final = {  # for cards, by binding id
-    "voice.retry": "r",
-    "voice.leave": "esc",
-    "voice.local": "l",
-    "voice.text": "t",
-    "voice.listen": "a",
-    "voice.devices": "d",
-}
 TIMED: Final = ("preparing", "connecting", "waiting_agent", "initializing", "thinking")
 
 
 class Card(NamedTuple):
-    """A problem, and the binding ids of the keys that help, each with what it does."""
+    """A problem, and the default keys that help, each with what it does."""
 
     text: str
     keys: tuple[tuple[str, str], ...] = ()
@@ -93,8 +85,9 @@ def is_absent(state: VoiceState) -> bool:
 
 def card(state: VoiceState, shown: Shown) -> Card | None:
     """Return what needs the person's attention, the worst first; ``None`` for nothing."""
-    retry, leave = ("voice.retry", "voice.card.retry"), ("voice.leave", "voice.card.leave")
-    local, text = ("voice.local", "voice.card.local"), ("voice.text", "voice.card.text")
+    retry, leave = ("r", "voice.card.retry"), ("esc", "voice.card.leave")
+    local, text = ("l", "voice.card.local"), ("t", "voice.card.text")
+    devices = ("d", "voice.card.devices")
     overlays = state.overlays
     if shown.problem:
         return Card(shown.problem, (retry, leave), is_failure=True)
@@ -109,16 +102,16 @@ def card(state: VoiceState, shown: Shown) -> Card | None:
     if "not_linked" in overlays:
         name, agent, why = _name(state), state.agent, "heard_left" if state.heard_left else "not_linked"
         if agent is None or agent.takes_requests:
-            return Card(say("voice.card.not_linked", name=name), (("voice.listen", "voice.card.listen"),))
+            return Card(say("voice.card.not_linked", name=name), (("a", "voice.card.listen"),))
         # Everyone gets its words and sound; no key can ask for what it does not offer.
         return Card(say(f"voice.card.{why}.{'typed' if agent.has_session else 'only'}", name=name))
     sound = state.sound
     if "no_audio" in overlays and (shown.had_input or not len(state.lines)):
         problem = localised(inert_line(sound.input_problem, MAX_DETAIL_CHARACTERS))
         key = "voice.card.no_audio" if sound.output_problem else "voice.card.no_input"
-        return Card(say(key, problem=problem), (("voice.devices", "voice.card.devices"), text))
+        return Card(say(key, problem=problem), (devices, text))
     if not shown.has_signal and "muted" not in overlays and "text_only" not in overlays:
-        return Card(say("voice.card.no_signal"), (("voice.devices", "voice.card.devices"),))
+        return Card(say("voice.card.no_signal"), (devices,))
     return None
 
 
