@@ -188,9 +188,7 @@ class Walk:
                     pass
 
     def _raised_here(self) -> set[str]:
-        classes = [
-            node for one in self.modules for node in one.nodes if isinstance(node, ast.ClassDef)
-        ]
+        classes = [node for one in self.modules for node in one.nodes if isinstance(node, ast.ClassDef)]
         known = set(RAISED)
         for _ in range(3):
             known |= {one.name for one in classes if known & {_name(base) for base in one.bases}}
