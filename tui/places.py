@@ -17,6 +17,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
+from agent_tui.config.voice import DEFAULT_ROOM
 from agent_tui.model.events import ConversationInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from tui.chat.first import NEW, NewChat, fields_here, first_chat
@@ -47,7 +48,7 @@ from tui.screens.quit import QuitScreen
 from tui.screens.theme_choice import ThemeChoice
 from tui.screens.words import say, say_count
 from tui.voice.opening import VoiceOpening
-from tui.voice.request import DEFAULT_ROOM, VoiceRequest
+from tui.voice.request import VoiceRequest
 from tui.voice.screen import VoiceScreen
 from widgets.signs import is_ascii
 from widgets.units import duration

@@ -27,7 +27,8 @@ from agent_tui.model.errors import AgentBusy, AgentTuiError, ConfigError, Connec
 from agent_tui.model.inert import inert_line
 
 RUNTIME_FILE = "backend.json"
-LOCK_FILE = "agent-tui.db.lock"
+DATABASE = "agent-tui.db"
+LOCK_FILE = f"{DATABASE}.lock"
 LOG_FILE = "backend.log"
 START_SECONDS = 20.0
 LOOK_SECONDS = 1.0  # after which it checks what takes so long

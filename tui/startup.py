@@ -40,17 +40,8 @@ def choose_source(connection: Connection, *kinds: str) -> Source:
     return other_server(connection, *kinds)
 
 
-def open_voice(connection: Connection, request: VoiceRequest) -> int:
-    """Show a voice room until the user leaves; return the exit code. ``connection`` says which backend to
-    use.
-
-    Raises ``ConfigError`` where no screen can be shown.
-    """
-    return open_screen(connection, ScreenArguments(), voice=request)
-
-
 def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceRequest | None = None) -> int:
-    """Show what was asked for until the user leaves; return the exit code.
+    """Show what was asked for, or a ``voice`` room, until the user leaves; return the exit code.
 
     Raises ``ConfigError`` where no screen can be shown.
     """

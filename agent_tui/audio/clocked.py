@@ -8,6 +8,7 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 from itertools import repeat
 
+from agent_tui.audio.devices import Direction
 from agent_tui.audio.levels import LevelMeter
 from agent_tui.audio.pace import ticks
 from agent_tui.audio.recording import Recording
@@ -28,7 +29,10 @@ class ClockedSound:
         microphone: Iterator[bytes] | None = None,
         recording: Recording | None = None,
         limits: RingLimits = CONSOLE_LIMITS,
+        *,
+        is_held: bool = False,
     ) -> None:
+        """``is_held``: nothing is captured before ``begin``."""
         self._status = status
         self._microphone = microphone if microphone is not None else repeat(bytes(BLOCK_BYTES))
         self._recording = recording
@@ -36,8 +40,11 @@ class ClockedSound:
         self._input_meter, self._output_meter = LevelMeter(), LevelMeter()
         self._captured: CaptureQueue[bytes] | None = None
         self._clock: asyncio.Task[None] | None = None
-        self._has_begun = asyncio.Event()
-        self.is_microphone_over = asyncio.Event()
+        self._has_begun = False
+        self._may_begin = asyncio.Event()
+        if not is_held:
+            self._may_begin.set()
+        self.is_over = False  # all of the microphone's file was heard
 
     async def open(self) -> None:
         """Start the clock. The microphone's file begins with the first reader of ``captured``."""
@@ -54,10 +61,15 @@ class ClockedSound:
         if self._recording is not None:
             self._recording.close()
 
+    def begin(self) -> None:
+        """Start a microphone that was held."""
+        self._may_begin.set()
+
     async def captured(self) -> AsyncGenerator[bytes, None]:
         """Yield the microphone's blocks, from the first call on."""
         assert self._captured is not None, "open() comes first"
-        self._has_begun.set()
+        await self._may_begin.wait()
+        self._has_begun = True
         while True:
             yield await self._captured.get()
 
@@ -99,7 +111,7 @@ class ClockedSound:
             return replace(self._status, output_problem=self._recording.problem)
         return self._status
 
-    async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
+    async def choose(self, direction: Direction, name: str) -> None:
         """Do nothing: there is nothing to choose from."""
 
     def use_headphones(self, on: bool) -> None:
@@ -108,11 +120,11 @@ class ClockedSound:
     async def _run(self, captured: CaptureQueue[bytes]) -> None:
         async with aclosing(ticks()) as clock:
             async for _ in clock:
-                heard = self._next_heard() if self._has_begun.is_set() else bytes(BLOCK_BYTES)
+                heard = self._next_heard() if self._has_begun else bytes(BLOCK_BYTES)
                 played = self._ring.read()
                 self._input_meter.feed(heard)
                 self._output_meter.feed(played)
-                if self._has_begun.is_set():
+                if self._has_begun:
                     captured.put(heard)
                 if self._recording is not None:
                     self._recording.add(heard, played)
@@ -121,7 +133,7 @@ class ClockedSound:
     def _next_heard(self) -> bytes:
         heard = next(self._microphone, None)
         if heard is None:
-            self.is_microphone_over.set()
+            self.is_over = True
         return heard or bytes(BLOCK_BYTES)
 
 

@@ -230,15 +230,12 @@ class DeviceSound:
             underruns=self._ring.underruns + self._glitches + glitches,
         )
 
-    async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
-        """Change to other devices while running; an empty name is the system's default."""
-        names: dict[Direction, str | None] = {"input": input_name, "output": output_name}
+    async def choose(self, direction: Direction, name: str) -> None:
+        """Change to another device while running; an empty name is the system's default."""
         async with self._one_at_a_time:
             self._listed = await self._lister()
-            for direction, name in names.items():
-                if name is not None:
-                    self._ports[direction].wanted = name
-                    await self._connect(self._ports[direction])
+            self._ports[direction].wanted = name
+            await self._connect(self._ports[direction])
 
     def use_headphones(self, on: bool) -> None:
         """Turn the echo canceller off: with headphones the microphone hears nothing of the speaker."""

@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from agent_tui.audio.devices import Direction
+
 SAMPLE_RATE: Final = 48_000
 BLOCK_SECONDS: Final = 0.01
 BLOCK_SAMPLES: Final = 480
@@ -81,8 +83,8 @@ class Sound(Protocol):
     @property
     def status(self) -> SoundStatus: ...
 
-    async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
-        """Change to other devices while running; an empty name is the system's default."""
+    async def choose(self, direction: Direction, name: str) -> None:
+        """Change to another device while running; an empty name is the system's default."""
         ...
 
     def use_headphones(self, on: bool) -> None: ...

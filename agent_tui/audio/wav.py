@@ -31,17 +31,18 @@ def wav_sound(
     path: Path | None,
     *,
     record: Path | None = None,
-    with_microphone: bool = False,
     before_seconds: float = BEFORE_SECONDS,
     limits: RingLimits = CONSOLE_LIMITS,
+    is_held: bool = False,
 ) -> ClockedSound:
     """Return a session's sound that hears a WAV file ("-" is stdin) and plays into another one, or nowhere.
 
-    Before the file there is silence for ``before_seconds``, after it forever; ``is_microphone_over`` is set
-    when it ended. Raises ``ConfigError`` for a file that cannot be read or written.
+    Before the file there is silence for ``before_seconds``, after it forever; ``is_over`` says that it
+    ended. With ``is_held`` all of it waits for ``begin``. Raises ``ConfigError`` for a file that cannot be
+    read or written.
     """
     speech = read_wav(path) if path is not None else b""
-    recording = Recording(record, with_microphone=with_microphone) if record is not None else None
+    recording = Recording(record) if record is not None else None
     status = SoundStatus(
         input_name="" if path is None else "stdin" if str(path) == "-" else path.name,
         input_problem="" if path is not None else "there is no microphone",
@@ -49,7 +50,7 @@ def wav_sound(
         output_problem="" if record is not None else "nothing is played aloud",
     )
     microphone = chain(silence(before_seconds), blocks(speech)) if path is not None else None
-    return ClockedSound(status, microphone, recording, limits)
+    return ClockedSound(status, microphone, recording, limits, is_held=is_held)
 
 
 def silence(seconds: float) -> Iterator[bytes]:

@@ -175,14 +175,15 @@ async def test_devices_are_changed_while_sound_runs() -> None:
     library = FakeLibrary(MICROPHONE, SPEAKER, HEADSET)
     async with opened(library) as sound, aclosing(sound.captured()) as captured:
         sound.play(tone(1))
-        await sound.choose(input_name=HEADSET.key, output_name=HEADSET.key)
+        await sound.choose("input", HEADSET.key)
+        await sound.choose("output", HEADSET.key)
         assert (sound.status.input_name, sound.status.output_name) == ("Headset", "Headset")
         assert len(library.running) == 2
         hears, plays = library.running
         hears.hear(b"\5\0" * 480)
         assert await anext(captured) == b"\5\0" * 480
         assert plays.ask(BLOCK_BYTES) == tone(1)[:BLOCK_BYTES]
-        await sound.choose(output_name="")
+        await sound.choose("output", "")
         assert (sound.status.input_name, sound.status.output_name) == ("Headset", "Screen")
 
 
@@ -190,7 +191,7 @@ async def test_a_device_that_was_plugged_in_since_can_be_chosen() -> None:
     library = FakeLibrary(MICROPHONE, SPEAKER)
     async with opened(library) as sound:
         library.plugged.append(HEADSET)
-        await sound.choose(input_name="Headset")
+        await sound.choose("input", "Headset")
         assert sound.status.input_name == "Headset"
         assert sound.status.output_name == "Screen"
 

@@ -222,7 +222,7 @@ async def test_another_speaker_is_taken_while_sound_runs(server: Pulse) -> None:
             listed = await list_devices()
             device = listed.find("headset", "output")
             assert device is not None
-            await sound.choose(output_name=device.key)
+            await sound.choose("output", device.key)
             assert sound.status.output_name == "headset"
             await flowing(sound, path)
             await play_all(sound, said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import struct
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent_tui.audio.sound import BLOCK_BYTES
+from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SECONDS
 from agent_tui.audio.wav import read_wav, wav_sound
 from agent_tui.model.errors import ConfigError
 from tests.audio.sounds import pitch, samples, tone
@@ -131,13 +132,29 @@ async def test_the_file_is_heard_in_real_time_after_silence_and_before_silence(t
     async with aclosing(sound.captured()) as captured:
         async for block in captured:
             heard.append(block)
-            if sound.is_microphone_over.is_set():
+            if sound.is_over:
                 break
     await sound.aclose()
     assert sound.status.input_name == "question.wav"
     assert heard[:10] == [bytes(BLOCK_BYTES)] * 10
     assert heard[10:30] == [b"\1\0" * 480] * 20
     assert all(block == bytes(BLOCK_BYTES) for block in heard[30:])
+
+
+async def test_a_held_file_waits_until_it_may_begin(tmp_path: Path) -> None:
+    path = tmp_path / "question.wav"
+    path.write_bytes(wav(1, 16, 48_000, 1, b"\1\0" * 480))
+    sound = wav_sound(path, before_seconds=0, is_held=True)
+    await sound.open()
+    async with aclosing(sound.captured()) as captured:
+        first = asyncio.ensure_future(anext(captured))
+        sound.play(tone(0.1))
+        while sound.queued_seconds:  # noqa: ASYNC110  # the clock goes on
+            await asyncio.sleep(BLOCK_SECONDS)
+        assert not first.done()
+        sound.begin()
+        assert await first == b"\1\0" * 480
+    await sound.aclose()
 
 
 async def test_what_is_played_is_in_the_recording(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
 
+from agent_tui.audio.devices import Direction
 from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SECONDS, SAMPLE_RATE, Level, SoundStatus
 from tests.fakes.tones import LOUD, loudness, spoken
 
@@ -102,7 +103,7 @@ class FedSound:
     def status(self) -> SoundStatus:
         return SoundStatus("fed", "", "kept")
 
-    async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
+    async def choose(self, direction: Direction, name: str) -> None:
         """Have no other device."""
 
     def use_headphones(self, on: bool) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
+from agent_tui.audio.devices import Direction
 from agent_tui.audio.sound import BLOCK_BYTES, Level, SoundStatus
 from agent_tui.model import voice as vo
 from agent_tui.model.errors import AgentTuiError
@@ -127,8 +128,8 @@ class FakeSound:
             self.asked.append("drop")
         return 0.0
 
-    async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
-        self.asked.append(f"choose {input_name} {output_name}")
+    async def choose(self, direction: Direction, name: str) -> None:
+        self.asked.append(f"choose {direction} {name}")
 
     def use_headphones(self, on: bool) -> None:
         self.asked.append(f"headphones {on}")
@@ -141,7 +142,7 @@ class FakeVoiceSource:
 
     def __init__(self) -> None:
         self.opened: list[VoiceRequest] = []
-        self.remembered: list[tuple[str | None, str | None]] = []
+        self.remembered: list[tuple[Direction, str]] = []
         self.refuse: AgentTuiError | None = None
         self.held: asyncio.Event | None = None
         self.tells: tuple[str, ...] = ()
@@ -164,13 +165,13 @@ class FakeVoiceSource:
             raise self.refuse
         if self.client.is_left:
             self.client = FakeVoiceClient()
-        return VoiceSession(self.client, self.sound, request.room, self.place, self.conversation_id)
+        return VoiceSession(self.client, self.sound, self.place, self.conversation_id)
 
     async def devices(self) -> tuple[list[str], list[str]]:
         return ["USB Audio", "Webcam"], ["USB Audio", "HDMI"]
 
-    def remember(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
-        self.remembered.append((input_name, output_name))
+    def remember(self, direction: Direction, name: str) -> None:
+        self.remembered.append((direction, name))
 
     async def aclose(self) -> None:
         pass

@@ -72,6 +72,7 @@ OTHERS: Final = (  # words of the system, and states
     "Input should be a valid number, unable to parse string as a number",
     "'{given}' is not one of {choices}",
     "known: {names}",
+    "failed",
     "room",
     "rooms",
     "chat",

@@ -21,10 +21,10 @@ from tui.cli import output
 from tui.cli.arguments import COMPLETION_VARIABLE, CONNECTION_OPTIONS, take_connection
 from tui.cli.output import PROGRAM
 from tui.request import wants_embedded
+from tui.runtime import DATABASE
 from tui.screens.localised import localised
 
 LINES: Final = "lines"  # the variable's value that asks for words
-DATABASE: Final = "agent-tui.db"
 BUSY_SECONDS: Final = 0.2  # how long to wait for a locked database
 MOST: Final = 200  # rooms or chats that are offered, the newest first
 MAX_NAME_CHARACTERS: Final = 60
@@ -146,18 +146,14 @@ def answer(command: Any, arguments: Sequence[str], environ: Mapping[str, str]) -
         return
     begun = words[-1].lstrip("'\"") if words else ""
     with suppress(Exception):  # a TAB must not print errors over a person's command line
-        found = _connection_values(words[:-1], begun)
-        if found is None:
-            found = _of_commands(command, words[:-1], begun)
+        before = words[:-1]
+        if before and before[-1] in CONNECTION_OPTIONS:
+            found = backends() if before[-1] == "--backend" else []
+        else:
+            found = _of_commands(command, before, begun)
         lines = {word: about for word, about in found if word.startswith(begun) and word.isprintable()}
         told = {word: f"{word}\t{inert_line(about, MAX_ABOUT_CHARACTERS)}" for word, about in lines.items()}
         output.write("".join(f"{line}\n" for line in (told if is_old else told.values())))
-
-
-def _connection_values(before: Sequence[str], begun: str) -> list[tuple[str, str]] | None:
-    if before and before[-1] in CONNECTION_OPTIONS:
-        return backends() if before[-1] == "--backend" else []
-    return None
 
 
 def _of_commands(command: Any, before: Sequence[str], begun: str) -> list[tuple[str, str]]:

@@ -49,24 +49,24 @@ class VoiceAsks:
         self._take = take
         self._changed = changed
         self._failed = failed
-        self._state = ConversationState()
+        self.state = ConversationState()  # the session's conversation
         self._noted: set[str] = set()
 
     async def follow(self, session: VoiceSession | None) -> None:
         """Follow the log of this session until cancelled; guests are not asked."""
-        self._state = ConversationState()
-        if session is None or not session.conversation_id or not session.is_owner:
+        self.state = ConversationState()
+        if session is None or not session.asks_in:
             return
         try:
-            async with aclosing(await self._link.follow(session.conversation_id)) as events:
+            async with aclosing(await self._link.follow(session.asks_in)) as events:
                 async for event in events:
-                    self._state.apply(event)
+                    self.state.apply(event)
                     self._forward(event)
                     self._changed()
         except AgentTuiError as error:
             self._failed(localised(error))
         finally:
-            self._state = ConversationState()
+            self.state = ConversationState()
             self._changed()
 
     def _forward(self, event: ev.Event) -> None:
@@ -79,8 +79,8 @@ class VoiceAsks:
             case ev.ToolStatusChanged(turn_id, step_id):
                 self._take(replace(event, step_id=call_id(turn_id, step_id)))
             case ev.ConversationLoaded():
-                for turn_id, step_id in self._state.asking:
-                    if (asks := self._state.step(turn_id, step_id)) is not None:
+                for turn_id, step_id in self.state.asking:
+                    if (asks := self.state.step(turn_id, step_id)) is not None:
                         call = ev.Step(
                             call_id(turn_id, step_id),
                             type="tool_call",
@@ -98,11 +98,6 @@ class VoiceAsks:
                 pass
 
     # --- what approvals want to know -------------------------------------------------------------------
-
-    @property
-    def state(self) -> ConversationState:
-        """The session's conversation."""
-        return self._state
 
     async def client(self) -> ChatClient:
         """Return the backend's client."""

@@ -92,7 +92,7 @@ class Board:
         self.card.set_class(card is None, "-hidden")
         if card is None:
             return
-        pairs = ((self._key_now(texts.DEFAULT_KEYS[binding]), say(what)) for binding, what in card.keys)
+        pairs = ((self._key_now(key), say(what)) for key, what in card.keys)
         keys = " · ".join(f"{key} {what}" for key, what in pairs if key)
         self.card.set_class(card.is_failure, "-failure")
         self.card.update("\n".join(filter(None, (card.text, keys))))

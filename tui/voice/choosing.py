@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agent_tui.model.inert import inert_line
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.words import say
 from tui.voice.run import VoiceRun
 
-INPUT: Final = "in "  # before the name of a microphone, in what is chosen; before that of a speaker:
-OUTPUT: Final = "out "
+if TYPE_CHECKING:
+    from agent_tui.audio.devices import Direction
+
 MOST_FILES: Final = 500
 MAX_NAME_CHARACTERS: Final = 80
 
@@ -23,29 +24,27 @@ def device_screen(run: VoiceRun) -> ChooseScreen:
 
     async def load() -> Candidates:
         inputs, outputs = await run.source.devices()
-        return [*_rows(INPUT, "voice.devices.input", inputs), *_rows(OUTPUT, "voice.devices.output", outputs)]
+        return [*_rows("input", inputs), *_rows("output", outputs)]
 
-    return ChooseScreen(say("voice.devices.title"), load, f"{INPUT}{run.request.input_name}")
+    return ChooseScreen(say("voice.devices.title"), load, f"input {run.request.input_name}")
 
 
-def _rows(kind: str, what: str, names: Sequence[str]) -> list[Candidate]:
-    if not names:
-        return []
-    default = Candidate(kind, f"{say(what)} · {say('voice.device.default')}")
-    rows = [
-        Candidate(f"{kind}{name}", f"{say(what)} · {inert_line(name, MAX_NAME_CHARACTERS)}") for name in names
-    ]
-    return [default, *rows]
+def _rows(direction: Direction, names: Sequence[str]) -> list[Candidate]:
+    """Return the system's default and the named devices, if there are any; a value is direction and name."""
+    what = say(f"voice.devices.{direction}")
+    return [Candidate(f"{direction} {name}", f"{what} · {_shown(name)}") for name in ("", *names) if names]
+
+
+def _shown(name: str) -> str:
+    return inert_line(name, MAX_NAME_CHARACTERS) or say("voice.device.default")
 
 
 async def take_device(run: VoiceRun, value: str) -> str:
     """Change to the chosen device; return what to say about it."""
-    is_input = value.startswith(INPUT)
-    name = value.removeprefix(INPUT if is_input else OUTPUT)
-    await (run.choose(input_name=name) if is_input else run.choose(output_name=name))
-    what = say("voice.devices.input" if is_input else "voice.devices.output")
-    shown = inert_line(name, MAX_NAME_CHARACTERS) or say("voice.device.default")
-    return say("voice.devices.chosen", what=what, name=shown)
+    kind, _, name = value.partition(" ")
+    direction: Direction = "input" if kind == "input" else "output"
+    await run.choose(direction, name)
+    return say("voice.devices.chosen", what=say(f"voice.devices.{direction}"), name=_shown(name))
 
 
 def file_screen(folder: Path) -> ChooseScreen:

@@ -11,12 +11,12 @@ from agent_tui.config.voice import DEFAULT_ROOM, MAX_ROOM_CHARACTERS, TOKEN_VARI
 from agent_tui.model.errors import ConfigError
 from agent_tui.voice_parts import PARTS, missing_parts, voice_folder
 from tui.cli import output
-from tui.cli.arguments import Connection
+from tui.cli.arguments import Connection, ScreenArguments
 from tui.cli.headless.formats import FormatName
 from tui.cli.output import PROGRAM
 from tui.request import flag_token
 from tui.screens.localised import localised
-from tui.startup import choose_source, open_voice
+from tui.startup import choose_source, open_screen
 from tui.terminal import is_terminal
 from tui.voice.request import VoiceRequest
 
@@ -56,15 +56,13 @@ def voice(
         if transcript is not None:
             raise ConfigError("--transcript needs --wav FILE, or --text with --output", _HELP)
         _set_up_first(request)
-        return open_voice(ours, request)
+        return open_screen(ours, ScreenArguments(), voice=request)
     if wav is None and not text:
         raise ConfigError("--output needs --wav FILE, or --text for lines from stdin", _HELP)
     source = choose_source(ours, CHAT)
-    from tui.voice.headless.talk import Wanted, talk, typed_lines
-    from tui.voice.opening import VoiceOpening
+    from tui.voice.headless.talk import talk
 
-    lines = typed_lines if wav is None else None
-    return talk(source, VoiceOpening, request, Wanted(output_format or "text", transcript, lines))
+    return talk(source, request, output_format or "text", transcript)
 
 
 _HELP: Final = f"see {PROGRAM} voice --help"

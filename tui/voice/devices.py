@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from agent_tui.audio import devices
-from agent_tui.audio.check import Surroundings, no_device
+from agent_tui.audio.check import NOUNS, Surroundings, no_device
 from agent_tui.audio.devices import Device, DeviceList, Direction
 from agent_tui.config.file import load
 from tui.cli import exits, output
 from tui.cli.output import OutputFormat
 from tui.screens.localised import localised
-
-DIRECTIONS: tuple[Direction, ...] = ("input", "output")
-WORDS = {"input": "microphone", "output": "speaker"}
 
 
 def list_devices(output_format: OutputFormat) -> int:
@@ -21,25 +18,23 @@ def list_devices(output_format: OutputFormat) -> int:
     listed = asyncio.run(devices.list_devices())
     voice = load().voice
     wanted = {"input": voice.input, "output": voice.output}
-    used = {direction: listed.find(wanted[direction], direction) for direction in DIRECTIONS}
+    used = {direction: listed.find(wanted[direction], direction) for direction in NOUNS}
     if output_format == "json":
-        rows = {f"{direction}s": _rows(listed, direction, used[direction]) for direction in DIRECTIONS}
+        rows = {f"{direction}s": _rows(listed, direction, used[direction]) for direction in NOUNS}
         output.write_json({**rows, "problem": listed.problem or None})
         return exits.DONE
     table = [
-        ("*" if device == used[direction] else "", localised(WORDS[direction]), device.key)
-        for direction in DIRECTIONS
+        ("*" if device == used[direction] else "", localised(noun), device.key)
+        for direction, noun in NOUNS.items()
         for device in listed.of(direction)
     ]
     if table:
         output.say(output.table(table))
-    for direction in DIRECTIONS:
+    for direction, noun in NOUNS.items():
         if not listed.of(direction):
             output.notice(localised(no_device(direction, listed.problem, Surroundings.of_this_process())))
         elif wanted[direction] and used[direction] is None:
-            output.notice(
-                localised(f"{WORDS[direction]} {wanted[direction]} of the config file is not there")
-            )
+            output.notice(localised(f"{noun} {wanted[direction]} of the config file is not there"))
     return exits.DONE
 
 

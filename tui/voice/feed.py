@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -91,8 +92,8 @@ class VoiceFeed:
         given.length, given.revision = line.text.length, line.text.revision
         transcript.turn_faded(key, is_faded=is_person and is_open)
         tail, times = self._tail(line), "" if is_person else " · ".join(latency(line.times))
-        if not is_open and (given.ending, given.closed_length) != ((tail, times), line.text.length):
-            given.ending, given.closed_length = (tail, times), line.text.length
+        if not is_open and given.ending != (ending := (tail, times, line.text.length)):
+            given.ending = ending
             transcript.turn_closed(key, tail=tail, note=times)
 
     def _title(self, line: VoiceLine, name: str) -> str:
@@ -144,17 +145,15 @@ class VoiceFeed:
         return rows.key(step_id) if rows is not None and step_id in rows.rows else ""
 
 
+@dataclass(slots=True)
 class _Given:
     """What the transcript has of a line."""
 
-    __slots__ = ("closed_length", "ending", "length", "revision", "text", "title")
-
-    def __init__(self) -> None:
-        self.title = ""
-        self.text: str | None = None
-        self.length = self.revision = 0
-        self.ending: tuple[str, str] | None = None
-        self.closed_length = -1
+    title: str = ""
+    text: str | None = None
+    length: int = 0
+    revision: int = 0
+    ending: tuple[str, str, int] | None = None  # what follows its words, its times, and its length
 
 
 class _Steps(StepRows):

@@ -32,10 +32,11 @@ from tui.voice.request import VoiceRequest
 from tui.voice.session import NotSetUp, Speech, VoiceSession
 
 if TYPE_CHECKING:
+    from agent_tui.audio.devices import Direction
     from agent_tui.audio.sound import Sound
     from agent_tui.clients.chat import ChatClient
     from agent_tui.clients.http import Net
-    from agent_tui.clients.voice.tokens import Guest, Ticket, TokenSource
+    from agent_tui.clients.voice.tokens import TokenSource
 
 LIVEKIT_LOG: Final = "livekit.log"
 NO_SERVER: Final = ("voice.no_server", "voice.no_network", "voice.server_failed")
@@ -86,18 +87,19 @@ class VoiceOpening:
         listed = await list_devices()
         return [one.key for one in listed.of("input")], [one.key for one in listed.of("output")]
 
-    def remember(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
+    def remember(self, direction: Direction, name: str) -> None:
         """Store the choice in the config file."""
-        chosen = {"input": input_name, "output": output_name}
-        fields = {key: name or None for key, name in chosen.items() if name is not None}
-        if fields:
-            change_table(config_path(), "voice", fields)
+        change_table(config_path(), "voice", {direction: name or None})
 
     # --- sessions --------------------------------------------------------------------------------------
 
     async def _named(self, request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit) -> VoiceSession:
         """Return a session on a named LiveKit server."""
-        tokens = _tokens(request, voice, livekit)
+        from agent_tui.clients.voice.tokens import Guest, new_identity, tokens_of
+
+        name = _my_name()
+        guest = Guest(request.room, new_identity(name), name, request.agent or voice.agent.name)
+        tokens = tokens_of(livekit, guest)
         host = _host(livekit.url or livekit.token_url)
         session = _in_a_room(request, voice, tokens, say("voice.place.server", host=host))
         return replace(session, keeper=Keeper(self._chats, request.room, host))
@@ -117,9 +119,9 @@ class VoiceOpening:
         net = await self._backend()
         if livekit is not None and not is_loopback(urlsplit(net.base_url).hostname or ""):
             raise Refused(say("voice.far_backend"), say("voice.far_backend.why"))
-        tokens = BackendTokens(net, request.room, request.name or _my_name(), livekit=livekit)
+        tokens = BackendTokens(net, request.room, _my_name(), livekit=livekit)
         try:
-            ticket = await tokens.ticket()
+            ticket = await tokens.first()
         except Refused as error:
             if error.code == NO_AGENT:
                 raise NotSetUp(error.title, error.detail) from error
@@ -127,9 +129,8 @@ class VoiceOpening:
                 raise
             tell(say("voice.starting.local", why=localised(error.title)))
             return await self._local(request, voice, error)
-        known = KnownTicket(tokens, ticket)
         place = say("voice.place.server", host=_host(livekit.url)) if livekit else say("voice.place.here")
-        session = _in_a_room(request, voice, known, place)
+        session = _in_a_room(request, voice, tokens, place)
         return replace(session, conversation_id=ticket.conversation_id, is_owner=ticket.is_owner)
 
     async def _local(self, request: VoiceRequest, voice: VoiceConfig, why: Refused) -> VoiceSession:
@@ -185,25 +186,6 @@ class VoiceOpening:
         return self._net
 
 
-class KnownTicket:
-    """A ``TokenSource`` that already has its first ticket."""
-
-    def __init__(self, tokens: TokenSource, ticket: Ticket) -> None:
-        self._tokens = tokens
-        self._first: Ticket | None = ticket
-
-    async def ticket(self) -> Ticket:
-        """Return the first ticket once, then a new one each time."""
-        first, self._first = self._first, None
-        return first if first is not None else await self._tokens.ticket()
-
-    async def call_agent(self) -> None:
-        await self._tokens.call_agent()
-
-    async def aclose(self) -> None:
-        await self._tokens.aclose()
-
-
 def _load() -> None:
     """Load what sessions need; raises ``NotSetUp`` if a library is missing."""
     try:
@@ -215,27 +197,13 @@ def _load() -> None:
         ) from error
 
 
-def _tokens(request: VoiceRequest, voice: VoiceConfig, livekit: LiveKit) -> TokenSource:
-    from agent_tui.clients.voice.tokens import EndpointTokens, Guest, StaticToken, new_identity
-
-    if livekit.token:
-        return StaticToken(livekit.url, livekit.token)
-    name = request.name or _my_name()
-    guest: Guest = Guest(request.room, new_identity(name), name, request.agent or voice.agent.name)
-    if livekit.token_url:
-        return EndpointTokens(livekit.token_url, guest)
-    from agent_tui.clients.voice.signing import SignedTokens
-
-    return SignedTokens(livekit.url, livekit.key, livekit.secret, guest)
-
-
 def _in_a_room(request: VoiceRequest, voice: VoiceConfig, tokens: TokenSource, place: str) -> VoiceSession:
     from agent_tui.audio.rings import ROOM_LIMITS
     from agent_tui.clients.voice.room import RoomClient
 
     sound, speech = _sound(request, voice, ROOM_LIMITS)
     log = data_path() / LIVEKIT_LOG
-    return VoiceSession(RoomClient(tokens, sound, log_path=log), sound, request.room, place, speech=speech)
+    return VoiceSession(RoomClient(tokens, sound, log_path=log), sound, place, speech=speech)
 
 
 def _with_program(request: VoiceRequest, voice: VoiceConfig, program: Any, place: str) -> VoiceSession:
@@ -243,7 +211,7 @@ def _with_program(request: VoiceRequest, voice: VoiceConfig, program: Any, place
     from agent_tui.clients.voice.console import ConsoleClient
 
     sound, speech = _sound(request, voice, CONSOLE_LIMITS)
-    return VoiceSession(ConsoleClient(program, sound), sound, request.room, place, speech=speech)
+    return VoiceSession(ConsoleClient(program, sound), sound, place, speech=speech)
 
 
 def _sound(request: VoiceRequest, voice: VoiceConfig, limits: Any) -> tuple[Sound, Speech | None]:
@@ -253,11 +221,10 @@ def _sound(request: VoiceRequest, voice: VoiceConfig, limits: Any) -> tuple[Soun
     from agent_tui.audio.echo import Processing
     from agent_tui.audio.recording import Recording
     from agent_tui.audio.wav import wav_sound
-    from tui.voice.gated import GatedSound
 
     if request.wav is not None:
-        gated = GatedSound(wav_sound(request.wav, record=request.record, limits=limits))
-        return gated, gated
+        spoken = wav_sound(request.wav, record=request.record, limits=limits, is_held=True)
+        return spoken, spoken
     if request.text_only:
         if request.record is not None:
             return wav_sound(None, record=request.record, limits=limits), None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-DEFAULT_ROOM = "demo"
+from agent_tui.config.voice import DEFAULT_ROOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,6 @@ class VoiceRequest:
     token: str = field(default="", repr=False)
     input_name: str = ""
     output_name: str = ""
-    name: str = ""
     wav: Path | None = None
     record: Path | None = None
     local_agent: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.voice import LinkMoved, SoundChanged, VoiceEvent
@@ -16,6 +16,9 @@ from tui.screens.words import say
 from tui.voice.endings import ending_of
 from tui.voice.request import VoiceRequest
 from tui.voice.session import NotSetUp, VoiceSession, VoiceSource
+
+if TYPE_CHECKING:
+    from agent_tui.audio.devices import Direction
 
 READY: Final = ("listening", "user_speaking", "thinking", "speaking")
 
@@ -188,16 +191,16 @@ class VoiceRun:
         """
         self.request = replace(self.request, local_agent=True, agent="", script=None)
 
-    async def choose(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
+    async def choose(self, direction: Direction, name: str) -> None:
         """Change to another device, now and in later sessions."""
         if self.session is not None:
-            await self.session.sound.choose(input_name=input_name, output_name=output_name)
-        if input_name is not None:
-            self.request = replace(self.request, input_name=input_name)
-        if output_name is not None:
-            self.request = replace(self.request, output_name=output_name)
+            await self.session.sound.choose(direction, name)
+        if direction == "input":
+            self.request = replace(self.request, input_name=name)
+        else:
+            self.request = replace(self.request, output_name=name)
         try:
-            self.source.remember(input_name=input_name, output_name=output_name)
+            self.source.remember(direction, name)
         except AgentTuiError as error:
             self._failed(str(error))
         self.look_at_sound()

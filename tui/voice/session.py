@@ -11,6 +11,7 @@ from agent_tui.model.voice import HistoryLoaded, ItemStored, VoiceEvent
 from tui.voice.request import VoiceRequest
 
 if TYPE_CHECKING:
+    from agent_tui.audio.devices import Direction
     from agent_tui.audio.sound import Sound
     from agent_tui.clients.voice.client import VoiceClient
     from tui.voice.keeping import Keeper
@@ -36,12 +37,16 @@ class VoiceSession:
 
     client: VoiceClient
     sound: Sound
-    room: str
     place: str = ""
     conversation_id: str = ""
     is_owner: bool = True
     speech: Speech | None = None
     keeper: Keeper | None = None  # stores what is said, if the agent does not
+
+    @property
+    def asks_in(self) -> str:
+        """The id of the conversation whose tools ask this terminal; "" for none: guests are not asked."""
+        return self.conversation_id if self.is_owner else ""
 
     @property
     def log_id(self) -> str:
@@ -80,7 +85,7 @@ class VoiceSource(Protocol):
         """Return the names of the microphones and of the speakers."""
         ...
 
-    def remember(self, *, input_name: str | None = None, output_name: str | None = None) -> None:
+    def remember(self, direction: Direction, name: str) -> None:
         """Store the choice of a device for the next session; raises ``AgentTuiError`` if that fails."""
         ...
 

@@ -27,19 +27,11 @@ _SIGNS: Final = {
     "ended": signs.DONE,
     "failed": signs.FAILED,
 }
-DEFAULT_KEYS: Final = {  # for cards, by binding id
-    "voice.retry": "r",
-    "voice.leave": "esc",
-    "voice.local": "l",
-    "voice.text": "t",
-    "voice.listen": "a",
-    "voice.devices": "d",
-}
 TIMED: Final = ("preparing", "connecting", "waiting_agent", "initializing", "thinking")
 
 
 class Card(NamedTuple):
-    """A problem, and the binding ids of the keys that help, each with what it does."""
+    """A problem, and the default keys that help, each with what it does."""
 
     text: str
     keys: tuple[tuple[str, str], ...] = ()
@@ -75,10 +67,15 @@ def status(state: VoiceState, shown: Shown) -> Status:
     if is_absent(state):
         return Status(f"{signs.FAILED} {say('voice.absent')}")
     if phase in ("idle", "preparing"):
-        detail = localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS))
+        detail = _detail(state)
         return Status(f"{signs.WAITING} {detail or say('voice.preparing')}", "preparing")
     words = say("voice.away" if phase == "listening" and "away" in overlays else f"voice.{phase}")
     return Status(f"{_SIGNS.get(phase, signs.WAITING)} {words}", phase if phase in TIMED else "")
+
+
+def _detail(state: VoiceState) -> str:
+    """Return what the connection says of itself."""
+    return localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS))
 
 
 def is_absent(state: VoiceState) -> bool:
@@ -88,37 +85,33 @@ def is_absent(state: VoiceState) -> bool:
 
 def card(state: VoiceState, shown: Shown) -> Card | None:
     """Return what needs the person's attention, the worst first; ``None`` for nothing."""
-    retry, leave = ("voice.retry", "voice.card.retry"), ("voice.leave", "voice.card.leave")
-    local, text = ("voice.local", "voice.card.local"), ("voice.text", "voice.card.text")
+    retry, leave = ("r", "voice.card.retry"), ("esc", "voice.card.leave")
+    local, text = ("l", "voice.card.local"), ("t", "voice.card.text")
+    devices = ("d", "voice.card.devices")
     overlays = state.overlays
     if shown.problem:
-        keys = (retry, leave)
-        return Card(shown.problem, keys, is_failure=True)
+        return Card(shown.problem, (retry, leave), is_failure=True)
     if state.is_over:
-        detail = localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)) or say(
-            "voice.card.ended.other"
-        )
+        detail = _detail(state) or say("voice.card.ended.other")
         return Card(detail, (retry, leave), is_failure=state.phase == "failed")
     if is_absent(state):
         helps = (retry, local, text) if shown.may_use_local else (retry, text)
-        return Card(
-            localised(inert_line(state.link.detail, MAX_DETAIL_CHARACTERS)) or say("voice.card.absent"), helps
-        )
+        return Card(_detail(state) or say("voice.card.absent"), helps)
     if "agent_left" in overlays:
         return Card(say("voice.card.agent_left"), (retry, local) if shown.may_use_local else (retry,))
     if "not_linked" in overlays:
         name, agent, why = _name(state), state.agent, "heard_left" if state.heard_left else "not_linked"
         if agent is None or agent.takes_requests:
-            return Card(say("voice.card.not_linked", name=name), (("voice.listen", "voice.card.listen"),))
+            return Card(say("voice.card.not_linked", name=name), (("a", "voice.card.listen"),))
         # Everyone gets its words and sound; no key can ask for what it does not offer.
         return Card(say(f"voice.card.{why}.{'typed' if agent.has_session else 'only'}", name=name))
     sound = state.sound
     if "no_audio" in overlays and (shown.had_input or not len(state.lines)):
         problem = localised(inert_line(sound.input_problem, MAX_DETAIL_CHARACTERS))
         key = "voice.card.no_audio" if sound.output_problem else "voice.card.no_input"
-        return Card(say(key, problem=problem), (("voice.devices", "voice.card.devices"), text))
+        return Card(say(key, problem=problem), (devices, text))
     if not shown.has_signal and "muted" not in overlays and "text_only" not in overlays:
-        return Card(say("voice.card.no_signal"), (("voice.devices", "voice.card.devices"),))
+        return Card(say("voice.card.no_signal"), (devices,))
     return None
 
 

@@ -6,7 +6,6 @@ from typing import Final
 
 VOICE: Final[dict[str, str]] = {
     "voice.title": "voice room {room}",
-    "voice.title.local": "voice · {room}",
     # where it is
     "voice.starting": "starting the LiveKit server…",
     "voice.starting.agent": "starting an agent for this room…",
@@ -38,7 +37,6 @@ VOICE: Final[dict[str, str]] = {
     "voice.you": "you",
     "voice.agent": "agent",
     "voice.muted": "muted",
-    "voice.talking": "talking",
     "voice.no_signal": "no signal",
     "voice.no_input": "no mic",
     "voice.no_output": "no sound",
@@ -95,10 +93,7 @@ VOICE: Final[dict[str, str]] = {
     "voice.card.no_input": "{problem}.\nYou can type; the agent answers aloud.",
     "voice.card.no_audio": "{problem}.\nThere is no speaker either: you can only type and read.",
     "voice.card.no_signal": "The microphone delivers only silence.",
-    "voice.card.not_set_up": "{title}",
     "voice.card.setup": "Run agent-tui voice setup to get what is missing.",
-    "voice.card.ended": "{detail}",
-    "voice.card.failed": "{detail}",
     "voice.card.ended.other": "The session has ended.",
     # hints: what a key does
     "hint.mute": "mute",
@@ -125,7 +120,6 @@ VOICE: Final[dict[str, str]] = {
     "voice.devices.title": "Microphone and speaker",
     "voice.devices.input": "microphone",
     "voice.devices.output": "speaker",
-    "voice.devices.none": "no sound device on this machine",
     "voice.devices.chosen": "{what}: {name}",
     "help.group.voice": "Voice",
     "help.why.not_speaking": "the agent is not speaking",

@@ -155,6 +155,17 @@ class EndpointTokens:
         await self._net.aclose()
 
 
+def tokens_of(livekit: LiveKit, guest: Guest, environ: Mapping[str, str] | None = None) -> TokenSource:
+    """Return the source for a named server: the given token, else its endpoint, else its key."""
+    if livekit.token:
+        return StaticToken(livekit.url, livekit.token)
+    if livekit.token_url:
+        return EndpointTokens(livekit.token_url, guest, environ)
+    from agent_tui.clients.voice.signing import SignedTokens  # lazy: it loads LiveKit's libraries
+
+    return SignedTokens(livekit.url, livekit.key, livekit.secret, guest)
+
+
 class BackendTokens:
     """Asks our backend, which starts LiveKit's server and the agent if they are not running; with ``livekit``
     only our agent, in a room of that server.
@@ -168,6 +179,7 @@ class BackendTokens:
     ) -> None:
         """``livekit`` has a key and a secret; the backend gets them, so it has to be on this machine."""
         self._net = net
+        self._known: Ticket | None = None
         self._body: dict[str, Any] = {"room_name": room}
         if name:
             self._body["participant_name"] = name
@@ -180,9 +192,19 @@ class BackendTokens:
     def __repr__(self) -> str:
         return f"BackendTokens({self._net.base_url!r})"
 
+    async def first(self) -> Ticket:
+        """Ask for the ticket of the first join, which ``ticket`` returns then; raises ``AgentTuiError``."""
+        self._known = await self._asked()
+        return self._known
+
     async def ticket(self) -> Ticket:
+        """Return a ticket for each join; raises ``AgentTuiError``."""
+        known, self._known = self._known, None
+        return known if known is not None else await self._asked()
+
+    async def _asked(self) -> Ticket:
         """Ask for a ticket, with the same identity each time: the agent keeps listening to a participant who
-        comes back. Raises ``AgentTuiError``.
+        comes back.
         """
         answer = await self._net.call("POST", BACKEND_PATH, json=self._body, patience=STARTING_SECONDS)
         ticket = _read(answer)
@@ -191,7 +213,7 @@ class BackendTokens:
 
     async def call_agent(self) -> None:
         """Ask again: the backend starts the agent if it is not running."""
-        await self.ticket()
+        await self._asked()
 
     async def aclose(self) -> None:
         """Do nothing: nothing of ours is open."""

@@ -50,7 +50,7 @@ class Headless:
         self.state = VoiceState()
         self.form = voice_format(form)
         self.sound = FakeSound()
-        session = VoiceSession(self.client, self.sound, "demo", speech=None if lines else self.speech)
+        session = VoiceSession(self.client, self.sound, speech=None if lines else self.speech)
         self._interrupts = Interrupts()
         typed = _typed(lines) if lines is not None else None
         clock = asyncio.get_running_loop().time

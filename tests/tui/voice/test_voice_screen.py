@@ -111,8 +111,8 @@ async def test_d_changes_over_to_another_device_and_keeps_that() -> None:
         text = await seen.press("d")
         assert "speaker · HDMI" in text
         await seen.press(*"hdmi", "enter")
-        assert seen.source.sound.asked[-1] == "choose None HDMI"
-        assert seen.source.remembered == [(None, "HDMI")]
+        assert seen.source.sound.asked[-1] == "choose output HDMI"
+        assert seen.source.remembered == [("output", "HDMI")]
         assert seen.told == ["speaker: HDMI"]
 
 

@@ -14,7 +14,6 @@ from math import ceil
 from os.path import commonprefix
 from typing import Any, Generic, TypeVar
 
-from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.conversations import Conversations
 from agent_tui.clients.records import ToolInfo, ToolServer
 from agent_tui.config.file import DEMO_PROVIDER
@@ -103,7 +102,7 @@ def delete_one(
     return print_one(f"deleted {kind.called(item)}", kind.fields(item), output_format)
 
 
-async def check_tools(client: ChatClient, wanted: Sequence[str]) -> None:
+async def check_tools(client: Conversations[Any], wanted: Sequence[str]) -> None:
     """Raise ``ConfigError`` for tools that are not in the server's list, if it has one."""
     try:
         tools, servers = await client.backend.tools(is_waiting=False)

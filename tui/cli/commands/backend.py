@@ -12,17 +12,17 @@ from tui.screens.words import say, say_count
 def status(output_format: OutputFormat) -> int:
     """Print whether the backend runs and what it does; never starts it."""
     endpoint = runtime.find()
-    if endpoint is None:
-        if output_format == "json":
-            nothing = {"pid": None, "version": None, "url": None}
-            output.write_json({"running": False, **nothing, **_counts(runtime.Work())})
-        else:
-            output.say(localised("not running"))
-        return exits.DONE
-    work = runtime.under_way(endpoint)
+    work = runtime.under_way(endpoint) if endpoint is not None else runtime.Work()
     if output_format == "json":
-        about_it = {"pid": endpoint.pid, "version": endpoint.version, "url": endpoint.url}
-        output.write_json({"running": True, **about_it, **_counts(work)})
+        about_it = {name: getattr(endpoint, name, None) for name in ("pid", "version", "url")}
+        counts = {
+            "rooms_running": work.rooms,
+            "answers_running": work.answers,
+            "voice_rooms": work.voice_rooms,
+        }
+        output.write_json({"running": endpoint is not None, **about_it, **counts})
+    elif endpoint is None:
+        output.say(localised("not running"))
     else:
         about = f"running: process {endpoint.pid}, version {endpoint.version}, {endpoint.url}"
         output.say(localised(f"{about}; {_said(work)} under way"))
@@ -45,11 +45,3 @@ def _said(work: runtime.Work) -> str:
     if not work.voice_rooms:
         return say("work.two", **said)
     return say("work.three", **said, voice=say_count("work.voice", work.voice_rooms))
-
-
-def _counts(work: runtime.Work) -> dict[str, int]:
-    return {
-        "rooms_running": work.rooms,
-        "answers_running": work.answers,
-        "voice_rooms": work.voice_rooms,
-    }

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.conversations import Conversations
 from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.config.file import DEMO_PROVIDER
@@ -15,6 +16,7 @@ from agent_tui.model.errors import ConfigError, NotFound, NotOffered
 from agent_tui.model.events import AgentInfo, ConversationInfo, RoomInfo
 from agent_tui.model.settings import settings_of
 from tui.cli import output
+from tui.cli.commands.asking import check_tools
 from tui.cli.commands.new_room import NewRoom
 from tui.cli.commands.pick import find_conversation, find_room
 from tui.request import Server
@@ -76,7 +78,7 @@ def tell_demo(speakers: Iterable[AgentInfo | ConversationInfo]) -> None:
             output.notice(localised(f"no provider is set up: the demo model answers in place of {name}"))
 
 
-async def default_provider(client: RoomsClient) -> str | None:
+async def default_provider(client: Conversations[Any]) -> str | None:
     """Return the default provider, ``None`` if the server does not say; raises ``ConfigError`` if it is the
     demo model.
     """
@@ -89,9 +91,11 @@ async def default_provider(client: RoomsClient) -> str | None:
 
 
 async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
-    """Make the room that command line and room file describe; raises ``ConfigError`` if it is strict and the
-    demo model would speak without being named.
+    """Make the room that command line and room file describe; raises ``ConfigError`` for tools that are not
+    there, and if it is strict and the demo model would speak without being named.
     """
+    if tools := new.values.get("enabled_tools"):
+        await check_tools(client, tools)
     provider: str | None = new.provider
     if new.strict and not provider and not all(agent.provider for agent in new.agents or [FileAgent()]):
         provider = await default_provider(client)

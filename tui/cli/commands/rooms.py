@@ -18,7 +18,6 @@ from tui.cli.commands.asking import (
     asked,
     budget,
     called,
-    check_tools,
     delete_one,
     listed,
     model_named,
@@ -51,8 +50,6 @@ def list_rooms(source: Source, output_format: OutputFormat) -> int:
 
 def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:
     """Make a room and print its id."""
-    if tools := new.values.get("enabled_tools"):
-        asked(source, connect.chat_client, lambda client: check_tools(client, tools))
     room = asked(source, connect.rooms_client, lambda client: connect.create(client, new))
     return print_one(inert_line(room.id), room_fields(room), output_format)
 

@@ -14,8 +14,8 @@ from agent_tui.config.file import Config, load
 from agent_tui.model.errors import AgentTuiError
 from tui.cli.commands.config import problems
 from tui.cli.doctor.checks import Check, Surroundings
+from tui.runtime import DATABASE
 
-DATABASE: Final = "agent-tui.db"
 LOCK_SECONDS: Final = 5.0
 LEAST_FREE_BYTES: Final = 100 * 1024 * 1024
 # Network file systems: locks and shared memory, which the database needs, are not reliable there.

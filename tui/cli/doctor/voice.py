@@ -247,19 +247,10 @@ def _source(named: LiveKit, environ: Mapping[str, str]) -> tuple[str, str]:
 
 async def _ticket(named: LiveKit, voice: VoiceConfig, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the address and a token; raises ``AgentTuiError``."""
-    # Lazy, as the next: they load LiveKit's libraries.
-    from agent_tui.clients.voice.tokens import EndpointTokens, Guest, StaticToken, TokenSource, new_identity
+    # Lazy: it loads LiveKit's libraries.
+    from agent_tui.clients.voice.tokens import Guest, new_identity, tokens_of
 
-    guest = Guest(voice.room or DEFAULT_ROOM, new_identity("doctor"))
-    source: TokenSource
-    if named.token:
-        source = StaticToken(named.url, named.token)
-    elif named.token_url:
-        source = EndpointTokens(named.token_url, guest, environ)
-    else:
-        from agent_tui.clients.voice.signing import SignedTokens
-
-        source = SignedTokens(named.url, named.key, named.secret, guest)
+    source = tokens_of(named, Guest(voice.room or DEFAULT_ROOM, new_identity("doctor")), environ)
     try:
         ticket = await source.ticket()
     finally:

@@ -19,7 +19,7 @@ from tui.cli import output
 from tui.cli.commands.asking import note_line
 from tui.cli.headless.ask_input import Asked
 from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS, Telling
-from tui.cli.headless.formats import Ending, Format
+from tui.cli.headless.formats import Ending, Frame
 from tui.cli.headless.interrupts import (
     PATIENCE_SECONDS,
     Interrupts,
@@ -56,7 +56,7 @@ async def server_answers(
             tell_link(item, telling.notice)
             return None
         event = decoder.decode(item.event, item.data)
-        telling.take(event, lambda form: form.frame(item.id, item.event, item.data))
+        telling.take(event, (item.id, item.event, item.data))
         if isinstance(event, ev.ToolStatusChanged):
             await asks(event)
         if item.event == "done":
@@ -126,14 +126,12 @@ async def agent_answers(
                 output.notice(say("plain.conversation", id=client.agent_id))
             return None
 
-        def written(form: Format) -> None:
-            if told.data:
-                form.frame("", told.name, told.data)
-
-        if not told.events:
-            written(telling.form)
-        for number, event in enumerate(told.events):
-            telling.take(event, written if not number else lambda _: None)
+        frame: Frame | None = ("", told.name, told.data) if told.data else None
+        if frame is not None and not told.events:
+            telling.form.frame(*frame)
+        for event in told.events:
+            telling.take(event, frame)
+            frame = None
         if any(isinstance(event, ev.Unknown) for event in told.events):
             telling.notice(say("plain.event", name=told.name))
         match next(reversed(told.events), None):

@@ -31,15 +31,15 @@ def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName
     """Ask, write the answer, and return the exit code; raises ``ConfigError`` before anything is written."""
     is_agent = isinstance(source, Server) and source.agent is not None
     form = format_named(form_name, AnswerText, is_plain=is_agent or None)
-    state = ConversationState()
-    telling = Telling(form, state)
+    telling = Telling(form)
+    state = telling.state
     embedded = not isinstance(source, Server)
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         if server.agent is not None:
             return await _ask_agent(server.agent, asked, options, telling, interrupts)
         async with connect.chat_client(server) as client:
-            id_ = await _conversation_id(server, client, options, embedded=embedded)
+            id_ = await _conversation_id(client, options, embedded=embedded)
             question = Question(
                 asked.content,
                 asked.attachments,
@@ -70,7 +70,7 @@ def _what_to_do(state: ConversationState, conversation_id: str, ending: Ending) 
     return localised(f"agent-tui chat {conversation_id} opens it: {does}")
 
 
-async def _conversation_id(server: Server, client: ChatClient, options: AskOptions, *, embedded: bool) -> str:
+async def _conversation_id(client: ChatClient, options: AskOptions, *, embedded: bool) -> str:
     """Return the id of the conversation, a new one if none is named."""
     if options.tools:
         await check_tools(client, options.tools)
@@ -83,8 +83,7 @@ async def _conversation_id(server: Server, client: ChatClient, options: AskOptio
             await client.change(id_, **changes)
         return id_
     if options.strict and options.provider is None:
-        async with connect.rooms_client(server) as rooms:
-            wished["provider_id"] = await connect.default_provider(rooms)
+        wished["provider_id"] = await connect.default_provider(client)
     if embedded and options.folder is None:
         wished["workspace"] = folder()
     try:

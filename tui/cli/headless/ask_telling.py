@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,7 +21,7 @@ from agent_tui.wire.chat_encode import answer_content, question_content
 from tui.cli import output
 from tui.cli.commands.asking import note_line
 from tui.cli.headless.ask_input import Asked
-from tui.cli.headless.formats import Format, as_told
+from tui.cli.headless.formats import Format, Frame, as_told
 from tui.cli.output import MAX_LINE_CHARACTERS
 from tui.screens.localised import localised
 
@@ -37,14 +37,15 @@ class Telling:
     """
 
     form: Format
-    state: ConversationState
+    state: ConversationState = field(default_factory=ConversationState)
     said: set[tuple[str, str, str]] = field(default_factory=set)  # (turn id, step id, what) of calls
     tells_status: bool = False  # a server of ours says when a call begins to run
 
-    def take(self, event: ev.Event, written: Callable[[Format], None] = lambda _: None) -> None:
-        """Take an event; ``written`` gives the format the frame in which it came."""
+    def take(self, event: ev.Event, frame: Frame | None = None) -> None:
+        """Take an event, and the frame in which it came first."""
         self.state.apply(event)
-        written(self.form)
+        if frame is not None:
+            self.form.frame(*frame)
         for turn_id in self.state.changed:
             if (turn := self.state.turns.get(turn_id)) is not None and turn.role != "user":
                 self.tells_status = self.tells_status or isinstance(event, ev.TurnStarted)

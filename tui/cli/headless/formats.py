@@ -76,6 +76,9 @@ class Record:
         return cls({name: about}, said)
 
 
+Frame = tuple[str, str, str | Mapping[str, object]]  # an event as it was received: its id, name and data
+
+
 class Format:
     """One way to write a run to stdout; every method may raise ``BrokenPipeError``."""
 

@@ -21,7 +21,6 @@ from agent_tui.config.file import BackendConfig
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered
 from agent_tui.model.inert import inert, inert_line
-from agent_tui.state.conversation import ConversationState
 from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.headless.answer import Answer
@@ -397,7 +396,7 @@ class _Chat:
 
     async def _answered(self, question: str) -> tuple[Ending, bool]:
         """Return how an answer ended, and whether the chat is left with it."""
-        telling = Telling(AnswerText(), ConversationState())
+        telling = Telling(AnswerText())
         asks = self.typing.asks
         asks.waiting, asks.tell = [], telling.notice
         output.notice(f"{self.model}:")

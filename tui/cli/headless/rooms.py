@@ -55,7 +55,7 @@ def run(
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         async with connect.rooms_client(server) as client:
-            room_id = await _room_id(server, client, wanted, changes or {}, strict=strict)
+            room_id = await _room_id(client, wanted, changes or {}, strict=strict)
             ending = await Run(client, room_id, embedded, form, answer).until_its_end(interrupts)
             if ending.reason == "completed" and not answer.turns:  # before: its words are the stored ones
                 with suppress(NotFound, NotOffered):
@@ -71,22 +71,15 @@ def run(
 
 
 async def _room_id(
-    server: Server,
-    client: RoomsClient,
-    wanted: str | NewRoom,
-    changes: Mapping[str, Any],
-    *,
-    strict: bool,
+    client: RoomsClient, wanted: str | NewRoom, changes: Mapping[str, Any], *, strict: bool
 ) -> str:
     """Return the room's id, after making or changing it as wanted."""
-    values = wanted.values if isinstance(wanted, NewRoom) else changes
-    if tools := values.get("enabled_tools"):
-        async with connect.chat_client(server) as chats:
-            await check_tools(chats, tools)
     if isinstance(wanted, NewRoom):
         room = await connect.create(client, wanted)
         output.notice(localised(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})"))
         return room.id
+    if tools := changes.get("enabled_tools"):
+        await check_tools(client, tools)
     try:
         room_id = await connect.room_id(client, wanted)
     except NotFound as error:
@@ -177,23 +170,36 @@ class Run:
         if frame.id.isdecimal():
             self.last_id = int(frame.id)
         self.form.frame(frame.id, frame.event, frame.data)
-        changed = self.answer.apply(event)
-        self.form.said(changed)
-        _tell(event)
-        self._tell_note(event)
+        self.form.said(self.answer.apply(event))
         if self.heard is not None:
             await self.heard(event)
-        if isinstance(event, ev.TurnEnded) and event.interrupted == "length":
-            name = inert_line(changed[0].sender_name, MAX_NAME_CHARACTERS)
-            output.notice(say("plain.cut.length", who=name))
-        if isinstance(event, ev.TurnFailed):
-            self.last_failure = inert_line(f"{event.agent_name}: {event.error}", MAX_ERROR_CHARACTERS)
+        self._tell(event)
         return self._ending(frame.event, event) if frame.event in TERMINAL else None
 
-    def _tell_note(self, event: ev.Event) -> None:
-        if isinstance(event, ev.TurnStarted):
-            event = ev.TurnNoted(event.turn_id, "trimmed", event.trimmed, agent_name=event.sender_name)
-        if not isinstance(event, ev.TurnNoted) or not (line := note_line(event)) or line in self.noted:
+    def _tell(self, event: ev.Event) -> None:
+        """Write to stderr what is not an answer: rounds, notes, cut and failed turns, pauses."""
+        match event:
+            case ev.RoundStarted(number, most):
+                output.notice(say("room.round" if most else "plain.round", round=number, most=most))
+            case ev.TurnStarted(turn_id, trimmed=trimmed, sender_name=name):
+                self._tell_note(ev.TurnNoted(turn_id, "trimmed", trimmed, agent_name=name))
+            case ev.TurnNoted():
+                self._tell_note(event)
+            case ev.TurnEnded(turn_id, interrupted="length"):
+                name = inert_line(self.answer.turns[turn_id].sender_name, MAX_NAME_CHARACTERS)
+                output.notice(say("plain.cut.length", who=name))
+            case ev.TurnFailed(error, _, name):
+                self.last_failure = inert_line(f"{name}: {error}", MAX_ERROR_CHARACTERS)
+                output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {localised(error)}")
+            case ev.RunPaused(_, _, reason):
+                why = said(f"plain.paused.{reason}")
+                told = f" ({reason})" if reason not in ("", "pause") else ""
+                output.notice(say("room.paused") + told + (f": {why}" if why else ""))
+            case _:
+                pass
+
+    def _tell_note(self, event: ev.TurnNoted) -> None:
+        if not (line := note_line(event)) or line in self.noted:
             return
         if event.note in ("servers_wait", "server_missing", "no_tools", "no_images"):
             self.noted.add(line)  # many turns have the same note
@@ -214,18 +220,3 @@ class Run:
                 return Ending("error", inert_line(content, MAX_ERROR_CHARACTERS))
             case _:
                 return Ending("error", "the run failed")
-
-
-def _tell(event: ev.Event) -> None:
-    """Write to stderr what is not an answer: rounds, failed turns, pauses."""
-    match event:
-        case ev.RoundStarted(number, most):
-            output.notice(say("room.round" if most else "plain.round", round=number, most=most))
-        case ev.TurnFailed(error, _, name):
-            output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {localised(error)}")
-        case ev.RunPaused(_, _, reason):
-            why = said(f"plain.paused.{reason}")
-            told = f" ({reason})" if reason not in ("", "pause") else ""
-            output.notice(say("room.paused") + told + (f": {why}" if why else ""))
-        case _:
-            pass

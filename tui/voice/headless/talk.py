@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from math import inf
 from pathlib import Path
@@ -37,8 +37,9 @@ from tui.request import Server, Source
 from tui.screens.localised import localised
 from tui.voice.endings import ending_of
 from tui.voice.headless.formats import SAID, VoiceFormat, line_text, said, voice_format
+from tui.voice.opening import VoiceOpening
 from tui.voice.request import VoiceRequest
-from tui.voice.session import VoiceSession, VoiceSource
+from tui.voice.session import VoiceSession
 
 BEGIN_SECONDS: Final = 0.8  # how long the agent listens before the file begins: it may greet first
 QUIET_SECONDS: Final = 1.2  # how long nothing happens after an answer that is complete
@@ -54,33 +55,24 @@ GROWN_CHARACTERS: Final = 12
 _NO_NEWS: Final = (LinkMeasured, UsageMeasured)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a session without a screen does. ``lines`` are typed one after the other."""
-
-    form: FormatName = "text"
-    transcript: Path | None = None
-    lines: Callable[[], AsyncGenerator[str, None]] | None = None
-
-
-def talk(source: Source, make: Callable[[Server], VoiceSource], request: VoiceRequest, wanted: Wanted) -> int:
-    """Say what there is to say, write what both sides said, and return the exit code.
-
-    ``make`` returns a function that opens the session, when our backend is there. Raises ``ConfigError`` for
-    wrong usage, before anything is written to stdout.
+def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_to: Path | None) -> int:
+    """Say the file, or without one the lines of stdin; write what both sides said, at the end also into the
+    file ``written_to``; return the exit code. Raises ``ConfigError`` for wrong usage, before anything is
+    written to stdout.
     """
-    form, state = voice_format(wanted.form), VoiceState(joined_at=time.time())
-    transcript = _opened(wanted.transcript)
+    form, state = voice_format(form_name), VoiceState(joined_at=time.time())
+    lines = typed_lines if request.wav is None else None
+    transcript = _opened(written_to)
     opened: list[VoiceSession] = []
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, None]:
-        voice = make(server)
+        voice = VoiceOpening(server)
         try:
             session = await voice.open(request, output.notice)
             opened.append(session)
             async with connect.chat_client(server) as client, asyncio.TaskGroup() as group:
                 denying = group.create_task(follow_log(client, session))
-                ending = await Talk(session, form, state, wanted.lines).run(interrupts)
+                ending = await Talk(session, form, state, lines).run(interrupts)
                 denying.cancel()
             return ending, None
         finally:
@@ -101,10 +93,10 @@ async def follow_log(client: ChatClient, session: VoiceSession) -> None:
     answers are written, each kind once.
     """
     noted: set[str] = set()
-    if not session.conversation_id or not session.is_owner:
+    if not (conversation_id := session.asks_in):
         return
     try:
-        async with aclosing(client.follow(session.conversation_id)) as events:
+        async with aclosing(client.follow(conversation_id)) as events:
             async for event in events:
                 if isinstance(event, TurnNoted) and event.note not in noted:
                     noted.add(event.note)
@@ -114,7 +106,7 @@ async def follow_log(client: ChatClient, session: VoiceSession) -> None:
                     output.notice(localised(f"denied: {event.ask.call}"))
                     with suppress(Refused):  # another client was faster
                         await client.answer(
-                            session.conversation_id, event.turn_id, event.step_id, "deny", reason=NOT_ALLOWED
+                            conversation_id, event.turn_id, event.step_id, "deny", reason=NOT_ALLOWED
                         )
     except AgentTuiError as error:
         output.notice(localised(error))

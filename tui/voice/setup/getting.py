@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import agent_tui
 from agent_tui import __version__
@@ -47,6 +47,7 @@ PREFIX: Final = ".making-"
 
 # Gets the done share of a part, from 0 to 1, and what is happening now.
 Progress = Callable[[float, str], None]
+ModelKind = Literal["hearing", "voice"]
 
 
 class NotGot(AgentTuiError):
@@ -181,7 +182,7 @@ def get_agent(data: Path, tell: Progress) -> None:
     tell(1.0, "the agent is ready")
 
 
-def get_models(data: Path, python: Path, tell: Progress) -> None:
+def get_models(python: Path, tell: Progress) -> None:
     """Install the models into the agent's environment, and check them; raises ``NotGot``."""
     folder = python.parent.parent
     # Also if they are installed: this is only called if one of their files is missing.
@@ -191,30 +192,30 @@ def get_models(data: Path, python: Path, tell: Progress) -> None:
     tell(1.0, "the models are ready")
 
 
-def get_model(data: Path, python: Path, hearing: str, voice: str, tell: Progress) -> None:
+def get_model(data: Path, python: Path, kind: ModelKind, name: str, tell: Progress) -> None:
     """Download a Whisper model or a Piper voice by name into the folder of models; raises ``NotGot``.
 
     They come from where faster-whisper and Piper get them, which needs the network.
     """
     with _beside(data) as build:
-        made = build / (hearing or voice)
-        if hearing:
+        made = build / name
+        if kind == "hearing":
             code = (
                 "import sys, faster_whisper.utils as u; u.download_model(sys.argv[1], output_dir=sys.argv[2])"
             )
-            arguments: list[str | Path] = [python, "-c", code, hearing, made]
+            arguments: list[str | Path] = [python, "-c", code, name, made]
         else:
             made.mkdir()
-            arguments = [python, "-m", "piper.download_voices", voice, "--data-dir", made]
-        tell(0.05, f"getting {hearing or voice}")
+            arguments = [python, "-m", "piper.download_voices", name, "--data-dir", made]
+        tell(0.05, f"getting {name}")
         run(arguments, _environ(), lambda line: tell(0.5, line))
         if not any(made.rglob("*")):
-            raise NotGot(f"{hearing or voice} cannot be had", "Nothing was fetched.")
-        place = voice_folder(data) / "models" / made.name
+            raise NotGot(f"{name} cannot be had", "Nothing was fetched.")
+        place = voice_folder(data) / "models" / name
         place.parent.mkdir(exist_ok=True, mode=0o700)
         _remove(place)
         made.replace(place)
-    tell(1.0, f"{hearing or voice} is there")
+    tell(1.0, f"{name} is there")
 
 
 def _keep_models(old: Path, new: Path) -> None:

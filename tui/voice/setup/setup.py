@@ -8,7 +8,8 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -54,7 +55,8 @@ def setup(
     if remove:
         return _remove(data, yes=yes)
     if hearing or voice:
-        return _get_named(data, hearing, voice)
+        wanted: dict[getting.ModelKind, str] = {"hearing": hearing, "voice": voice}
+        return _get_named(data, {kind: name for kind, name in wanted.items() if name})
     missing = [part for part in missing_parts(data) if not only or part.name in only]
     if not missing:
         output.say(localised("Voice is set up: nothing is missing."))
@@ -130,15 +132,12 @@ def get(parts: Sequence[Part], data: Path) -> None:
                 continue
             if part is MODELS and failed is not None and find_agent_python(data) is None:
                 continue
-            bar = Bar(part.name)
             try:
-                _get(part.name, data, bar.tell)
+                with closing(Bar(part.name)) as bar:
+                    _get(part.name, data, bar.tell)
             except getting.NotGot as error:
-                bar.end()
                 output.complain(f"{part.name}: {error.title}")
                 failed = failed or error
-            finally:
-                bar.end()
     left = missing_parts(data)
     missing = ", ".join(one.name for one in left)
     output.notice(localised(f"Still missing: {missing}." if missing else "Voice is set up."))
@@ -156,12 +155,12 @@ def _get(name: PartName, data: Path, tell: getting.Progress) -> None:
             python = find_agent_python(data)
             if python is None:
                 raise ConfigError("the models need the agent", f"run: {COMMAND}")
-            getting.get_models(data, python, tell)
+            getting.get_models(python, tell)
 
 
-def _get_named(data: Path, hearing: str, voice: str) -> int:
-    for name in (hearing, voice):
-        if name and not _MODEL_NAME.fullmatch(name):
+def _get_named(data: Path, wanted: Mapping[getting.ModelKind, str]) -> int:
+    for name in wanted.values():
+        if not _MODEL_NAME.fullmatch(name):
             raise ConfigError(
                 f"{inert_line(name, 60)!r} is no name of a model", "like small or de_DE-thorsten-medium"
             )
@@ -169,14 +168,9 @@ def _get_named(data: Path, hearing: str, voice: str) -> int:
     if python is None:
         raise ConfigError("models need the agent's libraries", f"run: {COMMAND}")
     with getting.one_at_a_time(data):
-        for kind in ("hearing", "voice"):
-            if not (name := hearing if kind == "hearing" else voice):
-                continue
-            bar = Bar(kind)
-            try:
-                getting.get_model(data, python, *((name, "") if kind == "hearing" else ("", name)), bar.tell)
-            finally:
-                bar.end()
+        for kind, name in wanted.items():
+            with closing(Bar(kind)) as bar:
+                getting.get_model(data, python, kind, name, bar.tell)
     return exits.DONE
 
 
@@ -206,10 +200,9 @@ class Bar:
     tenth.
     """
 
-    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._clock = clock
-        self._began = clock()
+        self._began = time.monotonic()
         self._shown = -1.0
         self._tenth = -1
         self._told = (0.0, "")
@@ -228,7 +221,7 @@ class Bar:
         if self._ticking is None:
             self._ticking = threading.Thread(target=self._tick, daemon=True)
             self._ticking.start()
-        if done >= 1 or self._clock() - self._shown >= SHOWN_SECONDS:
+        if done >= 1 or time.monotonic() - self._shown >= SHOWN_SECONDS:
             self._draw()
 
     def _tick(self) -> None:
@@ -237,7 +230,7 @@ class Bar:
 
     def _draw(self) -> None:
         with self._drawing:
-            (done, what), now = self._told, self._clock()
+            (done, what), now = self._told, time.monotonic()
             self._shown = now
             full = round(done * BAR_CELLS)
             bar = f"{'#' * full}{'.' * (BAR_CELLS - full)}"
@@ -245,7 +238,7 @@ class Bar:
             sys.stderr.write(f"\r{line[: output_width() - 1]}\x1b[K")
             sys.stderr.flush()
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Leave the line as it is and go to the next."""
         self._over.set()
         if self._ticking is not None:
