@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tui.chat.composer import ChatComposer
-from tui.chat.feed import ChatFeed, key_of
+from tui.chat.feed import ChatFeed
 from tui.chat.first import NEW, NewChat
 from tui.link import ChatLink
 from tui.live.host import Host
 from tui.live.opened import Opened
+from tui.live.steps.rows import step_key
 from tui.live.texts import Spot
 from widgets.transcript.transcript import Transcript
 
@@ -102,7 +103,7 @@ class OpenChat(Opened["ChatClient"]):
 
     def place_of(self, spot: Spot) -> tuple[Transcript, str]:
         """Return the transcript, and the key of the row in it."""
-        return self.transcript, key_of(*spot)
+        return self.transcript, step_key(*spot)
 
     def go_to_ask(self, spot: Spot) -> None:
         """Do nothing: the only transcript is shown."""

@@ -6,6 +6,7 @@ from agent_tui.state.turn import Turn
 from tui.chat.asking import Asking
 from tui.chat.open_chat import OpenChat
 from tui.live.pager import PagerScreen
+from tui.live.steps.rows import turn_key
 from tui.screens.words import say
 
 
@@ -108,7 +109,7 @@ class ReaderPlace:
     def go_there(self) -> None:
         """Go to the requested message, when it is there."""
         turn, transcript = self._chat.state.turn_of(self.go_to), self._chat.transcript
-        number = self._chat.feed.number(turn.id) if turn is not None else 0
+        number = transcript.sight.number_of(turn_key(turn.id)) if turn is not None else 0
         if number and not transcript.has_class("-hidden"):
             self.go_to = ""
             transcript.screen.call_after_refresh(transcript.reader.go_to_message, number)
@@ -118,8 +119,8 @@ class ReaderPlace:
     def _whole(self) -> tuple[str, str] | None:
         """Return the title and body of the reader's step or file."""
         feed, transcript = self._chat.feed, self._chat.transcript
-        chosen = feed.spot(transcript.reader.current_message)
-        return feed.whole(*chosen) or feed.whole(*feed.spot_of(transcript.folds.step_at_reader()))
+        chosen, at = feed.spot(transcript.reader.current_message), transcript.folds.step_at_reader()
+        return feed.whole(*chosen) or feed.whole(*feed.spot(transcript.sight.number_of(at)))
 
     def open_step(self) -> None:
         """Show all of the reader's step."""
