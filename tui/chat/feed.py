@@ -101,7 +101,7 @@ class ChatFeed:
 
 
 class _Turn:
-    """One turn in the transcript: its head, then the steps of an answer or the words and files of a person."""
+    """One turn in the transcript: its head, then what an answer has, or a person's words and files."""
 
     __slots__ = ("_feed", "_files", "_text", "_title", "steps", "turn")
 

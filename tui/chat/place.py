@@ -99,12 +99,9 @@ class ReaderPlace:
         at = versions.index(shown) + step
         if 0 <= at < len(versions):
             self.go_to = versions[at]
-            self._chat.host.run("act", self._show_version(versions[at]))
+            self._chat.host.run("act", self._chat.changed_by(self._chat.change(head=versions[at])))
         else:
             self._chat.host.tell(say("chat.last_version"))
-
-    async def _show_version(self, message_id: str) -> None:
-        await self._chat.changed_by(self._chat.change(head=message_id))
 
     def go_there(self) -> None:
         """Go to the requested message, when it is there."""
