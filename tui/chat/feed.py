@@ -13,7 +13,7 @@ from tui.chat import texts
 from tui.chat.files import facts
 from tui.live.key_hints import key_of
 from tui.live.steps import texts as step_texts
-from tui.live.steps.rows import TurnFeed, as_typed, step_key, turn_key
+from tui.live.steps.rows import TurnFeed, show_person, step_key, turn_key
 from tui.live.texts import Spot
 from tui.screens.words import say
 from widgets.markdown.rows import APART
@@ -136,8 +136,7 @@ class _Turn:
         turn, transcript = self.turn, self._feed.transcript
         if turn.text != self._text:
             self._text = turn.text
-            transcript.text_replaced(turn_key(turn.id), as_typed(turn.text))
-            transcript.turn_closed(turn_key(turn.id))
+            show_person(transcript, turn)
         for number, file in islice(enumerate(turn.attachments), self._files, None):
             self._files = number + 1
             self._feed.placed((turn.id, file_id(number)))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import ClassVar, Final
 
-from agent_tui.state.steps import Steps, StepState
+from agent_tui.state.steps import StepState
 from agent_tui.state.turn import Turn
 from tui.live.key_hints import key_of
 from tui.live.steps import texts
@@ -68,14 +68,6 @@ class StepRows:
         """The next message of the transcript shows that step."""
 
     # --- steps -----------------------------------------------------------------------------------------
-
-    def take_steps(self, steps: Steps, *, is_new: bool = False) -> None:
-        """Show what changed of ``steps``, or all if ``is_new``. The last to show them resets what changed."""
-        changed: Collection[str] = steps.all if is_new else steps.changed
-        if len(changed) > 1:
-            changed = sorted(changed, key=lambda id_: steps.all[id_].place)
-        for step_id in changed:
-            self.take_step(steps.all[step_id])
 
     def take_step(self, step: StepState) -> None:
         if step.type == "tool_result" and step.call_id and step.id not in self.rows:
@@ -234,13 +226,17 @@ class TurnFeed(StepRows):
         self._ending: str | None = None  # as the transcript shows it; ``None`` while it speaks
 
     def take(self) -> None:
-        """Give the transcript what is new. Costs what is new, not what was said before."""
-        turn = self.turn
+        """Give the transcript what is new, and costs that. The last to show it resets what changed."""
+        turn, steps = self.turn, self.turn.steps
         if turn.status == "speaking" and self._ending is not None:  # it is continued
             self._ending = None
             self.go_on()
-        self.take_steps(turn.steps, is_new=self._is_new)
+        changed: Collection[str] = steps.all if self._is_new else steps.changed
         self._is_new = False
+        if len(changed) > 1:
+            changed = sorted(changed, key=lambda id_: steps.all[id_].place)
+        for step_id in changed:
+            self.take_step(steps.all[step_id])
         if turn.status == "speaking" or (note := ending(turn)) == self._ending:
             return
         if self._ending is None or not turn.superseded:
@@ -270,9 +266,9 @@ class TurnFeed(StepRows):
 
 
 def show_person(transcript: Transcript, turn: Turn) -> None:
-    """Give ``transcript`` a person's words, in the message that was opened for them."""
+    """Give ``transcript`` a person's words, in the message that was opened for them, or other words there."""
     key = turn_key(turn.id)
-    transcript.text_added(key, as_typed(turn.text))
+    transcript.text_replaced(key, as_typed(turn.text))
     transcript.turn_closed(key, ending(turn))
 
 
