@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationChanged, ConversationInfo
@@ -110,17 +110,7 @@ class ChatCommands:
 
     # --- settings --------------------------------------------------------------------------------------
 
-    def _change(self, said: str, fields: Mapping[str, Any]) -> None:
-        self._host.run("settings", self._change_now(said, fields))
-
-    async def _change_now(self, said: str, fields: Mapping[str, Any]) -> None:
-        if await self._chat.changed_by(self._chat.change(**fields)):
-            self._composer.tell(said)
-        self._host.show_soon()
-
     def open_settings(self) -> None:
-        """Open the chat's settings."""
-
         def take(info: ConversationInfo) -> None:
             self._host.run("settings", self._chat.take(ConversationChanged(info)))
 
@@ -138,7 +128,7 @@ class ChatCommands:
             self._composer.tell(_told(now))
             return
         prompt = "" if words == NOTHING else words
-        self._change(_told(prompt), {"system_prompt": prompt})
+        self._chat.change_soon(_told(prompt), system_prompt=prompt)
 
     async def _set_tools(self, words: str) -> None:
         try:
@@ -193,7 +183,7 @@ class ChatCommands:
         if word not in FLAGS:
             self._tell("command.thinking.wrong")
             return
-        self._change(say(f"command.thinking.{word}"), {"thinking_enabled": FLAGS[word]})
+        self._chat.change_soon(say(f"command.thinking.{word}"), thinking_enabled=FLAGS[word])
 
     def _set_temperature(self, word: str) -> None:
         now = self._info.temperature
@@ -207,13 +197,13 @@ class ChatCommands:
             self._tell("command.temperature.wrong")
             return
         shown = default if number is None else f"{number:g}"
-        self._change(say("command.temperature.now", number=shown), {"temperature": number})
+        self._chat.change_soon(say("command.temperature.now", number=shown), temperature=number)
 
     def _set_title(self, title: str) -> None:
         if not title:
             self._tell("command.needs", name="title", what="TITLE")
             return
-        self._change("", {"title": inert_line(title, MAX_WORDS)})
+        self._chat.change_soon("", title=inert_line(title, MAX_WORDS))
 
     def _set_workspace(self, folder: str) -> None:
         now = self._info.workspace
@@ -226,10 +216,10 @@ class ChatCommands:
             self._tell("command.workspace.wrong", folder=inert_line(str(path), MAX_WORDS))
             return
         path = path.resolve()
-        self._change(say("command.workspace.now", folder=inert_line(str(path))), {"workspace": str(path)})
+        told = say("command.workspace.now", folder=inert_line(str(path)))
+        self._chat.change_soon(told, workspace=str(path))
 
     def show_changes(self) -> None:
-        """Show the files that tools changed."""
         chat = self._chat
         if chat.link.is_agent or chat.new is not None:
             self._tell("changes.none")

@@ -48,7 +48,7 @@ class ReaderPlace:
         if act == "settings":
             return say("chat.agent.settings") if self._chat.link.is_agent else ""
         if act == "queue":
-            return "" if self._chat.composer.queue else say("chat.queue.none")
+            return "" if self._chat.composer.queue else say("queue.none")
         if act == "open_step":
             return "" if self._whole() is not None else say("chat.no_step")
         if act == "version" and not self._versions()[0]:
