@@ -88,11 +88,11 @@ class ChatCommands:
         elif self._chat.new is not None:
             self._tell("chat.nothing_to_summarise")
         else:
-            self._host.run("act", self._compact_now(keep))
+            self._host.run("act", self._chat.changed_by(self._compacted(keep)))
 
-    async def _compact_now(self, keep: str) -> None:
+    async def _compacted(self, keep: str) -> ConversationInfo:
         client = await self._chat.client()
-        await self._chat.changed_by(client.compact(self._info.id, keep))
+        return await client.compact(self._info.id, keep)
 
     def _stop(self) -> None:
         if self._chat.state.open_turn:
@@ -140,7 +140,6 @@ class ChatCommands:
         known = [tool.name for tool in tools]
         self._composer.tools = [inert_line(name, 60) for name in known]
         wanted = words.replace(",", " ").split()
-        enabled: list[str] | None = wanted
         if not wanted:
             shown = inert_line(" ".join(known), MAX_WORDS)
             told = say("command.tools.all", names=self._tools_now(), all=shown)
@@ -148,13 +147,9 @@ class ChatCommands:
             more = [say("command.tools.suspended", count=len(suspended))] if suspended else []
             self._composer.tell("; ".join([*broken, *more, told]))
             return
-        if wanted == ["all"]:
-            enabled = known
-        elif wanted == ["none"]:
-            enabled = []
-        elif wanted == [DEFAULT]:
-            enabled = None
-        elif strange := next((name for name in wanted if name not in known), ""):
+        named: dict[str, list[str] | None] = {"all": known, "none": [], DEFAULT: None}
+        enabled = named.get(wanted[0], wanted) if len(wanted) == 1 else wanted
+        if strange := next((name for name in enabled or () if name not in known), ""):
             name = inert_line(strange, 60)
             self._tell("command.tools.unknown", name=name, names=inert_line(" ".join(known), MAX_WORDS))
             return
