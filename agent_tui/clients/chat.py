@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -26,7 +25,6 @@ from agent_tui.model.errors import (
 )
 from agent_tui.model.events import (
     LOCAL_ID,
-    Attachment,
     ConversationChanged,
     ConversationInfo,
     ConversationLoaded,
@@ -36,6 +34,7 @@ from agent_tui.model.events import (
     MessageStored,
     TurnStarted,
 )
+from agent_tui.model.records import Question as Question
 from agent_tui.wire.chat import (
     TERMINAL,
     ChatDecoder,
@@ -50,39 +49,6 @@ SILENCE_SECONDS = 30.0  # protocols.md §2: an answer without a byte for this lo
 _CONFLICT = 409
 # The first events of servers that name their messages; otherwise we name them.
 _NAMED = frozenset({"message", "answer_started", "conversation"})
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question. ``parent_id``: the message it follows, "" for the beginning, ``None`` for the newest.
-
-    ``again``: id of a question to answer again, ``continues``: of an answer to be finished. ``client_key``:
-    sent twice, it is one question.
-    """
-
-    content: str
-    attachments: Sequence[Attachment] = ()
-    thinking_enabled: bool | None = None
-    enabled_tools: Sequence[str] | None = None
-    parent_id: str | None = None
-    again: str = ""
-    client_key: str = ""
-    continues: str = ""
-
-    def json(self) -> dict[str, Any]:
-        """Return it as on the wire: only fields that are set."""
-        body: dict[str, Any] = {} if self.again or self.continues else {"content": self.content}
-        if self.enabled_tools is not None:
-            body["enabled_tools"] = list(self.enabled_tools)
-        for name in ("thinking_enabled", "parent_id"):
-            if getattr(self, name) is not None:
-                body[name] = getattr(self, name)
-        return body | only_set(
-            attachments=attachment_fields(self.attachments),
-            again=self.again,
-            continues=self.continues,
-            client_key=self.client_key,
-        )
 
 
 _OFFERS: Mapping[str, tuple[str, str, str]] = {
@@ -203,7 +169,7 @@ class ChatClient(Conversations[ConversationInfo]):
                 return AgentBusy(error.title, error.detail, status=error.status)
             return error
 
-        post = Post(path, {}, question.json(), self._silence_seconds, explain)
+        post = Post(path, {}, _body(question), self._silence_seconds, explain)
         return aiter(self._log(conversation_id, post=post, give_up_seconds=give_up_seconds))
 
     async def _is_busy(self, conversation_id: str) -> bool:
@@ -294,3 +260,19 @@ class _Branch:
             case _:
                 pass
         return event
+
+
+def _body(question: Question) -> dict[str, Any]:
+    """Return a question as on the wire: only fields that are set."""
+    body: dict[str, Any] = {} if question.is_anew else {"content": question.content}
+    if question.enabled_tools is not None:
+        body["enabled_tools"] = list(question.enabled_tools)
+    for name in ("thinking_enabled", "parent_id"):
+        if getattr(question, name) is not None:
+            body[name] = getattr(question, name)
+    return body | only_set(
+        attachments=attachment_fields(question.attachments),
+        again=question.again,
+        continues=question.continues,
+        client_key=question.client_key,
+    )

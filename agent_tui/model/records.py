@@ -7,6 +7,7 @@ Texts are as received: hostile until they went through ``agent_tui.model.inert``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
@@ -357,3 +358,26 @@ class ToolAsk:
     folder: str = ""
     suspended: str = ""
     form: ToolForm | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question. ``parent_id``: the message it follows, "" for the beginning, ``None`` for the newest.
+
+    ``again``: id of a question to answer again, ``continues``: of an answer to be finished. ``client_key``:
+    sent twice, it is one question.
+    """
+
+    content: str
+    attachments: Sequence[Attachment] = ()
+    thinking_enabled: bool | None = None
+    enabled_tools: Sequence[str] | None = None
+    parent_id: str | None = None
+    again: str = ""
+    client_key: str = ""
+    continues: str = ""
+
+    @property
+    def is_anew(self) -> bool:
+        """Whether it has no new words."""
+        return bool(self.again or self.continues)

@@ -15,7 +15,8 @@ Events = asyncio.Queue[Event | AgentTuiError | None]
 
 class EventLink(Generic[C]):
     """``send`` hands an event to the screen, ``end`` ends its stream; ``send_posted`` does both for the
-    stream of a POST, which ``None`` or an error ends. ``calls`` is what the screen asks.
+    stream of a POST, which ``None`` or an error ends. ``calls`` is what the screen asks; ``unreachable`` is
+    raised instead.
     """
 
     is_embedded = True
@@ -23,6 +24,7 @@ class EventLink(Generic[C]):
 
     def __init__(self, calls: C) -> None:
         self.calls = calls
+        self.unreachable: AgentTuiError | None = None
         self._events: Events = asyncio.Queue()
         self._posted: Events = asyncio.Queue()
 
@@ -32,6 +34,8 @@ class EventLink(Generic[C]):
         return self._events.empty() and self._posted.empty()
 
     async def client(self) -> C:
+        if self.unreachable is not None:
+            raise self.unreachable
         return self.calls
 
     async def close(self, failed: C | None = None) -> None:

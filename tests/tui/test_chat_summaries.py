@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_tui.model import events as ev
+from agent_tui.model.errors import ConnectFailed
 from tests.state.chat_events import message, started
 from tests.tui.one_chat import opened, said
 
@@ -66,6 +67,12 @@ async def test_a_command_asks_for_one_and_says_why_there_can_be_none() -> None:
         text = await chat.write("/compact", "enter")
         assert chat.asked == ["compact keep the numbers"]
         assert "wait for the answer" in text
+
+
+async def test_a_command_says_that_there_is_no_server_to_ask_for_one() -> None:
+    async with opened(*said(1, "Tea?", "Yes.")) as chat:
+        chat.link.unreachable = ConnectFailed("no server there")
+        assert "no server there" in await chat.write("/compact", "enter")
 
 
 async def test_a_summary_that_was_stopped_is_neither_retried_nor_continued() -> None:

@@ -36,7 +36,6 @@ SAME = {  # names, numbers, signs: what is the same in every language
     "voice.round_trip",
     "agent.speaking",
     "agent.tokens",
-    "chat.tok",
     "list.tokens",
     "theme.title",
     "home.title",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import Final
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentBusy, AgentTuiError, StreamLost, TimedOut
+from agent_tui.model.records import Question
 from agent_tui.state.turn import Turn
 from tui.chat.drafts import MAX_QUEUED, Waiting, new_key
 from tui.chat.files import Unfit, with_named
@@ -14,34 +15,8 @@ from tui.chat.open_chat import OpenChat
 from tui.screens.localised import localised
 from tui.screens.words import say
 
-if TYPE_CHECKING:
-    from agent_tui.clients.chat import Question
-
 BEGINNING: Final = ""  # the parent of a first question
 NO_LOG: Final = ("ended", "lost")  # links to servers that show an answer only while it is given
-
-
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """A question that is being sent; ``key`` makes it one, however often it is sent."""
-
-    text: str
-    attachments: tuple[ev.Attachment, ...] = ()
-    parent_id: str | None = None  # ``None``: it follows the newest message
-    again: str = ""  # id of the question to answer again
-    continues: str = ""  # id of the answer to continue
-    key: str = ""
-    is_queued: bool = False  # it waited in the queue
-
-    def is_like(self, other: Sending) -> bool:
-        """Whether both have the same words."""
-        mine = self.text, self.attachments, self.parent_id, self.again, self.continues
-        return mine == (other.text, other.attachments, other.parent_id, other.again, other.continues)
-
-    @property
-    def is_anew(self) -> bool:
-        """Whether it has no new words."""
-        return bool(self.again or self.continues)
 
 
 class Asking:
@@ -52,8 +27,8 @@ class Asking:
         self._chat = chat
         self._state = chat.state
         self._composer = chat.composer
-        self._unsent: Sending | None = None  # it could not be sent
-        self._sending: Sending | None = None  # being sent
+        self._unsent: Question | None = None  # it could not be sent
+        self._sending: Question | None = None  # being sent
         self._is_next_due = False  # an answer ended while a question was being sent
         self._is_awaiting = False  # it was taken, but there was no event of its answer yet
         self._editing = ""  # id of the question that is being edited
@@ -102,12 +77,12 @@ class Asking:
             return
         edited = self._state.turns.get(self._editing) if composer.is_editing else None
         parent = None if edited is None else edited.parent_id or BEGINNING
-        self._send(Sending(text, tuple(attached), parent))
+        self._send(Question(text, tuple(attached), parent_id=parent))
 
     def _let_wait(self, text: str, attachments: tuple[ev.Attachment, ...]) -> None:
         """Put a question in the queue, unless it is being sent already."""
         composer = self._composer
-        if self._sending is not None and self._unsent is not None and self._unsent.text == text:
+        if self._sending is not None and self._unsent is not None and self._unsent.content == text:
             return  # enter was pressed twice
         if len(composer.queue) >= MAX_QUEUED:
             composer.tell(say("chat.queue.full", most=MAX_QUEUED))
@@ -130,46 +105,47 @@ class Asking:
             return
         first, *rest = composer.queue
         composer.set_queue(tuple(rest), is_held=False)
-        self._send(Sending(first.text, first.attachments, key=first.key, is_queued=True))
+        self._send(Question(first.text, first.attachments, client_key=first.key), is_queued=True)
 
-    def _send(self, sending: Sending) -> None:
-        if not sending.key:
+    def _send(self, question: Question, *, is_queued: bool = False) -> None:
+        """Send it; one from the queue goes back there if that fails, and is not in the line."""
+        if not question.client_key:
             known = self._unsent
-            key = known.key if known is not None and known.is_like(sending) else new_key()
-            sending = replace(sending, key=key)
-        self._unsent = sending
-        self._sending = sending  # before the worker begins: more may be submitted until then
+            is_known = known is not None and replace(known, client_key="") == question
+            question = known if known is not None and is_known else replace(question, client_key=new_key())
+        self._unsent = question
+        self._sending = question  # before the worker begins: more may be submitted until then
         self._chat.transcript.follow = True
-        self._chat.host.run("say", self._ask_now(sending))
+        self._chat.host.run("say", self._ask_now(question, is_queued))
         self._chat.host.show_soon()
 
-    async def _ask_now(self, sending: Sending) -> None:
+    async def _ask_now(self, question: Question, is_queued: bool) -> None:
         try:
-            await self._give(sending)
+            await self._give(question, is_queued)
         except AgentBusy as error:
-            self._busy(sending)
+            self._busy(question, is_queued)
             if self._chat.link.is_agent:  # nothing will tell when it is free
                 self._composer.hold()
                 self._composer.tell(say("chat.agent.busy", reason=localised(error)))
         except AgentTuiError as error:
-            self._failed(sending, error)
+            self._failed(question, is_queued, error)
         finally:
-            self._arrived(sending)
+            self._arrived(question)
         if self._is_next_due:  # it came before this question was known to be taken, or to have to wait
             self._send_next()
         self._chat.host.show_soon()
 
-    def _arrived(self, sending: Sending) -> None:
-        if self._sending is sending:  # the next one may be being sent already
+    def _arrived(self, question: Question) -> None:
+        if self._sending is question:  # the next one may be being sent already
             self._sending = None
 
-    async def _give(self, sending: Sending) -> None:
-        chat, question = self._chat, _question(sending)
+    async def _give(self, question: Question, is_queued: bool) -> None:
+        chat = self._chat
         await chat.store()
         if self._state.link.status not in NO_LOG:
             self._is_awaiting = True
             await chat.link.begin(chat.id, question)
-            self._taken(sending)
+            self._taken(question, is_queued)
             return
         answer = await chat.link.ask(chat.id, question)
         is_taken = False
@@ -177,8 +153,8 @@ class Asking:
             async for event in answer:
                 if not is_taken and not isinstance(event, ev.LinkChanged):
                     is_taken = True
-                    self._arrived(sending)
-                    self._taken(sending)
+                    self._arrived(question)
+                    self._taken(question, is_queued)
                 await chat.take(event)
         except (StreamLost, TimedOut):
             if not is_taken:
@@ -187,35 +163,35 @@ class Asking:
             await answer.aclose()
             await chat.take(ev.LinkChanged("ended"))
 
-    def _taken(self, sending: Sending) -> None:
+    def _taken(self, question: Question, is_queued: bool) -> None:
         """The server took the question."""
         self._unsent = None
         if self._chat.link.is_agent:
             self._chat.following.failure = None
         self._editing = "" if self._composer.is_editing else self._editing
-        if not sending.is_queued and not sending.is_anew:
-            self._composer.sent(sending.text)
+        if not is_queued and not question.is_anew:
+            self._composer.sent(question.content)
 
-    def _busy(self, sending: Sending) -> None:
+    def _busy(self, question: Question, is_queued: bool) -> None:
         """Another client asked first: the question waits."""
         self._is_awaiting = False
         self._unsent = None
-        if sending.is_anew or sending.parent_id is not None:
+        if question.is_anew or question.parent_id is not None:
             self._composer.tell(say("chat.not_now"))
             return
-        self._wait_first(sending)
-        if not sending.is_queued:
-            self._composer.sent(sending.text)
+        self._wait_first(question)
+        if not is_queued:
+            self._composer.sent(question.content)
 
-    def _wait_first(self, sending: Sending) -> None:
-        waits = Waiting(sending.text, sending.attachments, sending.key)
+    def _wait_first(self, question: Question) -> None:
+        waits = Waiting(question.content, tuple(question.attachments), question.client_key)
         self._composer.set_queue((waits, *self._composer.queue))
 
-    def _failed(self, sending: Sending, error: AgentTuiError) -> None:
+    def _failed(self, question: Question, is_queued: bool, error: AgentTuiError) -> None:
         """The question could not be sent: it is kept, and will be sent as the same question."""
         self._is_awaiting = False
-        if sending.is_queued:
-            self._wait_first(sending)
+        if is_queued:
+            self._wait_first(question)
         self._composer.hold()
         failed = "composer.failed"
         if self._chat.link.is_agent:  # nothing else reports it
@@ -262,17 +238,17 @@ class Asking:
         asked again.
         """
         if self._chat.link.is_agent:
-            self._send(Sending(question.text, question.attachments))
+            self._send(Question(question.text, question.attachments))
         else:
-            self._send(Sending("", again=question.id))
+            self._send(Question("", again=question.id))
 
     def go_on(self) -> None:
         """Continue the last answer, which was interrupted: there, or from its beginning (``on_resume``)."""
         asked = next((turn for turn in reversed(self._state.turns.values()) if turn.role == "user"), None)
         if self._state.conversation.on_resume == "again" and asked is not None and not asked.is_local:
-            self._send(Sending("", again=asked.id))
+            self._send(Question("", again=asked.id))
         else:
-            self._send(Sending("", continues=self.unfinished))
+            self._send(Question("", continues=self.unfinished))
 
     # --- stopping --------------------------------------------------------------------------------------
 
@@ -293,16 +269,3 @@ class Asking:
     async def _stopped(self) -> ev.ConversationInfo:
         client = await self._chat.client()
         return await client.stop(self._chat.id)
-
-
-def _question(sending: Sending) -> Question:
-    from agent_tui.clients.chat import Question  # lazy: httpx, which was loaded with the client
-
-    return Question(
-        sending.text,
-        sending.attachments,
-        parent_id=sending.parent_id,
-        again=sending.again,
-        continues=sending.continues,
-        client_key=sending.key,
-    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationChanged, ConversationInfo
@@ -88,11 +88,11 @@ class ChatCommands:
         elif self._chat.new is not None:
             self._tell("chat.nothing_to_summarise")
         else:
-            self._host.run("act", self._compact_now(keep))
+            self._host.run("act", self._chat.changed_by(self._compacted(keep)))
 
-    async def _compact_now(self, keep: str) -> None:
+    async def _compacted(self, keep: str) -> ConversationInfo:
         client = await self._chat.client()
-        await self._chat.changed_by(client.compact(self._info.id, keep))
+        return await client.compact(self._info.id, keep)
 
     def _stop(self) -> None:
         if self._chat.state.open_turn:
@@ -110,17 +110,7 @@ class ChatCommands:
 
     # --- settings --------------------------------------------------------------------------------------
 
-    def _change(self, said: str, fields: Mapping[str, Any]) -> None:
-        self._host.run("settings", self._change_now(said, fields))
-
-    async def _change_now(self, said: str, fields: Mapping[str, Any]) -> None:
-        if await self._chat.changed_by(self._chat.change(**fields)):
-            self._composer.tell(said)
-        self._host.show_soon()
-
     def open_settings(self) -> None:
-        """Open the chat's settings."""
-
         def take(info: ConversationInfo) -> None:
             self._host.run("settings", self._chat.take(ConversationChanged(info)))
 
@@ -138,7 +128,7 @@ class ChatCommands:
             self._composer.tell(_told(now))
             return
         prompt = "" if words == NOTHING else words
-        self._change(_told(prompt), {"system_prompt": prompt})
+        self._chat.change_soon(_told(prompt), system_prompt=prompt)
 
     async def _set_tools(self, words: str) -> None:
         try:
@@ -150,7 +140,6 @@ class ChatCommands:
         known = [tool.name for tool in tools]
         self._composer.tools = [inert_line(name, 60) for name in known]
         wanted = words.replace(",", " ").split()
-        enabled: list[str] | None = wanted
         if not wanted:
             shown = inert_line(" ".join(known), MAX_WORDS)
             told = say("command.tools.all", names=self._tools_now(), all=shown)
@@ -158,13 +147,9 @@ class ChatCommands:
             more = [say("command.tools.suspended", count=len(suspended))] if suspended else []
             self._composer.tell("; ".join([*broken, *more, told]))
             return
-        if wanted == ["all"]:
-            enabled = known
-        elif wanted == ["none"]:
-            enabled = []
-        elif wanted == [DEFAULT]:
-            enabled = None
-        elif strange := next((name for name in wanted if name not in known), ""):
+        named: dict[str, list[str] | None] = {"all": known, "none": [], DEFAULT: None}
+        enabled = named.get(wanted[0], wanted) if len(wanted) == 1 else wanted
+        if strange := next((name for name in enabled or () if name not in known), ""):
             name = inert_line(strange, 60)
             self._tell("command.tools.unknown", name=name, names=inert_line(" ".join(known), MAX_WORDS))
             return
@@ -193,7 +178,7 @@ class ChatCommands:
         if word not in FLAGS:
             self._tell("command.thinking.wrong")
             return
-        self._change(say(f"command.thinking.{word}"), {"thinking_enabled": FLAGS[word]})
+        self._chat.change_soon(say(f"command.thinking.{word}"), thinking_enabled=FLAGS[word])
 
     def _set_temperature(self, word: str) -> None:
         now = self._info.temperature
@@ -207,13 +192,13 @@ class ChatCommands:
             self._tell("command.temperature.wrong")
             return
         shown = default if number is None else f"{number:g}"
-        self._change(say("command.temperature.now", number=shown), {"temperature": number})
+        self._chat.change_soon(say("command.temperature.now", number=shown), temperature=number)
 
     def _set_title(self, title: str) -> None:
         if not title:
             self._tell("command.needs", name="title", what="TITLE")
             return
-        self._change("", {"title": inert_line(title, MAX_WORDS)})
+        self._chat.change_soon("", title=inert_line(title, MAX_WORDS))
 
     def _set_workspace(self, folder: str) -> None:
         now = self._info.workspace
@@ -226,10 +211,10 @@ class ChatCommands:
             self._tell("command.workspace.wrong", folder=inert_line(str(path), MAX_WORDS))
             return
         path = path.resolve()
-        self._change(say("command.workspace.now", folder=inert_line(str(path))), {"workspace": str(path)})
+        told = say("command.workspace.now", folder=inert_line(str(path)))
+        self._chat.change_soon(told, workspace=str(path))
 
     def show_changes(self) -> None:
-        """Show the files that tools changed."""
         chat = self._chat
         if chat.link.is_agent or chat.new is not None:
             self._tell("changes.none")

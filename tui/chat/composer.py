@@ -13,7 +13,17 @@ from agent_tui.model.events import Attachment
 from agent_tui.model.images import bytes_of
 from agent_tui.model.inert import inert, inert_line
 from tui.chat.drafts import ChatDrafts, Kept, Waiting
-from tui.chat.files import MAX_BYTES, MOST, Files, Unfit, begun_in, is_long, pasted_paths, read, written
+from tui.chat.files import (
+    MOST,
+    Files,
+    Unfit,
+    begun_in,
+    is_long,
+    pasted_paths,
+    read_all,
+    room_beside,
+    written,
+)
 from tui.chat.line import ChatLine
 from tui.live import commands
 from tui.live.composer import Writing
@@ -21,7 +31,6 @@ from tui.screens.localised import localised
 from tui.screens.words import count, say
 from widgets.choices import Choice, Completion
 from widgets.fuzzy import places
-from widgets.status_line import Part
 from widgets.units import size
 
 BETWEEN: Final = " · "
@@ -67,7 +76,6 @@ class ChatComposer(Writing):
 
     @property
     def is_editing(self) -> bool:
-        """Whether a question is being edited."""
         return self._edited is not None
 
     def _show_note(self) -> None:
@@ -81,19 +89,12 @@ class ChatComposer(Writing):
         self._is_busy = self._is_busy if is_busy is None else is_busy
         if not self.is_mounted:
             return
-        parts: list[Part | str] = []
-        if self.queue:
-            first = self.queue[0]
+        words = ""
+        for first in self.queue[:1]:
             words = inert_line(first.text, MAX_SHOWN_CHARACTERS) or _names(first.attachments)
-            text = say("chat.queued.held" if self.is_held else "chat.queued", words=words)
-            parts = [Part(f"{text} ({count(len(self.queue))})")]
-        self._queued.show(
-            parts, right=[Part(say("hint.queue"), 1, self._queue_key)] if parts and self._queue_key else []
-        )
-        self._queued.set_class(not parts, "-empty")
-        note, right = self._about_line()
-        self._note.show([note] if note else [], right=[right] if right else [])
-        self._note.set_class(not note, "-empty")
+        queued = say("chat.queued.held" if self.is_held else "chat.queued", words=words)
+        self._show_queued(queued, len(self.queue), self._queue_key)
+        self._show_in_note(*self._about_line())
         name = "editing" if self.is_editing else "queue" if self._is_busy else ""
         placeholder = say(f"chat.placeholder.{name}" if name else "chat.placeholder")
         if placeholder != self.line.placeholder:
@@ -135,32 +136,20 @@ class ChatComposer(Writing):
         pasted = pasted_paths(text, self.files)
         try:
             if pasted:
-                self._attach_all(pasted)
+                self.attach(*read_all(pasted, self.attachments))
                 return True
             if is_long(text):
                 self._pastes = max(self._pastes, sum("pasted" in file.name for file in self.attachments)) + 1
                 name = say("chat.attach.pasted", number=self._pastes)
-                if len(text.encode(errors="replace")) > self._room():
-                    size_of = size(len(text.encode(errors="replace")))
-                    room = size(self._room())
-                    raise Unfit(say("chat.attach.large", name=name, size=size_of, most=room))
+                length, room = len(text.encode(errors="replace")), room_beside(self.attachments)
+                if length > room:
+                    raise Unfit(say("chat.attach.large", name=name, size=size(length), most=size(room)))
                 self.attach(Attachment(name, inert(text)))
                 return True
         except Unfit as error:
             self.call_later(self.tell, localised(error))  # after the words that it is about
             return not pasted  # a path also remains as a word
         return False
-
-    def _room(self) -> int:
-        return max(0, MAX_BYTES - sum(map(bytes_of, self.attachments)))
-
-    def _attach_all(self, paths: Sequence[tuple[str, Path]]) -> None:
-        """Attach these files, or none of them."""
-        room, files = self._room(), []
-        for name, path in paths:
-            files.append(read(name, path, room=max(0, room)))
-            room -= bytes_of(files[-1])
-        self.attach(*files)
 
     def attach(self, *files: Attachment) -> None:
         """Attach files to the draft, replacing those with the same names; raises ``Unfit``."""
@@ -170,7 +159,6 @@ class ChatComposer(Writing):
         self._set_attachments(tuple(named.values()))
 
     def on_chat_line_drop_last(self, event: ChatLine.DropLast) -> None:
-        """Remove the last attachment."""
         event.stop()
         if self.attachments:
             self._set_attachments(self.attachments[:-1])
@@ -196,7 +184,6 @@ class ChatComposer(Writing):
         self.keep_text()
 
     def set_queue(self, queue: tuple[Waiting, ...], *, is_held: bool | None = None) -> None:
-        """Replace the queue."""
         self.queue = queue
         if is_held is not None or not queue:
             self.is_held = bool(is_held) and bool(queue)

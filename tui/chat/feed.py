@@ -11,9 +11,10 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.chat import texts
 from tui.chat.files import facts
+from tui.live.key_hints import key_of
 from tui.live.steps import texts as step_texts
-from tui.live.steps.rows import StepRows, as_typed
-from tui.live.texts import Spot, ending
+from tui.live.steps.rows import TurnFeed, show_person, step_key, turn_key
+from tui.live.texts import Spot
 from tui.screens.words import say
 from widgets.markdown.rows import APART
 from widgets.painter import PEOPLE
@@ -35,8 +36,6 @@ class ChatFeed:
     def _start_over(self) -> None:
         self._turns: dict[str, _Turn] = {}
         self._spots: list[Spot] = []  # of each message of the transcript
-        self._numbers: dict[Spot, int] = {}
-        self._keys: dict[str, Spot] = {}
 
     # --- what comes in ---------------------------------------------------------------------------------
 
@@ -47,8 +46,6 @@ class ChatFeed:
             self._generation = state.generation
             self.transcript.clear()
             self._start_over()
-            for turn in state.turns.values():  # what was shown before is shown again
-                turn.steps.changed.update(turn.steps.all)
         for turn_id in state.changed:
             if (known := self._turns.get(turn_id)) is not None:
                 known.take()
@@ -64,9 +61,9 @@ class ChatFeed:
     def fold_all(self, kind: str = "") -> None:
         """Fold all steps for the reader, or those of one kind; unfold them if all are folded."""
         self.transcript.folds.fold_all(
-            key_of(turn.turn.id, step_id)
+            step_key(turn.turn.id, step_id)
             for turn in self._turns.values()
-            for step_id in turn.rows
+            for step_id in turn.steps.rows
             if not kind or turn.turn.steps.all[step_id].type == kind
         )
 
@@ -75,16 +72,10 @@ class ChatFeed:
     def placed(self, spot: Spot) -> None:
         """Note that the next message of the transcript shows ``spot``."""
         self._spots.append(spot)
-        self._numbers.setdefault(spot, len(self._spots))
-        self._keys[key_of(*spot)] = spot
 
     def spot(self, number: int) -> Spot:
         """Return what message ``number`` of the transcript, from 1, shows; ("", "") if there is none."""
         return self._spots[number - 1] if 0 < number <= len(self._spots) else ("", "")
-
-    def spot_of(self, key: str) -> Spot:
-        """Return what the message ``key`` of the transcript shows; ("", "") if there is none."""
-        return self._keys.get(key, ("", ""))
 
     def whole(self, turn_id: str, step_id: str) -> tuple[str, str] | None:
         """Return the title of a step or attached file, and its whole body; ``None`` if there is none."""
@@ -98,7 +89,7 @@ class ChatFeed:
             title = step_texts.step_head(step)[0].replace(APART, " · ", 1)
             return title, step_texts.step_body_of(step, shows_all=True)
         for number, file in enumerate(turn.attachments):
-            if step_id == f"file {number}":
+            if step_id == file_id(number):
                 return file.name, _body_of(file, None)
         return None
 
@@ -108,92 +99,64 @@ class ChatFeed:
         """
         return self._state.conversation.model if turn.is_local else ""
 
-    def number(self, turn_id: str, step_id: str = "") -> int:
-        """Return the number of the message that shows it; 0 if none does."""
-        return self._numbers.get((turn_id, step_id), 0)
 
+class _Turn:
+    """One turn in the transcript: its head, then what an answer has, or a person's words and files."""
 
-class _Turn(StepRows):
-    """One turn in the transcript."""
-
-    __slots__ = ("_ending", "_feed", "_files", "_text", "_title", "turn")
+    __slots__ = ("_feed", "_files", "_text", "_title", "steps", "turn")
 
     def __init__(self, feed: ChatFeed, turn: Turn) -> None:
-        super().__init__(feed.transcript)
         self.turn = turn
+        self.steps = TurnFeed(feed.transcript, turn, placed=feed.placed)
         self._feed = feed
-        self._files: set[str] = set()  # keys of files that have a row
+        self._files = 0  # that have a row
         self._text: str | None = None  # of a person, as it was added
         self._title = ""
-        self._ending: str | None = None  # as it was shown
 
     def take(self) -> None:
-        turn = self.turn
         self._head()
-        if turn.role == "user":
+        if self.turn.role == "user":
             self._take_person()
-            return
-        if turn.status == "speaking" and self._ending is not None:  # it is continued
-            self._ending = None
-            self.go_on()
-        self.take_steps(turn.steps)
-        turn.steps.changed.clear()
-        how = ending(turn)
-        if turn.status != "speaking" and how != self._ending:
-            self._ending = how
-            self.end(how)
+        else:
+            self.steps.take()
+            self.turn.steps.changed.clear()
 
     def _head(self) -> None:
         """Show the speaker; when the turn is over, also its time and usage."""
-        title = texts.turn_title(self.turn, self._feed.model_of(self.turn))
-        if not self._last:
-            self._last = key_of(self.turn.id)
-            self._feed.placed((self.turn.id, ""))
-            self._transcript.turn_opened(self._last, title, color=PEOPLE if self.turn.role == "user" else "")
+        turn, transcript = self.turn, self._feed.transcript
+        title = texts.turn_title(turn, self._feed.model_of(turn))
+        if not self._title:
+            self._feed.placed((turn.id, ""))
+            transcript.turn_opened(turn_key(turn.id), title, color=PEOPLE if turn.role == "user" else "")
         elif title != self._title:
-            self._transcript.turn_titled(key_of(self.turn.id), title)
+            transcript.turn_titled(turn_key(turn.id), title)
         self._title = title
 
     def _take_person(self) -> None:
-        turn = self.turn
-        key = key_of(turn.id)
+        turn, transcript = self.turn, self._feed.transcript
         if turn.text != self._text:
             self._text = turn.text
-            self._transcript.text_replaced(key, as_typed(turn.text))
-            self._transcript.turn_closed(key)
-        for number, file in enumerate(turn.attachments):
-            row = key_of(turn.id, f"file {number}")
-            if row not in self._files:
-                self._files.add(row)
-                self._feed.placed((turn.id, f"file {number}"))
-                title = f"{say('chat.attached')}{APART}{file.name}"
-                self._transcript.step_opened(row, title=title, summary=facts(file), is_folded=True)
-                self._transcript.body_later(
-                    row, partial(self._file_body, file), partial(_body_of, file, None)
-                )
-                self._transcript.turn_closed(row)
+            show_person(transcript, turn)
+        for number, file in islice(enumerate(turn.attachments), self._files, None):
+            self._files = number + 1
+            self._feed.placed((turn.id, file_id(number)))
+            row = step_key(turn.id, file_id(number))
+            title = f"{say('chat.attached')}{APART}{file.name}"
+            transcript.step_opened(row, title=title, summary=facts(file), is_folded=True)
+            transcript.body_later(row, partial(self._file_body, file), partial(_body_of, file, None))
+            transcript.turn_closed(row)
 
     def _file_body(self, file: Attachment) -> str:
-        return _body_of(file, step_texts.limit_of(self._key_now, ascii_only=is_ascii(self._transcript)))
+        transcript = self._feed.transcript
+        opens = partial(key_of, transcript.screen)
+        return _body_of(file, step_texts.limit_of(opens, ascii_only=is_ascii(transcript)))
 
-    # --- steps -----------------------------------------------------------------------------------------
 
-    @property
-    def is_over(self) -> bool:
-        return self.turn.status != "speaking"
-
-    def key(self, step_id: str = "") -> str:
-        return key_of(self.turn.id, step_id)
-
-    def placed(self, step_id: str) -> None:
-        self._feed.placed((self.turn.id, step_id))
+def file_id(number: int) -> str:
+    """Return what an attached file has instead of a step's id."""
+    return f"file {number}"
 
 
 def _body_of(file: Attachment, limit: str | None) -> str:
     """Return the contents of an attached file, as Markdown; for an image only its description."""
     return facts(file) if is_image(file) else text_body(file.content, limit)
-
-
-def key_of(turn_id: str, step_id: str = "") -> str:
-    """Return the key of a message; whatever ids a server sends, no two are the same."""
-    return f"{len(turn_id)} {turn_id} {step_id}"

@@ -7,7 +7,7 @@ import re
 import shlex
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -194,6 +194,20 @@ def read(name: str, path: Path, room: int = MAX_BYTES) -> Attachment:
     return Attachment(shown, text)
 
 
+def room_beside(attached: Iterable[Attachment]) -> int:
+    """Return how many bytes may be attached beside these."""
+    return max(0, MAX_BYTES - sum(map(bytes_of, attached)))
+
+
+def read_all(paths: Iterable[tuple[str, Path]], attached: Iterable[Attachment]) -> list[Attachment]:
+    """Return all these files as attachments that fit beside those ``attached``; raises ``Unfit``."""
+    room, found = room_beside(attached), []
+    for name, path in paths:
+        found.append(read(name, path, max(0, room)))
+        room -= bytes_of(found[-1])
+    return found
+
+
 def facts(file: Attachment) -> str:
     """Return the size of an attached file; for an image also its kind, and its pixels if known."""
     shown = [size(bytes_of(file))]
@@ -207,13 +221,10 @@ def facts(file: Attachment) -> str:
 
 def with_named(text: str, attached: list[Attachment], files: Files) -> list[Attachment]:
     """Return ``attached`` with the files that ``text`` names; raises ``Unfit``, also if it is too much."""
-    found = list(attached)
-    room = MAX_BYTES - sum(map(bytes_of, found))
-    for name, path in files.named_in(text):
-        if all(file.name != inert_line(name, MAX_NAME_CHARACTERS) for file in found):
-            file = read(name, path, max(0, room))
-            room -= bytes_of(file)
-            found.append(file)
+    named = {inert_line(name, MAX_NAME_CHARACTERS): (name, path) for name, path in files.named_in(text)}
+    for file in attached:
+        named.pop(file.name, None)
+    found = [*attached, *read_all(named.values(), attached)]
     if len(found) > MOST:
         raise Unfit(say("chat.attach.many", most=count(MOST)))
     return found

@@ -44,15 +44,9 @@ class ModelPicker:
     def choose(self, model: str, provider: str | None = None) -> None:
         """Use this model; without a ``provider`` that of the current one."""
         fields = {"model": model} if provider is None else {"provider_id": provider, "model": model}
-        self._host.run("settings", self._change(fields))
-
-    async def _change(self, fields: dict[str, str]) -> None:
-        if await self._chat.changed_by(self._chat.change(**fields)):
-            name = inert_line(
-                " · ".join(filter(None, (fields["model"], fields.get("provider_id")))), MAX_WORDS
-            )
-            self._chat.composer.tell(say("command.model.chosen", model=name or say("command.models.default")))
-        self._host.show_soon()
+        name = inert_line(" · ".join(filter(None, (model, provider))), MAX_WORDS)
+        told = say("command.model.chosen", model=name or say("chat.model.default"))
+        self._chat.change_soon(told, **fields)
 
     async def _models(self) -> Candidates:
         """Return the models of all providers; one that does not answer has its default, and says why."""
@@ -73,7 +67,7 @@ class ModelPicker:
             return [_candidate(provider.id, model, why) for model in models]
 
         found = await asyncio.gather(*map(of, providers))
-        default = Candidate(BETWEEN, say("command.models.default"))
+        default = Candidate(BETWEEN, say("chat.model.default"))
         return [default, *(candidate for candidates in found for candidate in candidates)]
 
 
@@ -89,7 +83,6 @@ def about(model: ModelInfo) -> str:
         known.append(say("command.models.context", tokens=tokens(model.context_tokens)))
     paid, said = model.input_price, model.output_price
     if paid is not None and said is not None:
-        is_free = not (paid or said)
-        price = "command.models.free" if is_free else "command.models.price"
-        known.append(say(price, input=dollars(paid), output=dollars(said)))
+        price = say("command.models.price", input=dollars(paid), output=dollars(said))
+        known.append(price if paid or said else say("room.cost.none"))
     return " · ".join(known)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tui.chat.composer import ChatComposer
-from tui.chat.feed import ChatFeed, key_of
+from tui.chat.feed import ChatFeed
 from tui.chat.first import NEW, NewChat
 from tui.link import ChatLink
 from tui.live.host import Host
 from tui.live.opened import Opened
+from tui.live.steps.rows import step_key
 from tui.live.texts import Spot
 from widgets.transcript.transcript import Transcript
 
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class OpenChat(Opened["ChatClient"]):
-    """Takes every event into the state and the transcript. It has the questions of its tools
-    (``approvals.Questions``).
-    """
+    """Takes every event into the state and the transcript; answers ``approvals.Questions``."""
+
+    link: ChatLink
 
     def __init__(
         self,
@@ -39,7 +40,6 @@ class OpenChat(Opened["ChatClient"]):
         state = ConversationState(ev.ConversationInfo(conversation_id))
         self.transcript = Transcript(clock=host.clock, id="chat", classes="-hidden")
         super().__init__(state, link, host, noted)
-        self.link = link
         self.new = chat if isinstance(chat, NewChat) else None  # until the chat is stored
         self.composer = ChatComposer(conversation_id)
         self.feed = ChatFeed(self.transcript, self.state)
@@ -48,7 +48,6 @@ class OpenChat(Opened["ChatClient"]):
     # --- what comes in ---------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Follow the chat."""
         self._is_linked.clear()
         super().begin()
 
@@ -56,7 +55,6 @@ class OpenChat(Opened["ChatClient"]):
         return self.new.events() if self.new is not None else await super()._events()
 
     async def take(self, event: ev.Event) -> None:
-        """Take an event into the state and the transcript."""
         self.state.apply(event)
         self.feed.take()
         if isinstance(event, ev.StepAdded):
@@ -95,18 +93,25 @@ class OpenChat(Opened["ChatClient"]):
         """
         if self.new is not None:
             return self.new.change(fields)
-        client = await self.link.client()
+        client = await self.client()
         return await client.change(self.id, **fields)
+
+    def change_soon(self, said: str, **fields: Any) -> None:
+        """Change the chat, then say so above the line."""
+        self.host.run("settings", self._change_and_tell(said, fields))
+
+    async def _change_and_tell(self, said: str, fields: Mapping[str, Any]) -> None:
+        if await self.changed_by(self.change(**fields)):
+            self.composer.tell(said)
+        self.host.show_soon()
 
     # --- tools that ask --------------------------------------------------------------------------------
 
     def place_of(self, spot: Spot) -> tuple[Transcript, str]:
-        """Return the transcript, and the key of the row in it."""
-        return self.transcript, key_of(*spot)
+        return self.transcript, step_key(*spot)
 
     def go_to_ask(self, spot: Spot) -> None:
         """Do nothing: the only transcript is shown."""
 
     def focus_words(self) -> None:
-        """Focus the transcript."""
         self.transcript.screen.set_focus(self.transcript, scroll_visible=False)

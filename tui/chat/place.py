@@ -6,6 +6,7 @@ from agent_tui.state.turn import Turn
 from tui.chat.asking import Asking
 from tui.chat.open_chat import OpenChat
 from tui.live.pager import PagerScreen
+from tui.live.steps.rows import turn_key
 from tui.screens.words import say
 
 
@@ -47,7 +48,7 @@ class ReaderPlace:
         if act == "settings":
             return say("chat.agent.settings") if self._chat.link.is_agent else ""
         if act == "queue":
-            return "" if self._chat.composer.queue else say("chat.queue.none")
+            return "" if self._chat.composer.queue else say("queue.none")
         if act == "open_step":
             return "" if self._whole() is not None else say("chat.no_step")
         if act == "version" and not self._versions()[0]:
@@ -98,17 +99,14 @@ class ReaderPlace:
         at = versions.index(shown) + step
         if 0 <= at < len(versions):
             self.go_to = versions[at]
-            self._chat.host.run("act", self._show_version(versions[at]))
+            self._chat.host.run("act", self._chat.changed_by(self._chat.change(head=versions[at])))
         else:
             self._chat.host.tell(say("chat.last_version"))
-
-    async def _show_version(self, message_id: str) -> None:
-        await self._chat.changed_by(self._chat.change(head=message_id))
 
     def go_there(self) -> None:
         """Go to the requested message, when it is there."""
         turn, transcript = self._chat.state.turn_of(self.go_to), self._chat.transcript
-        number = self._chat.feed.number(turn.id) if turn is not None else 0
+        number = transcript.sight.number_of(turn_key(turn.id)) if turn is not None else 0
         if number and not transcript.has_class("-hidden"):
             self.go_to = ""
             transcript.screen.call_after_refresh(transcript.reader.go_to_message, number)
@@ -118,8 +116,8 @@ class ReaderPlace:
     def _whole(self) -> tuple[str, str] | None:
         """Return the title and body of the reader's step or file."""
         feed, transcript = self._chat.feed, self._chat.transcript
-        chosen = feed.spot(transcript.reader.current_message)
-        return feed.whole(*chosen) or feed.whole(*feed.spot_of(transcript.folds.step_at_reader()))
+        chosen, at = feed.spot(transcript.reader.current_message), transcript.folds.step_at_reader()
+        return feed.whole(*chosen) or feed.whole(*feed.spot(transcript.sight.number_of(at)))
 
     def open_step(self) -> None:
         """Show all of the reader's step."""

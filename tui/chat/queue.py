@@ -31,7 +31,7 @@ class ChatQueueScreen(Dialog[None]):
     def __init__(self, composer: ChatComposer) -> None:
         super().__init__()
         self._composer = composer
-        self._waiting = WaitingList(self._items, self._keep, "chat.queue")
+        self._waiting = WaitingList(self._items, self._keep)
 
     def compose(self) -> ComposeResult:
         yield framed(say("chat.queue.title"), self._waiting, hint=say("chat.queue.hint"))
@@ -49,11 +49,9 @@ class ChatQueueScreen(Dialog[None]):
         self._waiting.look()
 
     def action_edit(self) -> None:
-        """Edit the words of a question."""
         self._waiting.edit()
 
     def action_drop(self) -> None:
-        """Discard a question."""
         if chosen := self._waiting.chosen:
             self._set(tuple(waits for waits in self._composer.queue if waits.key != chosen))
             self._waiting.look()
@@ -64,7 +62,6 @@ class ChatQueueScreen(Dialog[None]):
             self.dismiss()
 
     def action_move(self, step: int) -> None:
-        """Move the question up or down."""
         queue = self._composer.queue
         at = next((at for at, waits in enumerate(queue) if waits.key == self._waiting.chosen), -1)
         if at >= 0:

@@ -98,7 +98,6 @@ class ChatScreen(LiveScreen):
 
     @property
     def failure(self) -> AgentTuiError | None:
-        """Why nothing can be followed, for the exit code."""
         return self._chat.following.failure
 
     @property
@@ -179,21 +178,17 @@ class ChatScreen(LiveScreen):
             self._asking.submit(event.text)
 
     def action_compose(self) -> None:
-        """Write a question."""
         self._composer.open()
 
     def action_edit(self) -> None:
-        """Edit the question; the old one stays as another version."""
         if self._reader.may("edit") and (question := self._reader.question) is not None:
             self._asking.edit(question)
 
     def action_again(self) -> None:
-        """Retry the answer."""
         if self._reader.may("again") and (question := self._reader.question) is not None:
             self._asking.again(question)
 
     def action_go_on(self) -> None:
-        """Continue the last answer, which was interrupted."""
         if self._reader.may("continue"):
             self._asking.go_on()
 
@@ -213,30 +208,24 @@ class ChatScreen(LiveScreen):
             self._commands.open_settings()
 
     def action_editor(self) -> None:
-        """Write the question in the person's own editor."""
         self._drafting.begin_editor()
 
     def action_history(self) -> None:
-        """Search earlier questions, and write one again."""
         self._drafting.search_past()
 
     # --- the transcript ----------------------------------------------------------------------------------
 
     def action_version(self, step: int) -> None:
-        """Show another version of the message, with what followed it."""
         self._reader.show_version(step)
 
     def action_open_step(self) -> None:
-        """Show all of the reader's step."""
         self._reader.open_step()
 
     def action_fold(self) -> None:
-        """Fold or unfold the reader's step."""
         if not self._transcript.folds.toggle():
             self._composer.open()
 
     def action_fold_all(self, kind: str = "") -> None:
-        """Fold all steps, or those of one kind; unfold them if all are folded."""
         self._chat.feed.fold_all(kind)
 
     # --- moving ------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Sta
         return Status(f"{signs.WAITING} {say('chat.sending')}", "send")
     if state.run_error:
         detail = inert_line(state.run_error, MAX_DETAIL_CHARACTERS)
-        return Status(f"{signs.FAILED} {say('chat.failed', detail=detail)}")
+        return Status(f"{signs.FAILED} {say('room.error', detail=detail)}")
     if state.conversation.archived:
         return Status(f"{signs.DONE} {say('chat.archived')}")
     return Status(f"{signs.DONE} {say('chat.ready')}" if state.loaded else "")
@@ -144,7 +144,7 @@ def hints(state: ConversationState, shown: Shown) -> list[Hint]:
         Hint(key if shown.is_writing else letter, say(text), 0)
         for act, letter, key, text in (
             ("continue", "c", "f8", "hint.continue"),
-            ("again", "r", "f7", "hint.again"),
+            ("again", "r", "f7", "hint.retry"),
         )
         if act in shown.can
     ]
@@ -161,9 +161,9 @@ def hints(state: ConversationState, shown: Shown) -> list[Hint]:
         Hint("space", say("hint.fold"), 4),
         Hint("F", say("hint.fold_all"), 6),
         Hint("o", say("hint.open_all"), 6),
-        *([] if "again" in shown.can else [Hint("r", say("hint.again"), 7)]),
+        *([] if "again" in shown.can else [Hint("r", say("hint.retry"), 7)]),
         Hint("y", say("hint.copy"), 7),
-        Hint("i", say("hint.write"), 2),
+        Hint("i", say("hint.say"), 2),
         Hint("?", say("hint.help"), 2),
     ]
     return found
@@ -235,5 +235,5 @@ def turn_title(turn: Turn, model: str = "") -> str:
         return name
     parts = [duration(turn.seconds)] if turn.seconds is not None else []
     if turn.tokens:
-        parts.append(say("chat.tok", count=count(turn.tokens)))
+        parts.append(say("agent.tokens", count=count(turn.tokens)))
     return f"{name}\t{' · '.join(parts)}" if parts else name

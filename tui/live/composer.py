@@ -16,7 +16,7 @@ from tui.live.drafts import Drafts
 from tui.live.key_hints import keys_of
 from tui.screens.words import count, say
 from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer
-from widgets.status_line import StatusLine
+from widgets.status_line import Part, StatusLine
 
 DRAFT_SECONDS = 0.3  # after the last letter a draft is written
 SMALL_SCREEN_ROWS = 24  # at most so many: few lines and no rule
@@ -82,6 +82,16 @@ class Writing(Vertical):
     @abstractmethod
     def _show_note(self) -> None:
         """Show above the line what was told, or what is being written."""
+
+    def _show_in_note(self, note: str, right: str = "") -> None:
+        self._note.show([note] if note else [], right=[right] if right else [])
+        self._note.set_class(not note, "-empty")
+
+    def _show_queued(self, words: str, number: int, key: str) -> None:
+        """Show one of the ``number`` things that wait; ``key`` opens all."""
+        hint = [Part(say("hint.queue"), 1, key)] if number and key else []
+        self._queued.show([f"{words} ({count(number)})"] if number else [], right=hint)
+        self._queued.set_class(not number, "-empty")
 
     def tell(self, note: str) -> None:
         """Show a note until something else is written."""

@@ -75,7 +75,7 @@ class FindBar(Horizontal):
         self._label = Static("", classes="find-bar--label", markup=False)
         self._line = Line("", most=MAX_ASKED_CHARACTERS, id="find")
         self._told = StatusLine(is_dim=True)
-        self._asks: Asks = ""
+        self.asks: Asks = ""  # while it is closed
         self._searched: Transcript | None = None
 
     def compose(self) -> ComposeResult:
@@ -84,11 +84,6 @@ class FindBar(Horizontal):
         yield self._told
 
     # --- what is asked ---------------------------------------------------------------------------------
-
-    @property
-    def asks(self) -> Asks:
-        """What it asks for; "" while it is closed."""
-        return self._asks
 
     @property
     def is_finding(self) -> bool:
@@ -112,7 +107,7 @@ class FindBar(Horizontal):
             self.notify(say("find.nothing_asked"), markup=False)
 
     def _open(self, asks: Asks, label: str) -> None:
-        self._asks = asks
+        self.asks = asks
         self._label.update(label)
         self.set_class(False, "-closed")
         self.screen.set_focus(self._line, scroll_visible=False)
@@ -120,20 +115,20 @@ class FindBar(Horizontal):
 
     def close(self) -> None:
         """Look for nothing any more."""
-        self._asks = ""
+        self.asks = ""
         self._stop()
         self.set_class(True, "-closed")
         self._panes.focus_current()
 
     def on_key(self, event: Key) -> None:
         """Go to the first message or to the end while a number is asked for."""
-        if self._asks == "go_to" and event.key in ("home", "end"):
+        if self.asks == "go_to" and event.key in ("home", "end"):
             event.stop()
             self.enter(event.key)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        if self._asks == "find":
+        if self.asks == "find":
             self._search()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -143,7 +138,7 @@ class FindBar(Horizontal):
 
     def enter(self, text: str) -> None:
         """Take ``text`` as the answer: a needle, or a number, "home" or "end"."""
-        if self._asks == "find":
+        if self.asks == "find":
             if self._searched is not None and not self._searched.reader.found.current:
                 self._searched.reader.find_step(-1)  # all are above what is in sight: the nearest of them
             self._panes.focus_current()
@@ -161,7 +156,7 @@ class FindBar(Horizontal):
 
     def search_there(self) -> None:
         """Search the transcript that the reader went to."""
-        if self._asks == "find" and self._searched is not self._panes.active:
+        if self.asks == "find" and self._searched is not self._panes.active:
             self._search()
 
     def take_found(self, event: Transcript.FoundChanged) -> None:

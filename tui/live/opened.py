@@ -24,7 +24,7 @@ class Opened(Generic[C]):
         self.state = state
         self.host = host
         self.following = Following(host, self.take)
-        self._link = link
+        self.link = link
         self._noted = noted
 
     @property
@@ -35,14 +35,14 @@ class Opened(Generic[C]):
         self.following.begin(self._events)
 
     async def _events(self) -> AsyncGenerator[ev.Event, None]:
-        return await self._link.follow(self.id)
+        return await self.link.follow(self.id)
 
     @abstractmethod
     async def take(self, event: ev.Event) -> None:
         """Take an event into the state, and show it."""
 
     async def client(self) -> C:
-        return await self._link.client()
+        return await self.link.client()
 
     async def changed_by(self, answer: Awaitable[ev.RoomInfo | ev.ConversationInfo]) -> bool:
         """Take a call's answer into the state, or show its error; return whether it succeeded."""

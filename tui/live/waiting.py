@@ -34,14 +34,11 @@ class WaitingList(Widget):
 
     DEFAULT_CSS = "WaitingList { height: auto; width: 1fr; layout: vertical; }"
 
-    def __init__(
-        self, items: Callable[[], list[Item]], keep: Callable[[str, str], object], words: str
-    ) -> None:
-        """``keep`` changes the words of one and ends in ``end_editing``; ``words`` begins the text keys."""
+    def __init__(self, items: Callable[[], list[Item]], keep: Callable[[str, str], object]) -> None:
+        """``keep`` changes the words of one and ends in ``end_editing``."""
         super().__init__()
         self._items = items
         self._keep = keep
-        self._words = words
         self._list = Listed(markup=False, compact=True)
         self._line = Composer(id="queue-line")
         self._error = Static("", classes="error", markup=False)
@@ -73,10 +70,10 @@ class WaitingList(Widget):
         listed.clear_options()
         listed.add_options(Option(Content(inert_line(item.shown, SHOWN_CHARACTERS))) for item in items)
         if not items:
-            listed.add_option(Option(Content(say(f"{self._words}.none")), disabled=True))
+            listed.add_option(Option(Content(say("queue.none")), disabled=True))
         listed.highlighted = min(at, len(items) - 1) if items else None
         if self._edited and all(item.id != self._edited for item in items):
-            self.end_editing(say(f"{self._words}.said"))
+            self.end_editing(say("queue.said"))
 
     @property
     def chosen(self) -> str:

@@ -40,11 +40,11 @@ class RoomActs:
             return missing
         if not state.loaded:
             return say("help.why.not_loaded")
-        reason = ""
-        if act in ("stop", "skip", "retry", "continue"):
-            reason = why_not(state, self._room.focused_agent, act)
-        elif act == "queue" and not state.queue:
-            reason = "nothing_waits"
+        if act == "queue":
+            return "" if state.queue else say("queue.none")
+        if act not in ("stop", "skip", "retry", "continue"):
+            return ""
+        reason = why_not(state, self._room.focused_agent, act)
         return say(f"help.why.{reason}") if reason else ""
 
     def note(self, event: ev.Event) -> None:

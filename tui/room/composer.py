@@ -14,11 +14,11 @@ from agent_tui.model.events import QueuedMessage
 from agent_tui.model.inert import inert_line
 from tui.live.commands import completion
 from tui.live.composer import Writing
-from tui.screens.words import count, say
+from tui.screens.words import say
 from widgets.choices import Choice, Completion
 from widgets.composer import AT, Composer, whispered
 from widgets.fuzzy import match
-from widgets.status_line import Part, StatusLine
+from widgets.status_line import StatusLine
 
 When = Literal["next", "now"]
 
@@ -51,15 +51,13 @@ class RoomComposer(Writing):
         """Show the newest queued message and its ``key``; ``labels`` name those who can be whispered to."""
         self._names = list(labels)
         names = {agent_id: label for label, agent_id in labels.items()}
-        parts = []
+        words = ""
         if queue:
             newest = queue[-1]
             words = inert_line(newest.content, 120)
             if newest.to in names:
                 words = say("queue.whisper", name=inert_line(names[newest.to], 40), words=words)
-            parts = [Part(f"{say('queue.line', words=words)} ({count(len(queue))})")]
-        self._queued.show(parts, right=[Part(say("hint.queue"), 1, key)] if queue and key else [])
-        self._queued.set_class(not queue, "-empty")
+        self._show_queued(say("queue.line", words=words), len(queue), key)
 
     def _complete(self, text: str) -> Completion:
         """Return commands, or the agents that a whisper may be for."""
@@ -81,8 +79,7 @@ class RoomComposer(Writing):
         elif not note and self.line.text.startswith(AT) and " " in self.line.text:
             called = self.line.text[1:].partition(" ")[0]
             note = say("composer.whisper.nobody", name=inert_line(called, 40))
-        self._note.show([note] if note else [])
-        self._note.set_class(not note, "-empty")
+        self._show_in_note(note)
         meant = say(f"composer.when.{self.when}")
         self._meant.show(right=[meant])
         self._meant.styles.width = cell_len(meant) + 3

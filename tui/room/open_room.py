@@ -32,6 +32,8 @@ LOOK_SECONDS: Final = 1 / 30  # between two of them
 class OpenRoom(Opened["RoomsClient"]):
     """Takes every event into the state and onto the panes; answers ``approvals.Questions``."""
 
+    link: RoomLink
+
     def __init__(
         self, link: RoomLink, room_id: str, host: Host, *, noted: Callable[[ev.Event], None]
     ) -> None:
@@ -40,7 +42,6 @@ class OpenRoom(Opened["RoomsClient"]):
         self.panes = RoomPanes(state, host.clock)
         super().__init__(state, link, host, noted)
         self.go_to = ""  # id of the message to show once the room is loaded
-        self.link = link
         self.composer = RoomComposer(room_id)
         self.place = Static(say("room.loading"), id="loading", markup=False)
         self._has_view = False  # the timeline or the panes were chosen, as the room says

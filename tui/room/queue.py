@@ -39,7 +39,7 @@ class QueueScreen(Dialog[None]):
         super().__init__()
         self._room = room
         self._state = room.state
-        self._waiting = WaitingList(self._items, self._keep, "queue")
+        self._waiting = WaitingList(self._items, self._keep)
 
     def compose(self) -> ComposeResult:
         yield framed(say("queue.title"), self._waiting, hint=say("queue.hint"))

@@ -364,7 +364,6 @@ ENGLISH: Final[dict[str, str]] = {
     "help.why.goes_on_itself": "it continues when the room is resumed",
     "help.why.round_over": "that round is over",
     "help.why.room_done": "the room is done",
-    "help.why.nothing_waits": "nothing is queued",
     # setting up a provider of models
     "setup.foreign": "this server's providers are set up on the machine where it runs",
     "setup.done": "saved: [providers.{name}] is in the config file",

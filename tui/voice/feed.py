@@ -11,9 +11,8 @@ from typing import Final
 from agent_tui.model.inert import inert_line
 from agent_tui.state.voice import VoiceState
 from agent_tui.state.voice_lines import VoiceLine
-from tui.chat.feed import key_of
 from tui.live import signs
-from tui.live.steps.rows import StepRows, as_typed
+from tui.live.steps.rows import StepRows, as_typed, step_key, turn_key
 from tui.screens.words import say
 from tui.voice.texts import latency
 from widgets.painter import PEOPLE
@@ -71,7 +70,7 @@ class VoiceFeed:
                 self._take_step(line)
 
     def _take_words(self, line: VoiceLine) -> None:
-        transcript, given, key = self.transcript, self._given[line.id], key_of(line.id)
+        transcript, given, key = self.transcript, self._given[line.id], turn_key(line.id)
         is_person = line.kind == "person"
         title = self._title(line, self._who(line))
         if not given.title:
@@ -129,8 +128,8 @@ class VoiceFeed:
         name = inert_line(line.text.slice(0, MAX_NOTICE_CHARACTERS), MAX_NOTICE_CHARACTERS)
         text = say(f"voice.notice.{line.notice}", name=name or say("voice.line.somebody"))
         sign = signs.FAILED if line.notice == "failed" else signs.CUT
-        self.transcript.turn_opened(key_of(line.id), self._title(line, ""), is_spoken=True)
-        self.transcript.turn_closed(key_of(line.id), note=f"{sign} {text}")
+        self.transcript.turn_opened(turn_key(line.id), self._title(line, ""), is_spoken=True)
+        self.transcript.turn_closed(turn_key(line.id), note=f"{sign} {text}")
 
     def _take_step(self, line: VoiceLine) -> None:
         rows = self._steps.get(line.turn_id)
@@ -171,4 +170,4 @@ class _Steps(StepRows):
         return False
 
     def key(self, step_id: str = "") -> str:
-        return key_of(self._turn_id, step_id or "\nwords")  # no line of words has it
+        return step_key(self._turn_id, step_id or "\nwords")  # no line of words has it

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import ClassVar, Final
 
-from agent_tui.state.steps import Steps, StepState
+from agent_tui.state.steps import StepState
 from agent_tui.state.turn import Turn
 from tui.live.key_hints import key_of
 from tui.live.steps import texts
-from tui.live.texts import ending
+from tui.live.texts import Spot, ending
 from widgets.signs import is_ascii
 from widgets.transcript.transcript import Transcript
 
@@ -68,14 +68,6 @@ class StepRows:
         """The next message of the transcript shows that step."""
 
     # --- steps -----------------------------------------------------------------------------------------
-
-    def take_steps(self, steps: Steps, *, is_new: bool = False) -> None:
-        """Show what changed of ``steps``, or all if ``is_new``. The last to show them resets what changed."""
-        changed: Collection[str] = steps.all if is_new else steps.changed
-        if len(changed) > 1:
-            changed = sorted(changed, key=lambda id_: steps.all[id_].place)
-        for step_id in changed:
-            self.take_step(steps.all[step_id])
 
     def take_step(self, step: StepState) -> None:
         if step.type == "tool_result" and step.call_id and step.id not in self.rows:
@@ -214,7 +206,7 @@ class StepRows:
 class TurnFeed(StepRows):
     """Carries one turn of an agent into a transcript, below the message that says who speaks."""
 
-    __slots__ = ("_is_new", "_is_open", "_is_superseded", "_keys", "turn")
+    __slots__ = ("_ending", "_is_new", "_keys", "_placed", "turn")
 
     def __init__(
         self,
@@ -222,31 +214,36 @@ class TurnFeed(StepRows):
         turn: Turn,
         tone: tuple[str, str] = ("", ""),
         words_opened: Callable[[str], None] | None = None,
+        placed: Callable[[Spot], None] | None = None,
     ) -> None:
+        """``placed`` is told what each message shows, before it is there; ``StepRows`` has the others."""
         super().__init__(transcript, tone, words_opened)
         self.turn = turn
+        self._placed = placed
         self._last = turn_key(turn.id)
         self._keys = [self._last]
         self._is_new = True
-        self._is_open = True  # in the transcript
-        self._is_superseded = False  # as the transcript shows it
+        self._ending: str | None = None  # as the transcript shows it; ``None`` while it speaks
 
     def take(self) -> None:
-        """Give the transcript what is new. Costs what is new, not what was said before."""
-        turn = self.turn
-        if turn.status == "speaking" and not self._is_open:  # it is continued
-            self._is_open = True
+        """Give the transcript what is new, and costs that. The last to show it resets what changed."""
+        turn, steps = self.turn, self.turn.steps
+        if turn.status == "speaking" and self._ending is not None:  # it is continued
+            self._ending = None
             self.go_on()
-        self.take_steps(turn.steps, is_new=self._is_new)
+        changed: Collection[str] = steps.all if self._is_new else steps.changed
         self._is_new = False
-        if turn.status == "speaking":
+        if len(changed) > 1:
+            changed = sorted(changed, key=lambda id_: steps.all[id_].place)
+        for step_id in changed:
+            self.take_step(steps.all[step_id])
+        if turn.status == "speaking" or (note := ending(turn)) == self._ending:
             return
-        if self._is_open:
-            self._is_open = False
-            self.end(ending(turn))
-        if turn.superseded != self._is_superseded:
-            self._is_superseded = turn.superseded
-            self._fade(ending(turn))
+        if self._ending is None or not turn.superseded:
+            self.end(note)
+        if turn.superseded:
+            self._fade(note)
+        self._ending = note
 
     def _fade(self, note: str) -> None:
         """Show all of it dim: it is no longer meant."""
@@ -264,12 +261,14 @@ class TurnFeed(StepRows):
 
     def placed(self, step_id: str) -> None:
         self._keys.append(self.key(step_id or END))
+        if self._placed is not None:
+            self._placed((self.turn.id, step_id))
 
 
 def show_person(transcript: Transcript, turn: Turn) -> None:
-    """Give ``transcript`` a person's words, in the message that was opened for them."""
+    """Give ``transcript`` a person's words, in the message that was opened for them, or other words there."""
     key = turn_key(turn.id)
-    transcript.text_added(key, as_typed(turn.text))
+    transcript.text_replaced(key, as_typed(turn.text))
     transcript.turn_closed(key, ending(turn))
 
 
@@ -279,7 +278,7 @@ def turn_key(turn_id: str) -> str:
 
 
 def step_key(turn_id: str, step_id: str) -> str:
-    """Return the key of a step's row, in panes and in the timeline."""
+    """Return the key of a step's row; whatever ids a server sends, no two are the same."""
     head = turn_key(turn_id)
     return f"step {len(head)} {head} {step_id}"
 

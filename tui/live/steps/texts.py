@@ -68,7 +68,7 @@ def step_head(step: StepState) -> tuple[str, str, str]:
     match step.status:
         case "asks":
             is_form = step.ask is not None and step.ask.form is not None
-            return title, say("step.asks.form" if is_form else "step.asks"), signs.PAUSED
+            return title, say("step.asks.form" if is_form else "chat.asks"), signs.PAUSED
         case "running":
             far = inert_line(step.progress, MAX_NAME_CHARACTERS)
             return title, " · ".join(filter(None, (say("step.running"), far))), signs.SPEAKING
