@@ -81,7 +81,7 @@ async def take(picture: Picture) -> None:
     elif not picture.agents:
         await many_rooms()
     chat = "" if picture.chats else None
-    joined = VoiceRequest(uses_aec=False, name="you") if picture.voice else None
+    joined = VoiceRequest(uses_aec=False) if picture.voice else None
     app = AgentTuiApp(ScreenRequest(runtime.begin(), None, load(), chat=chat, voice=joined))
     command = "voice --room demo" if picture.voice else "rooms" if chat is None else "chat"
     async with app.run_test(size=picture.size) as pilot:
@@ -104,7 +104,7 @@ def with_cells(text: re.Match[str]) -> str:
 def main() -> None:
     """Take all pictures, or those whose names are given; "moving" is the one that moves."""
     wanted = sys.argv[1:]
-    os.environ["LANG"] = "C.UTF-8"
+    os.environ |= {"LANG": "C.UTF-8", "LOGNAME": "you"}
     if not wanted or "moving" in wanted:
         (HERE / "moving.svg").write_text(moving.film(), encoding="utf-8")
     for picture in PICTURES:

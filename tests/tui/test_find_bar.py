@@ -13,6 +13,11 @@ from widgets.transcript.finding import Found
 MIKA, ADA, WANG = AGENTS
 
 
+@pytest.fixture
+def painted_when_read() -> None:
+    """A view that is shown for the first time is searched when it is painted."""
+
+
 async def with_words(screen: Screen) -> str:
     return await screen.send(
         loaded(status="running", current_round=1),

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import FrameType
 from typing import cast
 
+import pytest
+
 import agent_tui
 from tests.fakes.room_link import FakeLink
 from tests.fakes.rooms_server import LogRoom, LogRoomsServer
@@ -20,6 +22,11 @@ AGENTS = [{"id": name, "name": name} for name in ("Mika", "Ada", "Noor")]
 MAX_CALLS = 200
 OURS = Path(agent_tui.__file__).parent.parent
 FOLDERS = tuple(str(OURS / name) for name in ("agent_tui", "tui", "widgets"))
+
+
+@pytest.fixture
+def painted_when_read() -> None:
+    """The way of a key ends with a frame that is painted."""
 
 
 async def test_the_key_to_pause_takes_few_calls_to_the_line_that_says_pausing() -> None:
