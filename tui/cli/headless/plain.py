@@ -33,6 +33,7 @@ from tui.cli.headless.interrupts import Interrupts, carried_out
 from tui.cli.headless.lines import CTRL_C, Lines
 from tui.cli.headless.rooms import Run
 from tui.link import RoomLink
+from tui.live.texts import model_name
 from tui.request import Server, Source
 from tui.room.first import first_room
 from tui.screens.localised import localised
@@ -89,7 +90,12 @@ def chat(source: Source, wanted: str, *, is_new: bool) -> int:
                 return await server_answers(client, id_, Question(text), telling, asks, interrupts)
 
             talk = _Chat(client, await client.as_known(id_), interrupts, answers)
-            return await talk.run(await _said_so_far(client, id_)), Record()
+            try:
+                return await talk.run(await _said_so_far(client, id_)), Record()
+            finally:
+                if not wanted and not listed and not talk.has_asked:  # a new chat stays if it has a question
+                    with suppress(AgentTuiError):
+                        await client.delete(id_)
 
     return _shown(source, errand)
 
@@ -366,11 +372,12 @@ class _Chat:
     answers: Callable[[str, Telling, Asks], Awaitable[Ending]]
     model: str = ""
     is_answering: bool = False
+    has_asked: bool = False
     waiting: list[str] = field(default_factory=list)  # questions
     typing: _Typing = field(init=False)
 
     def __post_init__(self) -> None:
-        self.model = inert_line(self.info.model) or say("plain.answers")
+        self.model = model_name(self.info.model, self.info.provider_id) or say("plain.answers")
         asks = _Asks(self.client, self.info.id)
         self.typing = _Typing(self.interrupts, asks, "plain.chat.help", {}, self._queue, True)
         self.typing.commands = dict.fromkeys(("/pause", "/stop"), self.typing.stop)
@@ -400,7 +407,7 @@ class _Chat:
         asks = self.typing.asks
         asks.waiting, asks.tell = [], telling.notice
         output.notice(f"{self.model}:")
-        self.is_answering = True
+        self.is_answering = self.has_asked = True
         ending, is_left = await self.typing.during(self.answers(question, telling, self._heard))
         self.is_answering = False
         if self.typing.was_ctrl_c:

@@ -198,7 +198,7 @@ def test_a_chat_answers_line_by_line_and_asks_before_it_acts(home: Home, by: str
         program.type("what is 17 * 23")
         program.until("**391**")
         program.type("write notes.txt: hello")
-        program.until("demo needs approval:")
+        program.until("demo model needs approval:")
         program.until("Type y (once)")
         program.type("perhaps")
         program.until("Type y (once)", 2)
@@ -214,6 +214,15 @@ def test_a_chat_answers_line_by_line_and_asks_before_it_acts(home: Home, by: str
     assert Path(home.folder, "notes.txt").read_text(encoding="utf-8") == "hello\n"
     Path(home.folder, "notes.txt").unlink()
     program.check_bytes()
+
+
+def test_a_new_chat_that_was_asked_nothing_is_not_kept(home: Home) -> None:
+    before = home.api("GET", "/api/conversations")
+    with plain(home, "chat", "--new", "--plain") as program:
+        program.until("Type a question")
+        program.type("/quit")
+        assert program.ended() == 0
+    assert home.api("GET", "/api/conversations") == before
 
 
 @pytest.mark.parametrize("leaves", ["", "/quit\n"])
