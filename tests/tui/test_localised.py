@@ -282,6 +282,11 @@ async def test_a_level_of_sound_is_told_in_the_language() -> None:
     assert said == ["−30 дБ", "тихо", "перегрузка"]
 
 
+def test_what_both_devices_lack_is_said_once(home: Home) -> None:
+    said = home.main("voice", "devices").stderr.splitlines()
+    assert len(said) == len(set(said))
+
+
 def test_a_command_that_fails_says_why_in_the_language_and_its_exit_code_stays(home: Home) -> None:
     codes = set()
     for lang, said in [

@@ -327,7 +327,7 @@ class _Room:
 
     def _say_stored(self, message: ev.Message) -> None:
         if message.role == "user":
-            output.notice(f"{say('plain.you')}: {message.text}")
+            output.notice(f"{say('plain.you')}{say('between.detail')}{message.text}")
         self.form.said(self.answer.apply(ev.MessageStored(message)))
 
     async def _heard(self, event: ev.Event) -> None:

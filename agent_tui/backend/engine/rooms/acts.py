@@ -97,7 +97,7 @@ class RoomActs:
         async with self.runs.lock(room_id):
             scene = await self._wanted(room_id)
             if scene.room.status == "completed":
-                raise Refused("The room is completed", "there is nothing left to say", status=409)
+                raise Refused("The room is completed", "There is nothing left to say.", status=409)
             if not scene.room.run_seq:
                 raise Refused("The room was never started", "Run it first.", status=409)
             if scene.runner is None:

@@ -31,7 +31,7 @@ def put(room: ConversationRow, words: Words, message_id: str, now: str) -> Inbox
     if room.archived:
         raise Refused("The room is archived", "Take it out of the archive first.", status=409)
     if room.status == "completed":
-        raise Refused("The room is completed", "add a round first, nobody would answer", status=409)
+        raise Refused("The room is completed", "Add a round first: nobody would answer.", status=409)
     if len(room.queue) >= MAX_QUEUE:
         raise Refused("Too many messages are queued", f"The queue holds {MAX_QUEUE:,} messages.", status=409)
     if words.when not in WHEN:
