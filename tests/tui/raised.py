@@ -189,7 +189,8 @@ class Walk:
                 ):
                     self._said(module, node, words)
                 case ast.Call(func=ast.Name(id="Part"), args=[_, what, licence, _, _, _, without]):
-                    self._said(module, node, ast.List([what, licence, without]))
+                    for words in (what, licence, without):
+                        self._said(module, node, words)
                 case ast.Call(func=ast.Name(id="wrong_field"), args=[_, ast.Constant(value=str(text))]):
                     self._keep(f"{{name}} {text}")
                 case ast.AugAssign(target=target, value=words) if _name(target).lstrip("_") in GATHERED:

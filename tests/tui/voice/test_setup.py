@@ -225,7 +225,7 @@ def test_what_is_missing_is_wrapped_by_cells_in_the_language(
     said = capsys.readouterr().err
     assert "server：livekit-server" in said
     assert "只能在本地会话中" in "".join(line.strip() for line in said.splitlines())
-    assert "espeak-ng" in said
+    assert "智能体的库：livekit-agents、faster-whisper、Piper、espeak-ng" in said
     assert max(map(cell_len, said.splitlines())) < 80
 
 

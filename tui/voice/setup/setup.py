@@ -26,7 +26,7 @@ from agent_tui.voice_parts import (
 from tui.cli import exits, output
 from tui.cli.output import PROGRAM
 from tui.screens.localised import localised
-from tui.screens.words import list_of
+from tui.screens.words import list_of, say
 from tui.voice.setup import getting
 from widgets.units import duration, size
 from widgets.wrap import wrap
@@ -106,7 +106,7 @@ def described(missing: Sequence[Part]) -> list[str]:
     lines = [localised("Voice needs some things that are not on this machine yet:")]
     for part in missing:
         lines += [
-            "  " + localised(f"{part.name}: {part.what}"),
+            f"  {part.name}{say('between.detail')}{localised(part.what)}",
             "    "
             + localised(f"download {size(part.download)}, keeps {size(part.kept)}; licence: {part.licence}"),
             "    " + localised(f"without it: {part.without}"),
