@@ -109,6 +109,7 @@ class AgentTuiApp(KeysInOrder[int]):
         if is_calm:
             self.animation_level = "none"
         self._is_ascii = config_wants_ascii(config)
+        self.read_key = partial(read_as_latin, app=self)
         self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
         self.toasts = Toasts(self, self.clock)
         self.garbage = Garbage(lambda: self.places.is_quiet)
@@ -166,9 +167,6 @@ class AgentTuiApp(KeysInOrder[int]):
         if self._has_places and isinstance(event, PRESSED):
             self.places.presence.press()
         await super().on_event(event)
-
-    def read_key(self, key: events.Key) -> None:
-        read_as_latin(key, self)
 
     # --- opening ---------------------------------------------------------------------------------------
 

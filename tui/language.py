@@ -71,10 +71,14 @@ def speak(language: str) -> None:
     """Use one of ``LANGUAGES`` from now on."""
     if language == ENGLISH:
         texts = None
+        units.Spoken.told = str
     else:
         from gettext import translation  # lazy: English does not need it
 
+        from tui.screens.localised import localised  # lazy: it needs this module
+
         texts = translation(DOMAIN, FOLDER, [LANGUAGES[language]])
+        units.Spoken.told = localised
     Spoken.language, Spoken.texts = language, texts
     units.Spoken.word = partial(translated, WIDGET)
     units.Spoken.form = partial(translated_count, WIDGET)

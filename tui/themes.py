@@ -138,13 +138,15 @@ def first(
 
 def problems(folder: Path | None) -> list[str]:
     """Return one line for each thing that is wrong with the user's themes."""
-    lines: list[str] = []
+    complaints: list[str] = []
     files = _files(folder)
     listed = {theme.name: theme for theme in available(folder)}
     for file in files:
         shown = inert_line(str(file))
         if not _is_name(file.stem):
-            lines.append(f"{shown}: a theme's name is letters, digits, - and _, 40 at most, and not {AUTO}")
+            complaints.append(
+                f"{shown}: a theme's name is letters, digits, - and _, 40 at most, and not {AUTO}"
+            )
             continue
         own = listed[file.stem]
         try:
@@ -152,12 +154,12 @@ def problems(folder: Path | None) -> list[str]:
                 merged = _merged(own, listed, backdrop)
                 _theme(own.name, merged.table, own, backdrop)
         except ConfigError as error:
-            lines.append(inert_line(str(error), MAX_LINE_CHARACTERS))
+            complaints.append(inert_line(str(error), MAX_LINE_CHARACTERS))
         else:
-            lines += [f"{shown}: {key}: unknown setting, ignored" for key in merged.unknown]
+            complaints += [f"{shown}: {key}: unknown setting, ignored" for key in merged.unknown]
     if len(files) == MAX_FILES:
-        lines.append(f"{inert_line(str(folder))}: only the first {MAX_FILES} themes are read")
-    return lines
+        complaints.append(f"{inert_line(str(folder))}: only the first {MAX_FILES} themes are read")
+    return complaints
 
 
 def _is_name(name: str) -> bool:

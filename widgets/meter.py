@@ -15,7 +15,7 @@ from widgets.terminal.frame_clock import FrameClock
 from widgets.units import Spoken
 
 QUIETEST_DBFS: Final = -60.0  # the left end of the bar; anything quieter is silence
-LABEL_CELLS: Final = 7
+LABEL_CELLS: Final = 7  # at least, with a blank on both sides
 TEXT_CELLS: Final = 10
 EIGHTHS: Final = "▏▎▍▌▋▊▉█"
 REST: Final = "·"
@@ -51,9 +51,10 @@ class Meter(Painted):
     }
     """
 
-    def __init__(self, label: str, *, clock: FrameClock) -> None:
+    def __init__(self, label: str, *, clock: FrameClock, label_cells: int = LABEL_CELLS) -> None:
         super().__init__()
         self._label = label
+        self._label_cells = max(LABEL_CELLS, label_cells)
         self._clock = clock
         self._level: tuple[float, float, bool] = (QUIETEST_DBFS, QUIETEST_DBFS, False)
         self._word = ""
@@ -121,16 +122,16 @@ class Meter(Painted):
         self._painter = None
 
     def _bar_cells(self, width: int) -> int:
-        return max(0, width - LABEL_CELLS - TEXT_CELLS - 2)
+        return max(0, width - self._label_cells - TEXT_CELLS - 2)
 
     def _pieces(self, width: int, *, is_ascii: bool) -> list[Piece]:
         rms, peak, is_clipping = self._level
         bar = self._bar_cells(width)
-        label = cropped(f" {inert_line(self._label)}", LABEL_CELLS)
-        pieces: list[Piece] = [(set_cell_size(label, min(LABEL_CELLS, width)), "label")]
+        label = cropped(f" {inert_line(self._label)}", self._label_cells)
+        pieces: list[Piece] = [(set_cell_size(label, min(self._label_cells, width)), "label")]
         pieces += self._bar(bar, share_of(rms), share_of(peak), is_ascii=is_ascii)
         said = cropped(self._said, TEXT_CELLS)
-        room = max(0, width - LABEL_CELLS - bar)
+        room = max(0, width - self._label_cells - bar)
         text = set_cell_size(f"  {said}", room)
         pieces.append((text, "clipping" if is_clipping and not self._word else ""))
         return pieces

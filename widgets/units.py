@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 _SIZES: Final = ("B", "kB", "MB", "GB", "TB")
-ENGLISH: Final[Mapping[str, str]] = {unit: unit for unit in ("ms", "s", "min", "h", "dB", *_SIZES)}
+ENGLISH: Final[Mapping[str, str]] = {unit: unit for unit in ("ms", "s", "min", "h", "dB", *_SIZES)} | {
+    "k": "k",
+    "M": "M",
+}
 
 
 class Spoken:
@@ -15,6 +18,7 @@ class Spoken:
     units: Mapping[str, str] = ENGLISH
     separators: Mapping[int, str] = {}
     word: Callable[[str], str] = staticmethod(str)
+    told: Callable[[str], str] = staticmethod(str)  # a sentence from below the screens, as one of an error
     form: Callable[[str, str, int], str] = staticmethod(lambda one, many, count: one if count == 1 else many)
 
 
@@ -67,7 +71,8 @@ def tokens(count: int) -> str:
     value, unit = (count / 1_000, "k") if count < 999_500 else (count / 1_000_000, "M")
     digits = 0 if unit == "k" and value >= 10 else 2 if unit == "M" else 1
     text = f"{value:,.{digits}f}"
-    return (text.rstrip("0").rstrip(".") if digits else text).translate(Spoken.separators) + unit
+    text = text.rstrip("0").rstrip(".") if digits else text
+    return text.translate(Spoken.separators) + Spoken.units[unit]
 
 
 def counted(count: int, one: str, many: str) -> str:

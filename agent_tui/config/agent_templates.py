@@ -128,7 +128,7 @@ def read_template(path: Path, *, is_own: bool = False) -> tuple[Template, list[s
     color, model, provider = (table.text(key, NAME).strip() for key in ("color", "model", "provider"))
     if color and not COLOR.fullmatch(color):
         raise table.fail("color", "must be like #4c9be8")
-    table.warn_of_unknown(_KNOWN_KEYS, "key")
+    table.warn_of_unknown(_KNOWN_KEYS, "unknown key, ignored")
     texts = _languages(table)
     if not texts:
         raise table.fail("", "needs [en], [zh] or [ru] with name and prompt")
@@ -192,7 +192,7 @@ def _of_language(table: Table) -> dict[str, str]:
     for key in ("name", "prompt"):
         if not texts[key]:
             raise table.fail(key, "is missing")
-    table.warn_of_unknown(most, "key")
+    table.warn_of_unknown(most, "unknown key, ignored")
     return texts
 
 

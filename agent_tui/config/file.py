@@ -10,7 +10,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -208,18 +208,26 @@ class _Reader(Table):
             self.warnings.append(f"{self.path}: holds a secret and others may read it; chmod 600 it")
 
 
+def _one_of(words: Iterable[str]) -> str:
+    """Return the values that a setting may have, in words."""
+    return "one of " + ", ".join(f'"{word}"' for word in words)
+
+
 def _screen(table: Table) -> ScreenConfig:
     """Return the ``[screen]`` table; an invalid value causes a warning and keeps its default."""
     table.warn_of_unknown([one.name for one in fields(ScreenConfig)])
     least, most = FRAME_RATES
     allowed: dict[str, tuple[Callable[[Any], bool], str]] = {
-        "motion": (lambda value: value in MOTIONS, " or ".join(f'"{motion}"' for motion in MOTIONS)),
-        "frame_rate": (lambda value: type(value) is int and least <= value <= most, f"{least} to {most}"),
+        "motion": (lambda value: value in MOTIONS, _one_of(MOTIONS)),
+        "frame_rate": (
+            lambda value: type(value) is int and least <= value <= most,
+            f"from {least} to {most}",
+        ),
         "mouse": (lambda value: isinstance(value, bool), "true or false"),
         "ascii": (lambda value: isinstance(value, bool), "true or false"),
         "language": (
             lambda value: value in SCREEN_LANGUAGES,
-            " or ".join(f'"{language}"' for language in SCREEN_LANGUAGES),
+            _one_of(SCREEN_LANGUAGES),
         ),
     }
     good = {}

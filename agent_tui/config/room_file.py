@@ -83,7 +83,7 @@ def read_room_file(path: Path) -> RoomFile:
     Raises ``ConfigError`` with one line: file, key and error.
     """
     table = Table(path, read_toml(path, MAX_FILE_BYTES))
-    table.warn_of_unknown([*(setting.called for setting in _SETTINGS), "agents"], "key")
+    table.warn_of_unknown([*(setting.called for setting in _SETTINGS), "agents"], "unknown key, ignored")
     said = {setting.name: _value(table, setting) for setting in _SETTINGS}
     values = {name: value for name, value in said.items() if value is not None and value not in ("", False)}
     agents = _agents(table)
@@ -220,7 +220,7 @@ def _agents(table: Table) -> tuple[FileAgent, ...] | None:
 
 def _agent(table: Table) -> FileAgent:
     most = {"template": NAME, **{setting.called: setting.most for setting in _OF_AGENTS}}
-    table.warn_of_unknown(most, "key")
+    table.warn_of_unknown(most, "unknown key, ignored")
     texts = {key: _text(table, key, longest) for key, longest in most.items()}
     if not texts["name"].strip() and not texts["template"]:
         raise table.fail("name", "is missing; an agent needs a name or a template")

@@ -57,12 +57,10 @@ class Table:
         name = f"{self.where}{key}".removesuffix(".")
         return ConfigError(f"{self.path}: {name}" if name else f"{self.path}", detail)
 
-    def warn_of_unknown(self, known: Collection[str], what: str = "setting") -> None:
+    def warn_of_unknown(self, known: Collection[str], complaint: str = "unknown setting, ignored") -> None:
         """Warn about each unknown key."""
         self.warnings += [
-            f"{self.where}{inert_line(key, 60)}: unknown {what}, ignored"
-            for key in self.values
-            if key not in known
+            f"{self.where}{inert_line(key, 60)}: {complaint}" for key in self.values if key not in known
         ]
 
     def inner(self, key: str, values: Mapping[str, Any]) -> Table:

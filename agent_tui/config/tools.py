@@ -69,8 +69,10 @@ def read_mcp(name: str, table: Table) -> McpConfig:
     if not isinstance(env, Mapping) or not all(isinstance(value, str) for value in env.values()):
         raise table.fail("env", "must be a table of strings")
     server = McpConfig(name, env=dict(env), **table.said(McpConfig))
-    if bool(server.command) == bool(server.url):
-        raise table.fail("", "needs either command or url")
+    if server.command and server.url:
+        raise table.fail("", "takes command or url, not both")
+    if not (server.command or server.url):
+        raise table.fail("", "needs command or url")
     if server.url:
         table.url("url")
     table.check_variables("env", env)

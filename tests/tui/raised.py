@@ -25,7 +25,6 @@ OWN_WAY: Final = (
     "setup_words.py",
     "declared.py",
     "pages.py",
-    "keymap.py",
 )  # translated otherwise
 RAISED: Final = {name for name, one in vars(errors).items() if isinstance(one, type)} | {"not_written"}
 SAYS: Final = {
@@ -35,6 +34,10 @@ SAYS: Final = {
     "Check": slice(2, 5),
     "SoundCheck": slice(0, 1),
     "listed": slice(2, 3),
+    "UnknownKey": slice(0, 1),
+    "ToolError": slice(0, 1),
+    "Denied": slice(0, 1),
+    "failed": slice(0, 1),
     "replace": slice(0, 0),
 }  # which arguments are words
 OTHERS: Final = (  # words of the system, and states
@@ -53,23 +56,23 @@ OTHERS: Final = (  # words of the system, and states
     "No such command '{name}'",
     "No such command '{name}' (did you mean {suggestions}?)",
     "No such option: {name} (Possible options: {possibilities})",
-    "Missing argument '{name}'",
-    "Missing option '{name}'",
-    "Option '{name}' requires an argument",
-    "Got unexpected extra argument(s) ({arguments})",
-    "Invalid value for '{name}': {problem}",
-    "Input should be greater than or equal to {least}",
-    "Input should be less than or equal to {most}",
-    "Input should be greater than {bound}",
-    "Input should be less than {bound}",
-    "String should have at least {least} character",
-    "String should have at most {most} characters",
+    "{name} is missing",
+    "needs a value",
+    "unknown setting, ignored",
+    "true or false",
+    "one of {choices}",
+    "from {least} to {most}",
+    "unexpected argument '{given}'",
+    "must be a whole number",
+    "must be a number",
+    "must be at least {least}",
+    "must be at most {most}",
+    "must be more than {bound}",
+    "must be less than {bound}",
     'there is no room "{shown}"',
     'there is no conversation "{shown}"',
     "user",
     "assistant",
-    "Input should be a valid integer, unable to parse string as an integer",
-    "Input should be a valid number, unable to parse string as a number",
     "'{given}' is not one of {choices}",
     "known: {names}",
     "failed",
@@ -95,16 +98,18 @@ OTHERS: Final = (  # words of the system, and states
     "completed",
     "error",
 )
-NAMES: Final = ("ID", "PortAudio", "WSL", "id", "tmux")
+NAMES: Final = ("backspace", "enter", "escape", "tab", "ID", "PortAudio", "WSL", "id", "tmux")
 COMMAND: Final = re.compile(  # to be typed as it is, and names of settings
     r".*%s.*|--[a-z-]+ \{\w+\}|(\{program\}|agent-tui)( [a-z]+){2}|export \S+( -u\))?|source .*|fpath.*"
     r"|tmux show -s|(calculator|current_time) \{\w+\}|livekit-agents .*|[\w.]+\.\{\w+\}(\.\w+)*|\w+\{\w+\}"
     r"|https?://\S*|[/#_].*|Value error,|\{ones\}.*|\S+/\S+|an exception"
-    r"|voice setup|\[voice\] \w+"
+    r"|voice setup|\[voice\] \w+|keys\.\{id\}: \{complaint\}"
     r"|agent-tui: \{line\}|What rooms are running.*|\{path\}: agents.*|\[called .*|\S*-\{\w+\}"
 )
 MOST_LINES: Final = 3  # a longer text is a script or a page
 LETTERS: Final = 4  # of a text with places: with fewer it would be found everywhere
+GATHERED: Final = ("warnings", "problems", "complaints")  # lists of lines that are said
+GATHERS: Final = ("_missing_variables", "_idle_patterns", "_complaint")  # functions that return such a list
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Place = tuple[str, str]  # of a function and one of its parameters
 
@@ -163,6 +168,11 @@ class Walk:
                 given = call.args[SAYS.get(name, slice(0, 2))]
                 for words in [*given, *(one.value for one in call.keywords if one.arg in WORDS)]:
                     self._said(module, call, words)
+        self.may_be_words = False
+        for module in self.modules:
+            self._gathered(module)
+        for name in GATHERS:
+            self._returned(name)
         self.may_be_words = True
         for module in self.modules:
             self._labelled(module)
@@ -170,6 +180,24 @@ class Walk:
         for function, parameter in self.places:  # which grows
             self._given(function, parameter)
         return sorted(self.found | dict.fromkeys(OTHERS))
+
+    def _gathered(self, module: Module) -> None:
+        """Keep what is added to a list of ``GATHERED`` lines, and what a part of voice is and is for."""
+        for node in module.nodes:
+            match node:
+                case ast.Call(func=ast.Attribute(value=value, attr="append"), args=[words]) if (
+                    _name(value).lstrip("_") in GATHERED
+                ):
+                    self._said(module, node, words)
+                case ast.Call(func=ast.Name(id="Part"), args=[_, what, licence, _, _, _, without]):
+                    for words in (what, licence, without):
+                        self._said(module, node, words)
+                case ast.Call(func=ast.Name(id="wrong_field"), args=[_, ast.Constant(value=str(text))]):
+                    self._keep(f"{{name}} {text}")
+                case ast.AugAssign(target=target, value=words) if _name(target).lstrip("_") in GATHERED:
+                    self._said(module, node, words)
+                case _:
+                    pass
 
     def _labelled(self, module: Module) -> None:
         """Keep the headings of tables, ``HEAD``, and the labels of ``facts``."""
@@ -218,6 +246,8 @@ class Walk:
             ):
                 for value in values:
                     self._said(module, near, value)
+            case ast.ListComp(elt=value) | ast.GeneratorExp(elt=value):
+                self._said(module, near, value)
             case ast.Starred(value=value) | ast.Subscript(value=value) | ast.NamedExpr(value=value):
                 self._said(module, near, value)
             case ast.Name(id=name):

@@ -368,7 +368,7 @@ async def test_what_is_listed_lies_above_the_line_on_a_small_screen_too() -> Non
     [
         ("/title A new name", ["change {'title': 'A new name'}"], ""),
         ("/thinking on", ["change {'thinking_enabled': True}"], "thinking on"),
-        ("/thinking maybe", [], "thinking is on, off or default"),
+        ("/thinking maybe", [], "Use /thinking on, off or default"),
         ("/export x.md", [], "nothing to export yet"),
         ("/temperature 0.7", ["change {'temperature': 0.7}"], "temperature: 0.7"),
         ("/temperature default", ["change {'temperature': None}"], "default"),

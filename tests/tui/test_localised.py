@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,9 +28,11 @@ from tui.language import LANGUAGES, speak
 from tui.live.steps.texts import asking_body
 from tui.live.texts import about_tool, ending
 from tui.screens.localised import PATTERNS, localised
+from tui.screens.words import list_of
 from tui.voice import texts as voice_texts
 from tui.voice.texts import Shown as VoiceShown
-from widgets.units import duration, size
+from widgets.transcript.step_body import failure, result_body
+from widgets.units import duration, size, tokens
 
 OTHERS = [language for language, folder in LANGUAGES.items() if folder]
 FOREIGN = "upstream: quota of tenant 7 exceeded, see the portal"
@@ -61,7 +64,7 @@ def test_every_text_raised_below_the_screens_is_told_in_the_language(language: s
     ("language", "text"),
     [
         ("en", "cannot connect to http://h:1: Connection refused"),
-        ("zh-CN", "无法连接到 http://h:1: 连接被拒绝"),
+        ("zh-CN", "无法连接到 http://h:1：连接被拒绝"),
         ("ru", "не удаётся соединиться с http://h:1: соединение отклонено"),
     ],
 )
@@ -94,12 +97,109 @@ def test_why_a_model_or_server_failed_is_said_sentence_by_sentence(text: str, sa
     assert localised(text) == said
 
 
+SAID = {
+    "/nope: cannot be read: No such file or directory": (
+        "/nope：无法读取：没有此文件或文件夹",
+        "/nope: не читается: нет такого файла или папки",
+    ),
+    "/c.toml: providers.d.base_url: is missing": (
+        "/c.toml：providers.d.base_url：缺失",
+        "/c.toml: providers.d.base_url: отсутствует",
+    ),
+    "API Error: the model's server failed: status 500: boom": (
+        "API 错误：模型服务器出错：状态码 500：boom",
+        "ошибка API: сбой сервера модели: код 500: boom",
+    ),
+    "no list of models at http://h: status 404. Is base_url right?": (
+        "http://h 没有模型列表：状态码 404。“base_url”对吗？",
+        "нет списка моделей по адресу http://h: код 404. Верен ли base_url?",
+    ),
+    "no list of models at http://h: status 404. Is the address right (it often ends in /v1)?": (
+        "http://h 没有模型列表：状态码 404。“地址”对吗（它通常以 /v1 结尾）？",
+        "нет списка моделей по адресу http://h: код 404. Верен ли адрес (часто он кончается на /v1)?",
+    ),
+    "workspace must be a folder that exists, by its absolute path": (
+        "workspace 必须是已存在的文件夹，以绝对路径给出",
+        "workspace: нужна существующая папка, заданная абсолютным путём",
+    ),
+    "keys.room.nix: no such action; did you mean rooms.new?": (
+        "keys.room.nix：没有此操作；是不是想用 rooms.new？",
+        "keys.room.nix: нет такого действия; возможно, rooms.new?",
+    ),
+    "screen.colour: unknown setting, ignored": (
+        "screen.colour：未知设置，已忽略",
+        "screen.colour: неизвестная настройка, не учитывается",
+    ),
+    "../x: is outside the workspace; give a path relative to it": (
+        "../x：在工作文件夹之外；请给出相对于它的路径",
+        "../x: вне рабочей папки; укажите путь относительно неё",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), SAID.items())
+def test_an_error_is_joined_and_filled_as_the_language_writes_it(text: str, said: tuple[str, str]) -> None:
+    for language, wanted in zip(("zh-CN", "ru", "en"), (*said, text), strict=True):
+        speak(language)
+        assert localised(text) == wanted
+
+
+def test_a_call_that_was_denied_or_failed_says_so_in_the_language() -> None:
+    denied = json.dumps({"success": False, "error": "denied by the user: 先别写"})
+    foreign = json.dumps({"success": False, "error": FOREIGN})
+    assert failure(denied) == "denied by the user: 先别写"
+    speak("zh-CN")
+    assert failure(denied) == "已拒绝：先别写"
+    assert "已拒绝：先别写" in result_body(denied)
+    assert FOREIGN in result_body(foreign)
+    assert "denied by the user" in result_body(json.dumps({"success": True, "error": "denied by the user"}))
+    speak("ru")
+    assert failure(denied) == "запрещено: 先别写"
+
+
+def test_names_in_a_sentence_and_sizes_in_tokens_are_written_as_in_the_language() -> None:
+    said = []
+    for language in ("en", "zh-CN", "ru"):
+        speak(language)
+        said.append((list_of(["Ada", "Ben"]), tokens(1_100), tokens(6_000), tokens(1_050_000)))
+    assert said == [
+        ("Ada, Ben", "1.1k", "6k", "1.05M"),
+        ("Ada、Ben", "1.1k", "6k", "1.05M"),
+        ("Ada, Ben", "1,1\xa0тыс.", "6\xa0тыс.", "1,05\xa0млн"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rooms", "new", "--rounds", "x"), ("--rounds: must be a whole number", "--rounds：必须是整数")),
+        (("rooms", "show"), ("ROOM is missing", "缺少 ROOM")),
+        (("rooms", "list", "more"), ("unexpected argument 'more'", "多余的参数“more”")),
+    ],
+)
+def test_wrong_usage_is_told_in_our_own_words(
+    home: Home, arguments: tuple[str, ...], said: tuple[str, str]
+) -> None:
+    for lang, wanted in zip(("C", "zh_CN.UTF-8"), said, strict=True):
+        done = home.main(*arguments, LANG=lang)
+        assert (done.returncode, wanted in done.stderr) == (2, True), done.stderr
+
+
+def test_what_is_wrong_in_the_config_file_is_listed_in_the_language(home: Home) -> None:
+    home.config.write_text('[screen]\ncolour = 1\n[keys]\n"room.zoom" = "p"\n"app.quit" = "strg+x"\n')
+    said = home.main("config", "check", LANG="ru_RU.UTF-8").stdout
+    assert "screen.colour: неизвестная настройка" in said
+    assert "keys.room.zoom: забирает p у room.pause" in said
+    assert "keys.app.quit: нет клавиши 'strg+x'" in said
+    assert "screen.colour: unknown setting, ignored" in home.main("config", "check").stdout
+
+
 def test_a_turn_that_failed_says_why_in_the_language() -> None:
     turn = Turn("m-1", "a-1")
     turn.status, turn.error = "failed", "LLM stream failed: the answer broke off"
     assert ending(turn) == "✗ LLM stream failed: the answer broke off"
     speak("zh-CN")
-    assert ending(turn) == "✗ 模型调用失败: 回答中断"
+    assert ending(turn) == "✗ 模型调用失败：回答中断"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -180,6 +280,11 @@ async def test_a_level_of_sound_is_told_in_the_language() -> None:
             await settle(0.1)
             said.append(app.meter.text.split("  ")[-1])
     assert said == ["−30 дБ", "тихо", "перегрузка"]
+
+
+def test_what_both_devices_lack_is_said_once(home: Home) -> None:
+    said = home.main("voice", "devices").stderr.splitlines()
+    assert len(said) == len(set(said))
 
 
 def test_a_command_that_fails_says_why_in_the_language_and_its_exit_code_stays(home: Home) -> None:

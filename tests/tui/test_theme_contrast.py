@@ -45,6 +45,11 @@ CODE_INKS = (
 MARKS = ("selection", "found", "found-current", "below")
 
 
+@pytest.fixture
+def painted_when_read() -> None:
+    """Every frame is painted: what is looked at is what a terminal gets."""
+
+
 @pytest.fixture(autouse=True)
 def a_terminal_with_all_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)

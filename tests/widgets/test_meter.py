@@ -18,11 +18,11 @@ FRAMES_SECONDS = 0.1
 class OneMeter(MayBeAscii[None]):
     """An app with a meter in it, which notes what is repainted."""
 
-    def __init__(self, *, is_ascii: bool = False) -> None:
+    def __init__(self, label: str = "you", *, is_ascii: bool = False) -> None:
         super().__init__()
         self.clock = FrameClock.for_app(self)
         self.is_ascii = is_ascii
-        self.meter = Noted("you", clock=self.clock)
+        self.meter = Noted(label, clock=self.clock, label_cells=cell_len(label) + 2)
 
     def compose(self) -> ComposeResult:
         yield self.meter
@@ -41,6 +41,15 @@ class Noted(Meter):
 @pytest.mark.parametrize(("dbfs", "share"), [(-96, 0), (-60, 0), (-30, 0.5), (0, 1), (3, 1)])
 def test_the_bar_is_of_sixty_decibels(dbfs: float, share: float) -> None:
     assert share_of(dbfs) == share
+
+
+async def test_a_wide_label_has_a_blank_before_the_bar() -> None:
+    app = OneMeter("智能体")
+    async with app.run_test(size=(60, 5)):
+        app.meter.show(-3.0, -3.0)
+        await settle(FRAMES_SECONDS)
+        assert app.meter.text.startswith(" 智能体 █")
+        assert cell_len(app.meter.text) <= app.meter.size.width
 
 
 async def test_a_level_is_a_bar_its_peak_and_a_number() -> None:

@@ -217,7 +217,7 @@ CHAT: Final[dict[str, str]] = {
     "command.thinking.on": "thinking on, if the model can",
     "command.thinking.off": "thinking off, if the model allows it",
     "command.thinking.own": "thinking: the model's default",
-    "command.thinking.wrong": "thinking is on, off or default",
+    "command.thinking.wrong": "Use /thinking on, off or default",
     "command.temperature.now": "temperature: {number}",
     "command.temperature.default": "default",
     "command.temperature.wrong": "enter a number from 0 to 2, or default",

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import typer
+from typer._click.exceptions import MissingParameter
 from typer._click.shell_completion import CompletionItem
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
 import agent_tui
@@ -32,7 +33,19 @@ from tui.logs import start_logging
 from tui.startup import choose_source, open_screen
 
 OPEN_ROOM: Final = "--open"  # the hidden command behind `rooms ROOM`: nobody can type an option as one
-SUGGESTED: Final = re.compile(r"\. Did you mean (.*)\?$")  # Typer's wording
+PLAIN: Final = {  # Typer's and pydantic's wording: ours
+    r"\. Did you mean (.*)\?$": r" (did you mean \1?)",
+    r"^Invalid value for '([^']*)': ": r"\1: ",
+    r"Input should be a valid integer\b.*": "must be a whole number",
+    r"Input should be a valid number\b.*": "must be a number",
+    r"Input should be greater than or equal to ": "must be at least ",
+    r"Input should be less than or equal to ": "must be at most ",
+    r"Input should be greater than ": "must be more than ",
+    r"Input should be less than ": "must be less than ",
+    r"^Missing option '([^']*)'$": r"\1 is missing",
+    r"^Option '([^']*)' requires an argument$": r"\1: needs a value",
+    r"^Got unexpected extra argument(?:s|\(s\))? \((.*)\)$": r"unexpected argument '\1'",
+}
 _BY_NAME: Final = "tui.rooms.by_name"
 _SETTINGS: Final = {one.option: one for one in settings_of(RoomInfo).values() if one.option}
 
@@ -61,7 +74,10 @@ def complete(arguments: Sequence[str]) -> int:
 
 def _wrong_usage(error: typer.TyperException) -> ConfigError:
     message = inert_line(error.format_message().replace("Value error, ", "")).rstrip(".")
-    message = SUGGESTED.sub(r" (did you mean \1?)", message)
+    for pattern, said in PLAIN.items():
+        message = re.sub(pattern, said, message)
+    if isinstance(error, MissingParameter) and isinstance(error.param, TyperArgument):
+        message = f"{str(error.param.name).upper()} is missing"
     context = getattr(error, "ctx", None)
     where = _path(context) if context is not None else ROOT
     return ConfigError(message, f"see {f'{PROGRAM} {where}'.strip()} --help")

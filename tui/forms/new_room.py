@@ -29,7 +29,7 @@ from tui.language import short_language
 from tui.link import RoomLink
 from tui.live.key_hints import key_of
 from tui.screens.dialog import Dialog
-from tui.screens.words import say
+from tui.screens.words import list_of, say
 from widgets.status_line import Part, StatusLine
 
 SHORT_HINTS: Final = (  # key or id of a binding, word, rank
@@ -100,7 +100,7 @@ class NewRoomScreen(Dialog[Made | None]):
         self._tell_agents()
 
     def _tell_agents(self) -> None:
-        self._about.update(say("new.about", agents=", ".join(self._agents.quick_names)))
+        self._about.update(say("new.about", agents=list_of(self._agents.quick_names)))
 
     @property
     def _is_short(self) -> bool:

@@ -109,7 +109,7 @@ class Palette:
         for offer in sorted(offers(screen, self._keymap), key=lambda offer: _LATER.get(offer.group, 0)):
             if NOT_IN_PALETTE.isdisjoint(offer.ids):
                 keys = shown_all(offer.keys, ascii_only=is_ascii(screen)) or say("help.no_key")
-                line = f"{keys} – {offer.reason}" if offer.reason else keys
+                line = say("help.cannot", what=keys, reason=offer.reason) if offer.reason else keys
                 also = " ".join(_other_words(one) for one in offer.ids).split()
                 used = sum(counts.get(one, 0) for one in offer.ids)
                 do = partial(self._do, offer)

@@ -126,7 +126,7 @@ def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool)
     widest rows to the narrowest.
     """
     left = row_cells - HEAD_CELLS - MARGIN
-    used = max(TOKEN_CELLS, cell_len(say("list.column.tokens")))
+    used = max(TOKEN_CELLS, cell_len(say("list.column.tokens")), cell_len(tokens(1_250_000)))
     age = max(AGE_CELLS, cell_len(say("time.minutes", minutes=59)))
     if left >= 88:
         fixed = Form(0, extra[0], 0, used, 9 if has_cost else 0, max(11, age))

@@ -25,7 +25,7 @@ from tui.live.opened import Opened
 from tui.live.pager import WHOLE, PagerScreen
 from tui.screens.localised import localised
 from tui.screens.question import QuestionScreen
-from tui.screens.words import count, say
+from tui.screens.words import count, list_of, say
 from widgets.status_line import Part, StatusLine
 from widgets.transcript.step_body import fenced
 from widgets.transcript.transcript import Transcript
@@ -209,7 +209,7 @@ class ChangesScreen(ModalScreen[None]):
         except AgentTuiError as error:
             self._host.fail(error)
         else:
-            paths = ", ".join(dict.fromkeys(visible_line(one.path, MAX_HEAD_CHARACTERS) for one in undone))
+            paths = list_of(dict.fromkeys(visible_line(one.path, MAX_HEAD_CHARACTERS) for one in undone))
             self._host.tell(say("changes.done", paths=paths))
             for one in left:
                 if one.stands != UNDONE:

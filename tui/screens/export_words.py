@@ -13,6 +13,7 @@ EXPORT: Final[dict[str, str]] = {
     "export.round": "Round {number}",
     "export.round.of": "{round} of {most}",
     "export.agents": "Agents",
+    "export.agents.with": "{name} ({model})",
     "export.model": "Model",
     "export.prompt": "Told to the model",
     "export.used": "Used",

@@ -150,7 +150,9 @@ def _lines(sections: Sequence[Section], width: int) -> list[Content]:
 
 
 def _row(row: Row, keys_width: int, room: int) -> list[Content]:
-    text = f"{row.description} – {row.reason}" if row.reason else row.description
+    text = row.description
+    if row.reason:
+        text = say("help.cannot", what=row.description, reason=row.reason)
     keys, words = Content(row.keys).wrap(keys_width), Content(text).wrap(room)
     style = MUTED if row.reason else ""
     lines = []

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from tui.language import FOLDER, Spoken, spoken, translated
+from tui.screens.words import say
 
 BELOW: Final = "below"  # the context in the catalogues
 PATTERNS: Final = FOLDER / "patterns.txt"
@@ -22,14 +23,19 @@ MOST_SENTENCES: Final = 8  # of a line; what follows them is read as one
 MOST_CHARACTERS: Final = 2000  # of a text that is ours
 KEPT_TEXTS: Final = 256
 _BETWEEN: Final = re.compile(r"[:.] ")  # two sentences, or a title and its detail
+JOINED: Final = {": ": "between.detail", ". ": "between.sentences"}
+WIDE: Final = "（"  # has its own space before it
 Parts = tuple[tuple[str, str], ...]  # each literal with the name of the placeholder after it, "" at the end
 
 
 class Told(NamedTuple):
-    """A text in the current language; ``known`` says how many of its English characters were known."""
+    """A text in the current language. ``known`` says how many of its English characters were known,
+    ``begins`` whether some of its first sentence were.
+    """
 
     text: str
     known: int
+    begins: bool = False
 
 
 def localised(text: object) -> str:
@@ -67,7 +73,12 @@ def _told(text: str, deep: int, known: dict[tuple[str, int], Told]) -> Told:
             sentence = _sentence(text[begins[first] : ends[last]], deep, known)
             joined = text[ends[last] : ends[last] + 2] if last + 1 < len(ends) else ""
             rest = rests[last + 1]
-            told = Told(f"{sentence.text}{joined}{rest.text}", sentence.known + rest.known)
+            if joined and (sentence.known or rest.begins):  # between foreign words it stays as it came
+                joined = say(JOINED[joined])
+            known_here = sentence.known + rest.known
+            is_name = " " not in sentence.text  # of a file or setting, and what follows is about it
+            is_ours = sentence.known > 0 or (is_name and rest.begins)
+            told = Told(f"{sentence.text}{joined}{rest.text}", known_here, is_ours)
             if last == first or told.known > best.known:
                 best = told
         rests[first] = best
@@ -80,6 +91,8 @@ def _sentence(text: str, deep: int, known: dict[tuple[str, int], Told]) -> Told:
         if (words := text.strip()) not in ("", text):  # a value may begin or end with a space
             before, after = text.split(words, 1)
             told = _sentence(words, deep, known)
+            if told.text.startswith(WIDE):
+                before = ""
             return Told(f"{before}{told.text}{after}", told.known)
         said = translated(BELOW, text)
         best = Told(said, len(text) if said != text else 0)
@@ -107,17 +120,21 @@ def _filled(
 
 
 def _values(text: str, parts: Parts) -> dict[str, str] | None:
-    """Return the values of a pattern's placeholders; ``None`` if the text does not match."""
+    """Return the values of a pattern's placeholders; ``None`` if the text does not match. No value ends in a
+    colon: that one is between two sentences.
+    """
     (first, name), *others = parts
     if not text.startswith(first) or not text.endswith(parts[-1][0]):
         return None
-    values, at = {}, len(first)
+    values, at, before = {}, len(first), first
     for literal, following in others:
         end = text.find(literal, at) if following else len(text) - len(literal)
-        if end < at + (not (literal or following) or bool(literal)):
+        may_be_empty = before[-1:].isalpha()  # "right{ending}?"
+        least = 0 if may_be_empty else not (literal or following) or bool(literal)
+        if end < at + least or text[at:end].endswith(":"):
             return None
         values[name] = text[at:end]
-        at, name = end + len(literal), following
+        at, name, before = end + len(literal), following, literal
     return values
 
 

@@ -6,6 +6,7 @@ text says that a room is paused before ``room_paused`` was received: scripts wai
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from tui.chat.words import CHAT
@@ -23,6 +24,14 @@ ENGLISH: Final[dict[str, str]] = {
     **EXPORT,
     **HOME,
     **VOICE,
+    # between sentences, and between names in them
+    "between.detail": ": ",
+    "between.sentences": ". ",
+    "between.names": ", ",
+    "fact.all": "all",
+    "fact.none": "none",
+    "fact.on": "on",
+    "fact.off": "off",
     # the link
     "link.starting": "starting the backend…",
     "link.connecting": "connecting…",
@@ -215,6 +224,7 @@ ENGLISH: Final[dict[str, str]] = {
     "list.hint.quit": "quit",
     "rooms.rename": "Rename room",
     "rename.hint": "enter save · {rename.back} back",
+    "help.cannot": "{what} – {reason}",
     "help.group.home": "Home",
     "help.group.list": "Rooms",
     "help.why.rooms_none": "no room is listed",
@@ -412,6 +422,8 @@ ENGLISH: Final[dict[str, str]] = {
     "setting.view.auto": "timeline if sequential, else panes",
     "setting.view.timeline": "timeline",
     "setting.view.panes": "panes",
+    "unit.k": "k",
+    "unit.M": "M",
     "unit.ms": "ms",
     "unit.s": "s",
     "unit.min": "min",
@@ -430,6 +442,10 @@ ENGLISH: Final[dict[str, str]] = {
     "work.voice.one": "1 voice room",
     "work.two": "{rooms} and {answers}",
     "work.three": "{rooms}, {answers} and {voice}",
+    "doctor.models": "{count} models",
+    "doctor.models.one": "1 model",
+    "ask.not_allowed": "not allowed: {call}",
+    "ask.not_allowed.option": "not allowed: {call}; {option} lets it run",
     "doctor.ok": "ok",
     "doctor.warning": "warning",
     "doctor.failed": "FAILED",
@@ -547,6 +563,11 @@ def said(key: str) -> str:
     """Return the text of ``key`` with its placeholders unfilled, "" if there is none."""
     text = ENGLISH.get(key, "")
     return text if Spoken.texts is None else translated(key, text)
+
+
+def list_of(names: Iterable[str]) -> str:
+    """Return names as they stand in a sentence, "Ada, Ben"; in Chinese with its own comma."""
+    return say("between.names").join(names)
 
 
 def ordinal_try(attempt: int) -> str:

@@ -30,11 +30,14 @@ def list_devices(output_format: OutputFormat) -> int:
     ]
     if table:
         output.say(output.table(table))
+    around, lacking = Surroundings.of_this_process(), []
     for direction, noun in NOUNS.items():
         if not listed.of(direction):
-            output.notice(localised(no_device(direction, listed.problem, Surroundings.of_this_process())))
+            lacking.append(localised(no_device(direction, listed.problem, around)))
         elif wanted[direction] and used[direction] is None:
-            output.notice(localised(f"{noun} {wanted[direction]} of the config file is not there"))
+            lacking.append(localised(f"{noun} {wanted[direction]} of the config file is not there"))
+    for line in dict.fromkeys(lacking):  # what both lack is said once
+        output.notice(line)
     return exits.DONE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
@@ -31,8 +32,10 @@ class MicPanel(Vertical):
 
     def __init__(self, *, clock: FrameClock) -> None:
         super().__init__(id="panel")
-        self._mine = Meter(say("voice.you"), clock=clock)
-        self._agents = Meter(say("voice.agent"), clock=clock)
+        mine, agents = say("voice.you"), say("voice.agent")
+        cells = 2 + max(cell_len(mine), cell_len(agents))
+        self._mine = Meter(mine, clock=clock, label_cells=cells)
+        self._agents = Meter(agents, clock=clock, label_cells=cells)
         self._about_mine = StatusLine(is_dim=True)
         self._about_agents = StatusLine(is_dim=True)
 

@@ -50,6 +50,7 @@ class KeysInOrder(App[ReturnType]):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.presses = KeyPresses(time.monotonic)
+        self.read_key: Callable[[events.Key], None] | None = None  # changes a key into the one that is meant
         self.holds_keys = False  # typed keys wait: the screen that will take them is not ready
         self._typed: deque[events.Key | events.Paste] = deque()  # what waits after the current key
         self._answered = 0  # keys so far, including the current one
@@ -68,9 +69,6 @@ class KeysInOrder(App[ReturnType]):
         else:
             await self._answer(event)
 
-    def read_key(self, key: events.Key) -> None:
-        """Change a key into the one that is meant, before it is answered."""
-
     async def answer_held_keys(self) -> None:
         """Answer the keys that were held, and hold no more."""
         self.holds_keys = False
@@ -83,7 +81,7 @@ class KeysInOrder(App[ReturnType]):
         loop = asyncio.get_running_loop()
         self._limit = loop.call_later(PATIENCE_SECONDS, self.call_later, self._go_on, 0, number)
         went_to = self._typed_into
-        if isinstance(event, events.Key):
+        if self.read_key is not None and isinstance(event, events.Key):
             self.read_key(event)
         self.presses.note(event.key if isinstance(event, events.Key) else "", time.monotonic() - event.time)
         await super().on_event(event)

@@ -329,13 +329,8 @@ class Message:
         blocks.
         """
         if 0 < index <= self.complete:
-            is_cut = self.is_cut_off(index)
-            return self.blocks, index, self._versions.get(index - 1, 0), self.tone.is_faded, is_cut
+            return self.blocks, index, self._versions.get(index - 1, 0), self.tone.is_faded, self.is_cut
         return self.part(index)
-
-    def is_cut_off(self, index: int) -> bool:
-        """Return whether the text was cut in part ``index``: what that does not close counts as closed."""
-        return self.is_cut and index == self.complete
 
     def open_index(self, index: int) -> int:
         """Return the index in ``open`` of part ``index``, or -1 if it is not an open block."""

@@ -178,7 +178,7 @@ def failure(result: str, limit: int = MAX_FAILURE_CHARACTERS) -> str:
     value = _value(result)
     if isinstance(value, dict):
         if isinstance(error := value.get("error"), str) and error.strip():
-            return inert_line(error, limit)
+            return inert_line(Spoken.told(error), limit)
         if isinstance(code := value.get("exit_code"), int):
             return Spoken.word(EXIT).format(code=code)
         return Spoken.word(FAILED)
@@ -197,7 +197,8 @@ def result_body(result: str, limit: str | None = MORE) -> str:
     if isinstance(value, dict):
         rest = {key: own for key, own in value.items() if key != "success"}
         if len(rest) == 1 and isinstance(only := next(iter(rest.values())), str):
-            return text_body(only, limit)
+            has_failed = value.get("success") is False and "error" in rest
+            return text_body(Spoken.told(only) if has_failed else only, limit)
         return fenced(readable(Parsed(rest)), limit=limit) if rest else ""
     if isinstance(value, list):
         return _table(value, limit) or fenced(pretty(value), "json", limit=limit)

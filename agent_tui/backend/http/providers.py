@@ -18,7 +18,7 @@ from starlette.routing import Route
 from agent_tui.backend.http.body import Fields, read_fields, wrong_field
 from agent_tui.backend.http.problem import json_answer, problem
 from agent_tui.backend.http.routing import by_method
-from agent_tui.backend.models.endpoints import Endpoint, endpoint_of, tried
+from agent_tui.backend.models.endpoints import TYPED, Endpoint, endpoint_of, tried
 from agent_tui.backend.models.model import ChatMessage, ModelRequest, NotePiece, ToolSpec
 from agent_tui.backend.models.prices import offer_of
 from agent_tui.backend.models.providers import DEMO, Models
@@ -155,7 +155,7 @@ def _endpoint(fields: Fields) -> Endpoint:
         raise wrong_field("base_url", "is missing")
     key, variable = _text(fields, "api_key"), _text(fields, "api_key_env")
     if not variable:
-        return tried(kind, base_url, key, "what was given" if key else "")
+        return tried(kind, base_url, key, TYPED if key else "")
     found = os.environ.get(variable, "") or key
     if not found:
         missing = f"the environment variable {inert_line(variable)} is not set"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, field, replace
+from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from agent_tui.config.file import PROVIDER_URLS, ProviderConfig
@@ -16,6 +17,8 @@ SILENCE_SECONDS = 120.0
 LOCAL_SILENCE_SECONDS = 600.0
 ANTHROPIC_VERSION = "2023-06-01"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+TRIED: Final = "test"  # the id of an endpoint that is not in the config file
+TYPED: Final = "what was typed"  # where its key is from, unless a variable has it
 _ENDS = {  # of addresses as in manuals and other programs, the longest first
     "openai": ("/chat/completions",),
     "ollama": ("/chat/completions",),
@@ -125,7 +128,7 @@ def tried(kind: str, base_url: str, key: str, key_name: str) -> Endpoint:
     """Return an endpoint that is not in the config file, for a test."""
     url = base_url or PROVIDER_URLS[kind]
     seconds = LOCAL_SILENCE_SECONDS if _is_local(url) else SILENCE_SECONDS
-    return Endpoint("test", url, key, key_name, seconds, kind=kind)
+    return Endpoint(TRIED, url, key, key_name, seconds, kind=kind)
 
 
 def without_login(base_url: str) -> tuple[str, tuple[str, str] | tuple[()]]:
@@ -154,5 +157,5 @@ def api_root(kind: str, url: str) -> str:
 
 def unusable(endpoint: Endpoint) -> ModelError:
     """Return the error for an invalid base_url; it quotes nothing, since it may contain a password."""
-    where = "base_url" if endpoint.provider_id == "test" else f"providers.{endpoint.provider_id}.base_url"
+    where = "base_url" if endpoint.provider_id == TRIED else f"providers.{endpoint.provider_id}.base_url"
     return ModelError(f"{where} is not a usable address", "it looks like http://HOST:PORT/v1")

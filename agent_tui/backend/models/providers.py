@@ -154,5 +154,6 @@ def _named(provider_id: str, configured: Mapping[str, ProviderConfig]) -> Provid
     provider = configured.get(provider_id)
     if provider is None:
         known = ", ".join((*configured, DEMO))
-        raise ModelError(f"no provider called {provider_id!r}", f"the config file has: {known}")
+        there = f"the config file has: {known}" if configured else "only the demo is set up"
+        raise ModelError(f"no provider called {provider_id!r}", there)
     return provider

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from httpx2 import HTTPError, InvalidURL
 from pydantic_ai import exceptions as failed
 
-from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, Endpoint
+from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, TRIED, TYPED, Endpoint
 from agent_tui.causes import reason, tls_cause
 from agent_tui.model.errors import ModelError
 from agent_tui.model.inert import inert_line
@@ -105,7 +105,12 @@ class Teller:
         words = self._said(_parsed(came)).rstrip(".")
         said = f"it said: {words}" if words else why.rstrip(".")
         title = f"{{url}} gave no answer of {kind}"
-        return self._make(title, f"{said}. Does base_url lead to its API{self._ending()}?")
+        return self._make(title, f"{said}. Does {self._address} lead to its API{self._ending()}?")
+
+    @property
+    def _address(self) -> str:
+        """What a person calls the address: a setting, or a field of the form in which they try it."""
+        return "the address" if self.endpoint.provider_id == TRIED else "base_url"
 
     def _ending(self) -> str:
         return " (it often ends in /v1)" if self.endpoint.kind == "openai" else ""
@@ -124,7 +129,7 @@ class Teller:
             told = f"{_open(said)}. The proxy is the environment's, HTTPS_PROXY or the like"
             title = f"cannot connect to {{url}} through the proxy {proxy}"
             return self._make(title, told, retryable=not said.startswith("407"))
-        detail = f"{_open(said)}. Is the server running, and is base_url right?"
+        detail = f"{_open(said)}. Is the server running, and is {self._address} right?"
         return self._make("cannot connect to {url}", detail, retryable=True)
 
     def elsewhere(self, status: int, address: str) -> ModelError:
@@ -140,7 +145,7 @@ class Teller:
         if status in (401, 403) or invalid_key:
             told, status = self._refused_key(detail), 401
         elif status == 404:
-            asked = f"{_open(detail)}. Is base_url right{self._ending()}?"
+            asked = f"{_open(detail)}. Is {self._address} right{self._ending()}?"
             told = self._make("no list of models at {url}", asked)
         else:
             told = self._of_status(status, detail)
@@ -208,7 +213,8 @@ class Teller:
 
     def _refused_key(self, detail: str) -> ModelError:
         key = self.endpoint.key_name or "api_key_env (none is set)"
-        return self._make("{url} refused the key", f"{_open(detail)}. The key comes from {key}")
+        whose = "The key is the one you typed" if key == TYPED else f"The key comes from {key}"
+        return self._make("{url} refused the key", f"{_open(detail)}. {whose}")
 
     def _proxy(self) -> str:
         """Return the proxy for the calls, safe to be shown; empty without one."""
@@ -225,7 +231,7 @@ class Teller:
             if more > 0:
                 return f"It has no {model}, but {names} and {more} more"
             return f"It has no {model}, but {names}"
-        return f"Is the model called {model}, and is base_url right{self._ending()}?"
+        return f"Is the model called {model}, and is {self._address} right{self._ending()}?"
 
     def _make(self, title: str, detail: str, *, retryable: bool = False) -> ModelError:
         title = self._line(title.replace("{url}", self.shown_url), MAX_SAID_CHARACTERS)

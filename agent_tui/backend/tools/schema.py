@@ -34,10 +34,9 @@ def misfit(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
         return ""
     said = "; ".join(map(_complaint, sorted(errors, key=lambda error: str(list(error.absolute_path)))))
     known = spec.parameters.get("properties")
-    takes = (
-        f" – {spec.name} takes {', '.join(list(known)[:20])}" if isinstance(known, Mapping) and known else ""
-    )
-    return f"the arguments do not fit: {said}{takes}"
+    if not isinstance(known, Mapping) or not known:
+        return f"the arguments do not fit: {said}"
+    return f"the arguments do not fit: {said} – {spec.name} takes {', '.join(list(known)[:20])}"
 
 
 def checkable(schema: Any) -> Any:

@@ -68,7 +68,7 @@ async def test_the_first_provider_of_the_file_is_the_default(models: Models, pat
 
 async def test_only_a_provider_that_is_known_not_to_be_there_is_refused(models: Models, path: Path) -> None:
     models.check(DEMO)
-    with pytest.raises(ModelError, match="no provider called 'local': the config file has: demo"):
+    with pytest.raises(ModelError, match="no provider called 'local': only the demo is set up"):
         models.check("local")
     write(path, LOCAL.format(url="http://a/v1"))
     models.check("local")

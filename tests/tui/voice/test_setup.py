@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from agent_tui import __version__
 from agent_tui.model.errors import ConfigError
@@ -22,6 +23,7 @@ from agent_tui.voice_parts import (
     stamp_of,
     voice_folder,
 )
+from tui.language import speak
 from tui.voice.setup import getting
 from tui.voice.setup.setup import Bar, described, get, offered, setup
 
@@ -209,6 +211,22 @@ def test_what_is_missing_is_described_with_size_licence_and_what_goes_without() 
     said = "\n".join(described([SERVER, AGENT, MODELS]))
     for word in ("Apache-2.0", "GPL-3.0", "MIT", "300 MB", "699 MB", "local session", "typed conversation"):
         assert word in said, word
+
+
+def test_what_is_missing_is_wrapped_by_cells_in_the_language(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speak("zh-CN")
+    try:
+        with pytest.raises(ConfigError):
+            offered([SERVER, AGENT])
+    finally:
+        speak("en")
+    said = capsys.readouterr().err
+    assert "server：livekit-server" in said
+    assert "只能在本地会话中" in "".join(line.strip() for line in said.splitlines())
+    assert "智能体的库：livekit-agents、faster-whisper、Piper、espeak-ng" in said
+    assert max(map(cell_len, said.splitlines())) < 80
 
 
 def test_without_a_terminal_nothing_is_asked(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ from tui.cli.output import OutputFormat
 from tui.live.texts import dollars, guide, left_out, why_paused
 from tui.request import Server, Source, reach
 from tui.screens.localised import localised
-from tui.screens.words import count, say
+from tui.screens.words import count, list_of, say, say_count
 
 Client = TypeVar("Client")
 Shows = TypeVar("Shows", bound=Conversations[Any])
@@ -111,7 +111,7 @@ async def check_tools(client: Conversations[Any], wanted: Sequence[str]) -> None
             listing = asyncio.ensure_future(client.backend.tools())
             if not (await asyncio.wait({listing}, timeout=NOTICE_SECONDS))[0]:
                 starting = [server.name for server in servers if server.status == "starting"]
-                output.notice(waiting_line(", ".join(starting)))
+                output.notice(waiting_line(list_of(starting)))
             tools, servers = await listing
             unknown = _without(wanted, tools)
     except NotOffered:
@@ -225,7 +225,7 @@ def status_of(room: RoomInfo) -> str:
 
 def spent(tokens: int, cost: float | None) -> str:
     """Return the usage in words; "" if there is none."""
-    parts = [f"{tokens:,} tokens"] if tokens else []
+    parts = [say_count("used.tokens", tokens)] if tokens else []
     if cost is not None:
         parts.append(dollars(cost))
     return " · ".join(parts)

@@ -32,6 +32,7 @@ from tui.cli.commands.asking import (
 from tui.cli.output import OutputFormat
 from tui.request import Source
 from tui.screens.localised import localised
+from tui.screens.words import count, list_of, say
 
 HEAD: Final = ("ID", "TITLE", "STATUS", "MODEL", "TOKENS", "CHANGED")
 MAX_SNIPPET_CHARACTERS: Final = 300
@@ -104,7 +105,7 @@ def _row(conversation: ConversationInfo, short: Mapping[str, str]) -> tuple[str,
         inert_line(conversation.title, MAX_NAME_CHARACTERS) or UNTITLED,
         _status(conversation),
         model_named(conversation.provider_id, conversation.model),
-        f"{conversation.tokens:,}",
+        count(conversation.tokens),
         age(conversation.updated_at),
     )
 
@@ -123,8 +124,8 @@ def _described(conversation: ConversationInfo) -> str:
         ("model", model_named(conversation.provider_id, conversation.model)),
         ("provider", conversation.provider_id),
         ("temperature", "" if temperature is None else f"{temperature:g}"),
-        ("thinking", {True: "on", False: "off", None: ""}[conversation.thinking_enabled]),
-        ("tools", "all" if tools is None else ", ".join(tools) or "none"),
+        ("thinking", {True: say("fact.on"), False: say("fact.off"), None: ""}[conversation.thinking_enabled]),
+        ("tools", say("fact.all") if tools is None else list_of(tools) or say("fact.none")),
         ("folder", conversation.workspace),
         ("budget", budget(conversation)),
         ("used", spent(conversation.tokens, conversation.cost)),

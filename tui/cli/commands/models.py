@@ -17,6 +17,7 @@ from tui.cli.commands.asking import asked
 from tui.cli.output import OutputFormat
 from tui.request import Server, Source
 from tui.screens.localised import localised
+from tui.screens.words import list_of
 
 if TYPE_CHECKING:
     from tui.found import FoundModels
@@ -53,7 +54,7 @@ def list_models(source: Source, output_format: OutputFormat) -> int:
         return exits.DONE
     is_demo = all(answer["kind"] == DEMO_PROVIDER for answer in answers)
     if found:
-        names = ", ".join(one.text for one in found)
+        names = list_of(one.text for one in found)
         told = f"found here, not used: {names}; {ACCEPT_FIRST if is_demo else ACCEPT}"
         output.notice(localised(told))
     elif is_demo:

@@ -19,7 +19,7 @@ from tui.cli.output import OutputFormat
 from tui.live.texts import BUILT_IN, about_tool
 from tui.request import Source
 from tui.screens.localised import localised
-from tui.screens.words import said, say
+from tui.screens.words import list_of, said, say
 
 MAX_DESCRIPTION_CHARACTERS: Final = 80
 RUNS: Final = {"read": "chat_form.tools.reads", "ask": "chat_form.tools.asks"}  # permission → its text
@@ -112,7 +112,7 @@ def _rule_cells(rule: ToolRule, places: Mapping[str, str]) -> tuple[str, ...]:
         where.append(say("rules.in.chat", name=name))
     is_file = rule.scope == "exact" and rule.tool in WRITING_TOOLS
     holds = said(f"rules.{'file' if is_file else rule.scope}") or inert_line(rule.scope)
-    return _shown(rule), ", ".join(where) or say("rules.in.all"), holds, age(rule.created_at)
+    return _shown(rule), list_of(where) or say("rules.in.all"), holds, age(rule.created_at)
 
 
 def _tool_row(tool: ToolInfo) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from tui import runtime
 from tui.cli.commands.models import ACCEPT, ACCEPT_FIRST, found_here, named, why_failed
 from tui.cli.doctor.checks import Check, Surroundings, said
 from tui.found import FoundModels
+from tui.screens.words import list_of, say_count
 
 ANSWER_SECONDS: Final = 10.0
 TOOLS_SECONDS: Final = 20.0  # the backend first starts the MCP servers, which may take 15 s
@@ -100,7 +101,8 @@ def provider_check(provider: ProviderConfig, endpoint: runtime.Endpoint | None) 
         there = ", ".join(inert_line(model, MAX_NAME_CHARACTERS) for model in models[:MAX_MODELS_NAMED])
         detail = f'it has no model "{inert_line(provider.model, MAX_NAME_CHARACTERS)}"'
         return Check(check_id, "failed", title, detail, f"name another one in the config file: {there}")
-    return Check(check_id, "ok", title, f"{len(models)} {'model' if len(models) == 1 else 'models'}")
+    found = f"{len(models)} {'model' if len(models) == 1 else 'models'}"
+    return Check(check_id, "ok", title, found, told=say_count("doctor.models", len(models)))
 
 
 def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
@@ -109,7 +111,7 @@ def found_check(found: Sequence[FoundModels], *, has_providers: bool) -> Check:
     if not found:
         return Check("models.found", "ok", title, "none that are not set up")
     fix = ACCEPT if has_providers else ACCEPT_FIRST
-    names = ", ".join(one.text for one in found)
+    names = list_of(one.text for one in found)
     detail = f"{named(found)}: not used until you accept"
     return Check("models.found", "ok", title, detail, fix, detail.replace(named(found), names))
 

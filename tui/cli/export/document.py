@@ -28,7 +28,7 @@ from tui.live.texts import dollars, why_cut
 from tui.request import Source
 from tui.room.texts import NAMELESS
 from tui.screens.localised import localised
-from tui.screens.words import count, said, say, say_count
+from tui.screens.words import count, list_of, said, say, say_count
 from widgets.units import duration
 
 Info = TypeVar("Info", RoomInfo, ConversationInfo)
@@ -259,14 +259,14 @@ def moment(written: str) -> str:
 
 def _facts(room: RoomInfo, messages: Sequence[Message]) -> list[tuple[str, str]]:
     spoken = [(agent.name, named(agent.provider_id, agent.model)) for agent in room.agents]
-    agents = [f"{name} ({model})" if model else name for name, model in spoken]
+    agents = [say("export.agents.with", name=name, model=model) if model else name for name, model in spoken]
     rounds = say("export.round.of", round=room.current_round, most=room.max_rounds)
     found = [
         (say("export.room"), room.id),
         (say("export.status"), state_named(status_of(room))),
         (say("export.mode"), state_named(room.execution_mode)),
         (say("export.round.label"), rounds if room.max_rounds else ""),
-        (say("export.agents"), ", ".join(agents)),
+        (say("export.agents"), list_of(agents)),
         (say("export.used"), spent(room, messages)),
         (say("export.made"), moment(room.created_at)),
         (say("export.changed"), moment(room.updated_at)),

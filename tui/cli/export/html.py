@@ -13,6 +13,7 @@ from markdown_it.token import Token
 from agent_tui.model.events import Message
 from tui.cli.export.document import Document, Folded, clean, marks, moment, said_by, used
 from tui.cli.export.parts import parts
+from tui.language import spoken
 from tui.screens.words import say
 
 MESSAGE_LEVEL: Final = 3
@@ -46,7 +47,7 @@ def page(document: Document) -> str:
     facts = (f'<dt>{_safe(label)}</dt><dd dir="auto">{_safe(text)}</dd>' for label, text in document.facts)
     made = [
         "<!doctype html>",
-        '<html><head><meta charset="utf-8">',
+        f'<html lang="{spoken()}"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="referrer" content="no-referrer">',

@@ -31,7 +31,8 @@ _NO_PARAGRAPH = re.compile(r"^(?: {4}|\t| {0,3}(?:[>#|]|[-*+][ \t]|\d{1,9}[.)][ 
 def markdown(document: Document) -> str:
     """Return the whole document."""
     lines = [f"# {_plain(document.title)}", ""]
-    lines += [f"- {label}: {_plain(text, MAX_MARK_CHARACTERS)}" for label, text in document.facts]
+    between = say("between.detail")
+    lines += [f"- {label}{between}{_plain(text, MAX_MARK_CHARACTERS)}" for label, text in document.facts]
     if document.task:
         lines += ["", *(f"> {line}".rstrip() for line in document.task.splitlines())]
     round_number = 0

@@ -60,7 +60,7 @@ def _folded(step: Step, result: Step | None) -> Folded:
     )
     name, _, about = title.partition(APART)
     status = state_named(step.status) if step.status in TOLD_STATUSES else ""
-    summary = " · ".join(text for text in (status, about_it) if text)
+    summary = about_it if about_it.startswith(status) else " · ".join(filter(None, (status, about_it)))
     if step.type == "thinking":
         return Folded(name, "", summary, _all_of(step.content))
     return Folded(name, about, summary, step_body(step.type, **said, result=told, limit=None))

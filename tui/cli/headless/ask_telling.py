@@ -24,6 +24,7 @@ from tui.cli.headless.ask_input import Asked
 from tui.cli.headless.formats import Format, Frame, as_told
 from tui.cli.output import MAX_LINE_CHARACTERS
 from tui.screens.localised import localised
+from tui.screens.words import say
 
 MAX_ERROR_CHARACTERS: Final = 500
 NOT_ALLOWED: Final = "this was asked without a screen, where nobody can be asked; nothing allows it"
@@ -132,10 +133,12 @@ def _not_allowed(tool: str, ask: ev.ToolAsk) -> str:
     """Return what is said about a call that nothing allows: how it could run, if that can be shown
     completely.
     """
-    told = f"not allowed: {visible_line(ask.call) or tool}"
-    pattern = ask.pattern if is_pattern(ask.pattern) else tool
-    hint = f"--allow {shlex.quote(pattern)} lets it run"
-    return f"{told}; {hint}" if inert_line(hint, MAX_LINE_CHARACTERS - len(told) - 2) == hint else told
+    call = visible_line(ask.call) or tool
+    told = say("ask.not_allowed", call=call)
+    option = f"--allow {shlex.quote(ask.pattern if is_pattern(ask.pattern) else tool)}"
+    whole = say("ask.not_allowed.option", call=call, option=option)
+    is_seen = inert_line(option) == option and len(whole) <= MAX_LINE_CHARACTERS
+    return whole if is_seen else told
 
 
 def _called(step: StepState) -> str:

@@ -20,6 +20,7 @@ from agent_tui.wire.chat_encode import TERMINAL
 from agent_tui.wire.steps_encode import step_fields
 from tui.cli import output
 from tui.cli.exits import REASONS, UNREACHABLE, USAGE, exit_code, reason
+from tui.screens.words import say
 
 FormatName = Literal["text", "json", "stream-json"]
 NAMELESS: Final = "agent"
@@ -134,7 +135,9 @@ class RoomText(Format):
 
     def _begin(self, turn: Turn) -> None:
         self._live, self._written, self._revision = turn, 0, turn.revision
-        self._write(f"{self._separator}{inert_line(turn.sender_name) or NAMELESS}:\n")
+        self._write(
+            f"{self._separator}{inert_line(turn.sender_name) or NAMELESS}{say('between.detail').rstrip()}\n"
+        )
         self._separator = "\n"
 
     def _write_live(self) -> bool:

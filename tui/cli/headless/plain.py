@@ -37,7 +37,7 @@ from tui.live.texts import model_name
 from tui.request import Server, Source
 from tui.room.first import first_room
 from tui.screens.localised import localised
-from tui.screens.words import say
+from tui.screens.words import list_of, say
 
 LEFT: Final = Ending("completed")  # leaving stops nothing
 # The words that answer a call that asks, and their decisions on the wire.
@@ -279,7 +279,7 @@ class _Room:
     async def run(self) -> Ending:
         """Print what was said so far, then what happens; a room that is not running waits for a line."""
         room = await self.client.as_known(self.id_)
-        agents = ", ".join(inert_line(agent.name) for agent in room.agents)
+        agents = list_of(inert_line(agent.name) for agent in room.agents)
         name = inert_line(room.name) or say("room.untitled")
         output.notice(say("plain.room", name=name, agents=agents) if agents else name)
         for message in await _said_so_far(self.client, self.id_):
@@ -332,7 +332,7 @@ class _Room:
 
     def _say_stored(self, message: ev.Message) -> None:
         if message.role == "user":
-            output.notice(f"{say('plain.you')}: {message.text}")
+            output.notice(f"{say('plain.you')}{say('between.detail')}{message.text}")
         self.form.said(self.answer.apply(ev.MessageStored(message)))
 
     async def _heard(self, event: ev.Event) -> None:

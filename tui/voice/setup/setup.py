@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import textwrap
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -28,11 +27,14 @@ from agent_tui.voice_parts import (
 from tui.cli import exits, output
 from tui.cli.output import PROGRAM
 from tui.screens.localised import localised
+from tui.screens.words import list_of, say
 from tui.voice.setup import getting
 from widgets.units import duration, size
+from widgets.wrap import wrap
 
 COMMAND: Final = f"{PROGRAM} voice setup"
 BAR_CELLS: Final = 24
+HANGING: Final = "  "  # before the second row of a line and those that follow
 _MODEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 SHOWN_SECONDS: Final = 0.1  # between two updates of a progress bar
 TICK_SECONDS: Final = 1.0  # a bar without news, as while the server is linked, still counts
@@ -91,13 +93,13 @@ def offered(missing: Sequence[Part]) -> list[Part]:
 
 
 def _show(lines: Sequence[str]) -> None:
-    """Write lines to stderr, wrapped at words and with a hanging indent."""
+    """Write lines to stderr, wrapped by cells and with a hanging indent."""
     for line in lines:
-        indent = " " * (len(line) - len(line.lstrip()))
-        wrapped = textwrap.wrap(
-            line, max(40, output_width() - 1), subsequent_indent=f"{indent}  ", break_on_hyphens=False
-        )
-        sys.stderr.write("".join(f"{one}\n" for one in wrapped))
+        words = line.lstrip()
+        indent = " " * (len(line) - len(words))
+        rows = wrap([(words, 0)], max(40, output_width() - 1) - len(indent) - len(HANGING))
+        texts = ["".join(text for text, _ in row).rstrip() for row in rows]
+        sys.stderr.write(f"{indent}" + f"\n{indent}{HANGING}".join(texts) + "\n")
     sys.stderr.flush()
 
 
@@ -106,7 +108,7 @@ def described(missing: Sequence[Part]) -> list[str]:
     lines = [localised("Voice needs some things that are not on this machine yet:")]
     for part in missing:
         lines += [
-            f"  {part.name}: {localised(part.what)}",
+            f"  {part.name}{say('between.detail')}{localised(part.what)}",
             "    "
             + localised(f"download {size(part.download)}, keeps {size(part.kept)}; licence: {part.licence}"),
             "    " + localised(f"without it: {part.without}"),
@@ -139,7 +141,7 @@ def get(parts: Sequence[Part], data: Path) -> None:
                 output.complain(f"{part.name}: {error.title}")
                 failed = failed or error
     left = missing_parts(data)
-    missing = ", ".join(one.name for one in left)
+    missing = list_of(one.name for one in left)
     output.notice(localised(f"Still missing: {missing}." if missing else "Voice is set up."))
     if failed is not None:
         raise failed

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, Literal
 
 import pytest
@@ -87,3 +89,23 @@ def test_an_export_says_nothing_of_its_own_in_english(language: str, form: Liter
         if form == "html":
             text = re.sub(r"<[^>]*>", " ", text.partition("</style>")[2])
         assert set(re.findall(r"[A-Za-z][A-Za-z0-9]+", text)) - OF_NO_LANGUAGE == set(), text
+
+
+def test_an_export_in_chinese_has_chinese_signs_and_a_page_says_its_language() -> None:
+    agents = (AgentInfo("1", "Ada", provider_id="demo"), AgentInfo("2", "Ben", provider_id="demo"))
+    speak("zh-CN")
+    document = of_room(replace(ROOM, agents=agents), TALK)
+    assert "- 智能体：Ada（演示模型）、Ben（演示模型）" in rendered(document, "md")
+    assert '<html lang="zh-CN">' in rendered(document, "html")
+    speak("en")
+    assert '<html lang="en">' in rendered(document, "html")
+
+
+def test_a_denied_call_is_told_once_in_the_language() -> None:
+    error = json.dumps({"success": False, "error": "denied by the user: 先别写"})
+    call = Step("1", type="tool_call", name="9", arguments="{}", status="denied")
+    steps = (call, Step("2", type="tool_result", id_ref="1", content=error, success=False))
+    speak("zh-CN")
+    text = rendered(of_room(ROOM, [message(1, steps=steps)]), "md")
+    assert "**9** 已拒绝：先别写" in text
+    assert "denied" not in text
