@@ -38,8 +38,7 @@ class AgentTuiError(Exception):
         self.attempts = 1
 
     def __str__(self) -> str:
-        is_sentence = self.detail[:1].isupper() and self.detail.endswith(".")
-        return f"{self.title}{'. ' if is_sentence else ': '}{self.detail}" if self.detail else self.title
+        return f"{self.title}: {self.detail}" if self.detail else self.title
 
 
 class ConfigError(AgentTuiError):

@@ -93,7 +93,7 @@ async def test_a_change_is_sent_as_it_is(server: FakeServer, client: RoomsClient
 async def test_a_conflict_brings_the_servers_words(server: FakeServer, client: RoomsClient) -> None:
     problem = {"title": "The room is completed", "detail": "It cannot go on.", "status": 409}
     server.on("POST", "/api/rooms/r1/resume", answers_json(problem, 409, kind="application/problem+json"))
-    with pytest.raises(Refused, match=r"The room is completed\. It cannot go on") as caught:
+    with pytest.raises(Refused, match="The room is completed: It cannot go on") as caught:
         await client.resume("r1")
     assert caught.value.status == 409
 

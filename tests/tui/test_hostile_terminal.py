@@ -243,7 +243,7 @@ def look_at_the_room(view: Terminal) -> None:
     """Open a room, its composer, queue, settings and the form of an agent."""
     view.send("\r")
     view.wait_for("queued for the next turn: to [red]Ada[/]")
-    view.wait_for("[red]task[/]")
+    view.wait_for("[red]room[/]")
     view.send("x")
     view.wait_for("[red]skip[/]")
     view.send("i@[")

@@ -168,7 +168,6 @@ async def test_a_provider_that_cannot_be_asked_says_why_and_any_model_can_be_typ
 
 async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Path) -> None:
     async with new_room(tmp_path) as page:
-        await page.leave_all_agents()
         await page.fill(task=TASK, name="Sessions")
         await page.go_to("execution_mode")
         await page.press("space")
@@ -177,20 +176,29 @@ async def test_mode_rounds_budget_and_what_a_failure_does_are_sent(tmp_path: Pat
         await page.press("space")
         await page.go_to("on_resume")
         await page.press("space", "ctrl+n")
-        assert page.seen.client.made == [
-            {
-                "task": TASK,
-                "name": "Sessions",
-                "execution_mode": "sequential",
-                "max_rounds": 5,
-                "max_tokens": 50_000,
-                "max_cost": 2.5,
-                "answer_tokens": 4000,
-                "on_error": "pause",
-                "on_resume": "again",
-                "synthesis": True,
-            }
-        ]
+        (made,) = page.seen.client.made
+        assert made.pop("agents")
+        assert made == {
+            "task": TASK,
+            "name": "Sessions",
+            "execution_mode": "sequential",
+            "max_rounds": 5,
+            "max_tokens": 50_000,
+            "max_cost": 2.5,
+            "answer_tokens": 4000,
+            "on_error": "pause",
+            "on_resume": "again",
+            "synthesis": True,
+        }
+
+
+async def test_a_room_without_agents_is_not_made_and_the_form_says_why(tmp_path: Path) -> None:
+    async with new_room(tmp_path) as page:
+        await page.leave_all_agents()
+        await page.fill(task=TASK)
+        await page.press("ctrl+n")
+        assert "a room needs an agent: mark one, or write one" in page.seen.now
+        assert page.seen.client.made == []
 
 
 BAD = (

@@ -168,7 +168,7 @@ async def test_one_hanging_agent_does_not_keep_a_round_from_ending(tmp_path: Pat
         room_id = await ran(house, mode, "Ada Bob")
         assert errors(house, room_id) == [
             (
-                "LLM stream failed: no answer for 0.05 s. The model was given up;"
+                "LLM stream failed: no answer for 0.05 s: The model was given up;"
                 " its provider's timeout sets how long to wait."
             )
         ]
@@ -246,7 +246,7 @@ async def test_a_model_that_says_too_much_is_stopped_and_what_fits_is_kept(tmp_p
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
         room_id = await ran(house, end="room_paused")
         assert errors(house, room_id) == [
-            "LLM stream failed: it said more than 1,000,000 characters. The rest was left out."
+            "LLM stream failed: it said more than 1,000,000 characters: The rest was left out."
         ]
         (message,) = await said(house, room_id)
         assert message.text == "x" * 1_000_000
@@ -340,4 +340,4 @@ async def test_a_provider_says_for_how_long_its_models_may_be_silent(tmp_path: P
     async with open_house(tmp_path / "rooms.db", models, timing=Timing(stall=3600.0)) as house:
         room_id = await ran(house, "sequential", "Ada Bob")
         (error,) = errors(house, room_id)
-        assert error.startswith("LLM stream failed: no answer for 0.05 s. The model was given up")
+        assert error.startswith("LLM stream failed: no answer for 0.05 s: The model was given up")

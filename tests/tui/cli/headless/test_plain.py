@@ -236,7 +236,7 @@ def test_what_was_asked_through_a_pipe_is_answered_before_it_is_left(home: Home,
 def test_what_asks_behind_the_end_of_the_input_is_denied(home: Home) -> None:
     done = home.run("chat", "--new", "--plain", stdin="write late.txt: hello\n")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "demo needs approval: " in done.stdout
+    assert "demo model needs approval: " in done.stdout
     assert "denied, nobody can be asked any more: " in done.stdout
     assert not Path(home.folder, "late.txt").exists()
 
