@@ -31,6 +31,11 @@ from tui.screens.line_and_list import LineAndList
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] 老王\n\ttwo"
 
 
+@pytest.fixture
+def painted_when_read() -> None:
+    """Frames are painted: how many rows a message has is known once it is."""
+
+
 @pytest.fixture(autouse=True)
 def _no_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_TUI_DATA", str(tmp_path / "data"))
