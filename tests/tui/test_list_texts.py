@@ -1,11 +1,13 @@
-"""Words of agents in one line of a list: read without the signs of Markdown, and harmless."""
+"""What a list says: words of agents without the signs of Markdown, and harmless; failures in red."""
 
 from __future__ import annotations
 
 import pytest
 
+from tests.tui.rooms_listed import room
+from tui.lists.rooms_texts import state
 from tui.lists.search import snippet_of
-from tui.lists.texts import last_words
+from tui.lists.texts import NO_MARK, last_words
 
 TABLE = "| when | what |\n| --- | :---: |\n| today | the cart leaves **the** session |"
 
@@ -27,3 +29,8 @@ def test_last_words_have_no_signs_of_markdown(text: str, shown: str) -> None:
 def test_a_match_of_a_search_is_seen_within_its_words_without_markdown() -> None:
     words = snippet_of("| today | the **\x02cart\x03** leaves | it |")
     assert words == [" today the ", ("cart", "bold underline"), " leaves it "]
+
+
+@pytest.mark.parametrize(("reason", "ink"), [("error", "failed"), ("pause", "plain")])
+def test_a_room_that_a_failure_paused_is_red(reason: str, ink: str) -> None:
+    assert [piece.ink for piece in state(room(1, interrupted=reason), NO_MARK, 40)] == [ink]

@@ -100,7 +100,7 @@ def state(room: RoomInfo, mark: Mark, cells: int) -> list[Piece]:
         case "running":
             return agents(room.agents[:MAX_AGENTS], cells) or [Piece(say("room.live"))]
         case "paused":
-            return [Piece(pause_text(room))]
+            return [Piece(pause_text(room), "failed" if room.interrupted == "error" else "plain")]
         case "error":
             return [Piece(_failure(room), "failed")]
         case _:
