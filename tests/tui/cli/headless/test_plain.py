@@ -168,7 +168,7 @@ def test_ctrl_c_stops_an_answer_and_ends(slow: Home) -> None:
     with plain(slow, "chat", "--new", "--plain") as program:
         program.until("Type a question")
         program.type("Who are you?")
-        program.until("demo model:")
+        program.until("demo model", 3)  # with the name above it, in the answer
         program.process.send_signal(signal.SIGINT)
         assert program.ended() == 3
     assert "stopping the answer" in program.seen.decode()
@@ -179,7 +179,7 @@ def test_ctrl_c_in_a_terminal_stops_an_answer_and_the_second_one_leaves(slow: Ho
     with plain(slow, "chat", "--new", "--plain", by="pty") as program:
         program.until("Type a question")
         program.type("Who are you?")
-        program.until("demo model:")
+        program.until("demo model", 3)  # with the name above it, in the answer
         program.process.send_signal(signal.SIGINT)
         program.until("stopped by you")
         program.type("/help")
