@@ -97,6 +97,19 @@ async def agent_client(
         await own.close()
 
 
+def _ending_of(told: Told, backend: BackendConfig) -> Ending | None:
+    """Return how the answer ends with the last event of what was told; ``None`` if it goes on."""
+    match next(reversed(told.events), None):
+        case ev.TurnDone():
+            return Ending("completed")
+        case ev.RunFailed(content):
+            is_aborted = backend.kind == TASKS and ends_session(content)
+            detail = inert_line(content, MAX_ERROR_CHARACTERS) or "the agent failed"
+            return Ending("aborted" if is_aborted else "error", detail)
+        case _:
+            return None
+
+
 async def agent_answers(
     client: AgentChats,
     backend: BackendConfig,
@@ -134,15 +147,8 @@ async def agent_answers(
             frame = None
         if any(isinstance(event, ev.Unknown) for event in told.events):
             telling.notice(say("plain.event", name=told.name))
-        match next(reversed(told.events), None):
-            case ev.TurnDone():
-                return Ending("completed")
-            case ev.RunFailed(content):
-                is_aborted = backend.kind == TASKS and ends_session(content)
-                detail = inert_line(content, MAX_ERROR_CHARACTERS) or "the agent failed"
-                return Ending("aborted" if is_aborted else "error", detail)
-            case _:
-                pass
+        if (ending := _ending_of(told, backend)) is not None:
+            return ending
         for event in told.events if told.call_id else ():
             if isinstance(event, ev.ToolStatusChanged):
                 await asks(event)
