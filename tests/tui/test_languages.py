@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Message
+from babel.messages.mofile import read_mo
 from rich.cells import cell_len
 
 from agent_tui.config.file import SCREEN_LANGUAGES
 from agent_tui.model.events import LinkChanged
-from tests.tui.messages import FOLDERS, Text, compiled, path_of, read, texts
+from tests.tui.messages import FOLDERS, Text, path_of, read, texts
 from tests.tui.one_chat import opened as chat_opened
 from tests.tui.one_chat import said as told
 from tests.tui.one_room import LIVE, loaded, opened
@@ -57,11 +58,11 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 
 def strings(message: Message) -> tuple[str, ...]:
-    return message.string if isinstance(message.string, tuple) else (str(message.string),)
+    return (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
 
 
 def english(message: Message) -> Text:
-    one, many = message.id if isinstance(message.id, tuple) else (message.id, "")
+    one, many = (message.id, "") if isinstance(message.id, str) else message.id
     return Text(str(message.context), str(one), str(many))
 
 
@@ -80,7 +81,10 @@ def test_a_catalogue_has_the_texts_of_the_code_and_no_others(folder: str) -> Non
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_what_is_shipped_is_what_the_catalogue_says(folder: str) -> None:
-    assert path_of(folder, "mo").read_bytes() == compiled(read(folder)), "make messages compiles it"
+    """The header is left out: it names the version of Babel that wrote the file."""
+    with path_of(folder, "mo").open("rb") as file:
+        shipped = {english(message): strings(message) for message in read_mo(file) if message.id}
+    assert shipped == {english(one): strings(one) for one in messages(folder)}, "make messages compiles it"
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
