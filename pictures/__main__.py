@@ -41,7 +41,7 @@ FOLDED: Final = ("▸ current_time", "▸ calculator")
 @dataclass(frozen=True, slots=True)
 class Picture:
     """What is to be seen: a screen of ``size`` after ``scene``, over one room of so many agents; over many
-    rooms without any; over a new chat, or many of them; over a voice room with sound, or without.
+    rooms without any; over a new chat, or many of them; over a voice room with sound, or without; of home.
     """
 
     name: str
@@ -52,9 +52,11 @@ class Picture:
     rate: int = 60  # tokens per second of each agent
     chats: Literal["", "one", "many"] = ""
     voice: Literal["", "heard", "typed"] = ""
+    home: bool = False
 
 
 PICTURES: Final = (
+    Picture("home", (100, 22), scenes.home, rate=15, home=True),
     Picture("sixteen", (200, 60), scenes.room(2200), 16),
     Picture("small", (80, 24), scenes.room(900), 4),
     Picture("paused", (80, 24), scenes.room(700, "p"), 3),
@@ -76,19 +78,21 @@ async def take(picture: Picture) -> None:
     """Play the scene, write what is on the screen then as an SVG file."""
     if picture.chats:
         await (many_chats if picture.chats == "many" else new_chat)(Path.home() / "shop")
-    elif picture.voice:
+    elif picture.voice or picture.home:
         await rooms_to_talk_about()
     elif not picture.agents:
         await many_rooms()
     chat = "" if picture.chats else None
     joined = VoiceRequest(uses_aec=False) if picture.voice else None
-    app = AgentTuiApp(ScreenRequest(runtime.begin(), None, load(), chat=chat, voice=joined))
+    asked = ScreenRequest(runtime.begin(), None, load(), home=picture.home, chat=chat, voice=joined)
+    app = AgentTuiApp(asked)
     command = "voice --room demo" if picture.voice else "rooms" if chat is None else "chat"
+    title = "agent-tui" if picture.home else f"agent-tui {command}"
     async with app.run_test(size=picture.size) as pilot:
         await picture.scene(pilot)
         svg = TEXT.sub(
             with_cells,
-            WEB_FONTS.sub("", app.export_screenshot(title=f"agent-tui {command}")),
+            WEB_FONTS.sub("", app.export_screenshot(title=title)),
         )
         svg = CUT.sub(lambda found: f"{found[1]}{float(found[2]) + MORE:g}", svg)
         (HERE / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
@@ -104,7 +108,7 @@ def with_cells(text: re.Match[str]) -> str:
 def main() -> None:
     """Take all pictures, or those whose names are given; "moving" is the one that moves."""
     wanted = sys.argv[1:]
-    os.environ |= {"LANG": "C.UTF-8", "LOGNAME": "you"}
+    os.environ |= {"LANG": "C.UTF-8", "LOGNAME": "you", "OPENROUTER_API_KEY": "of nobody"}  # home offers it
     if not wanted or "moving" in wanted:
         (HERE / "moving.svg").write_text(moving.film(), encoding="utf-8")
     for picture in PICTURES:
@@ -117,7 +121,7 @@ def main() -> None:
             os.environ |= {"AGENT_TUI_DATA": folder, "AGENT_TUI_CONFIG": f"{folder}/config.toml"}
             os.environ["HOME"] = folder  # where the tools of a chat have their files
             os.environ["AGENT_TUI_DEMO_RATE"] = str(picture.rate)
-            is_list = not (picture.agents or picture.chats or picture.voice)
+            is_list = not (picture.agents or picture.chats or picture.voice or picture.home)
             config = f'theme = "{picture.theme}"\n{OFFICE if is_list else ""}'
             Path(folder, "config.toml").write_text(config, encoding="utf-8")
             try:

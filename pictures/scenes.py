@@ -15,6 +15,8 @@ from tui.chat.screen import ChatScreen
 from tui.forms.fields import Line
 from tui.forms.new_room import NewRoomScreen
 from tui.forms.setup import SetupScreen
+from tui.home.offers import FoundLine
+from tui.home.screen import HomeScreen
 from tui.lists.chats import ConversationsScreen
 from tui.lists.row_list import RowList
 from tui.live.approvals import Approvals
@@ -52,6 +54,16 @@ async def words(pilot: Pilot[int]) -> None:
     await write(pilot, "@Ada was that with a warm cache?", "enter")
     await until_room(pilot, lambda state: bool(state.queue))
     await write(pilot, "One number each, please")
+    await pilot.pause(HEADER_SECONDS)
+
+
+async def home(pilot: Pilot[int]) -> None:
+    """Wait until what is running and the models that were found are shown, write a task."""
+    while not isinstance(pilot.app.screen, HomeScreen):
+        await pilot.pause(LOOK_SECONDS)
+    while pilot.app.screen.query_one(FoundLine).has_class("-hidden"):
+        await pilot.pause(LOOK_SECONDS)
+    await write(pilot, "What should we call our new service?")
     await pilot.pause(HEADER_SECONDS)
 
 
