@@ -61,7 +61,7 @@ async def home(pilot: Pilot[int]) -> None:
     """Wait until what is running and the models that were found are shown, write a task."""
     while not isinstance(pilot.app.screen, HomeScreen):
         await pilot.pause(LOOK_SECONDS)
-    while pilot.app.screen.query_one(FoundLine).has_class("-hidden"):
+    while not list(pilot.app.screen.query(FoundLine).exclude(".-hidden")):
         await pilot.pause(LOOK_SECONDS)
     await write(pilot, "What should we call our new service?")
     await pilot.pause(HEADER_SECONDS)
