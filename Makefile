@@ -1,12 +1,15 @@
 UV ?= $(shell command -v uv || echo .uv/bin/uv)
 
-.PHONY: run test voice lint check bench pictures docs messages
+.PHONY: run test slow voice lint check bench pictures docs messages
 
 run:            ## the program
 	$(UV) run --no-default-groups agent-tui rooms
 
-test:           ## the tests
+test:           ## the tests, in four minutes
 	$(UV) run pytest
+
+slow:           ## the tests that start whole programs, kill them, or try everything
+	$(UV) run pytest -m slow
 
 # VOICE='not long' is what CI runs; MORE is handed on.
 VOICE ?= voice or not voice
@@ -20,7 +23,7 @@ lint:           ## format, lint, types, arrows
 	$(UV) run --group dev mypy
 	$(UV) run --group dev lint-imports
 
-check: lint test  ## everything CI asks for
+check: lint test slow  ## everything CI asks for, but for voice
 
 bench:          ## ratios measured in one run, printed, never failed on
 	$(UV) run --group dev python -m benchmarks

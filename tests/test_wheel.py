@@ -16,6 +16,8 @@ import pytest
 import agent_tui
 from tests.tui.programs import own_environ
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 BUILD_SECONDS = 100
 NO_WAY_TO_BUILD = ("hatchling", "network", "offline", "connect", "dns", "resolve", "fetch", "download")

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent_tui.backend.models.providers import Models
 from tests.backend.in_process import backend
 from tests.backend.wire_client import Frame, WireClient
@@ -186,6 +188,7 @@ async def test_a_room_stops_at_its_ceiling_and_goes_on_when_that_is_raised(tmp_p
         assert [m["sender_name"] for m in await room.messages()][1:] == list(AGENTS)
 
 
+@pytest.mark.slow
 async def test_forty_rooms_are_kept_apart_while_four_of_them_speak(tmp_path: Path) -> None:
     async with FakeModelServer() as models, a_room(tmp_path, models) as first:
         client = first.client

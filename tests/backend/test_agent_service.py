@@ -25,6 +25,8 @@ from tests.fakes.agent_tasks_original import VOICE_TYPES, NotTaken, OriginalTask
 from tests.fakes.scripted_model import Script, ScriptedModel
 from tests.fakes.scripted_tools import reader, writer
 
+pytestmark = pytest.mark.slow
+
 LOOKS: Script = [ThinkingPiece("Let me look."), "First. ", call("look", {"at": "it"})]
 SLOW = "10"  # tokens/s of the demo model
 

@@ -19,6 +19,8 @@ from tests.backend.wire_client import PATIENCE_SECONDS, Frame, WireClient
 from tests.fakes.model_server import AskedCall, FakeModelServer, says
 from tests.fakes.named_pipe import read_pipe
 
+pytestmark = pytest.mark.slow
+
 # Says through a pipe which process it has started in the background, and waits for that one.
 COMMAND = "sleep 1000 & echo $! > started; wait"
 

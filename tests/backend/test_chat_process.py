@@ -22,6 +22,8 @@ from tests.fakes import mcp_server
 from tests.fakes.model_server import AskedCall, FakeModelServer, says
 from tests.fakes.named_pipe import read_pipe
 
+pytestmark = pytest.mark.slow
+
 MCP_SERVER = str(Path(mcp_server.__file__).resolve())
 SLOW = "10"  # tokens/s of the demo model: an answer of three quarters of a minute
 IDLE_SECONDS = "3"  # a busy machine may take two until the first call

@@ -219,6 +219,7 @@ async def test_what_no_question_can_be_is_refused_and_nothing_is_asked(chatting:
     assert (await chatting.client.call("GET", f"{path}/messages")).json["messages"] == []
 
 
+@pytest.mark.slow
 async def test_a_question_may_have_eight_mebibytes_and_other_bodies_one(chatting: ChatBackend) -> None:
     path = await chatting.chat()
     text = "x" * (MAX_QUESTION_BYTES - 1000)
@@ -310,6 +311,7 @@ async def test_messages_are_the_shown_branch_page_by_page(chatting: ChatBackend)
         await refused(chatting, "GET", f"{path}/messages?{query}", None, status)
 
 
+@pytest.mark.slow
 async def test_large_messages_come_on_pages_that_a_client_can_take(chatting: ChatBackend) -> None:
     path = await chatting.chat()
     for number in range(3):

@@ -13,6 +13,8 @@ import pytest
 from tests.backend.chat_backend import A_PATH, ChatBackend, chat_backend, refused
 from tests.fakes.scripted_model import ScriptedModel
 
+pytestmark = pytest.mark.slow
+
 NOT_TEXT = b"\xff\xfe\x00"
 BAD = 8  # how many bad ones there are of each kind
 ODD: tuple[Any, ...] = ("abc", -1.5, NOT_TEXT, 2**62, "{", "[1]", "")

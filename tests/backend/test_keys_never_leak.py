@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.backend.processes import Process, running, serve
 from tests.fakes.dialects import KINDS, Kind
 from tests.fakes.model_server import FakeModelServer, fails
+
+pytestmark = pytest.mark.slow
 
 FILE, ENVIRONMENT, KEYRING, TRIED = "sk-in-the-file-1", "sk-in-the-env-22", "sk-in-ring-333", "sk-tried-4444"
 PLANTED = (FILE, ENVIRONMENT, KEYRING, TRIED)

@@ -16,6 +16,8 @@ from tests.backend.processes import Process, running, serve
 from tests.backend.wire_client import Frame, WireClient
 from tests.thorough import THOROUGH
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 3
 AGENTS = 4
 MODES = ("sequential", "parallel")

@@ -21,6 +21,8 @@ from agent_tui.backend import __main__ as program
 from tests.backend.processes import TOKEN, running, serve, start
 from tests.backend.wire_client import WireClient
 
+pytestmark = pytest.mark.slow
+
 ROOM = {"task": "Redis or PostgreSQL?", "agents": [{"name": "Mika"}, {"name": "Ada"}]}
 IDLE_SECONDS = "3"  # a busy machine may take two until the first call
 

@@ -10,6 +10,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from agent_tui.backend import process
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.http import connection
@@ -23,6 +25,8 @@ from tests.backend.wire_client import PATIENCE_SECONDS, WireClient
 from tests.fakes import mcp_server
 from tests.fakes.model_server import AskedCall, FakeModelServer, says
 from tests.fakes.named_pipe import read_pipe
+
+pytestmark = pytest.mark.slow
 
 PROMISED_SECONDS = 3.0
 GUARD_SECONDS = 10.0  # on a busy machine; what is not bounded takes longer, or for ever

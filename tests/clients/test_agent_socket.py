@@ -278,6 +278,7 @@ async def test_a_binary_frame_of_json_is_read(client: AgentSocketClient, server:
     assert words(await asked(client)) == "Hi"
 
 
+@pytest.mark.slow
 async def test_a_frame_in_thousands_of_pieces_is_one_frame_and_in_more_a_loss_that_says_why(
     client: AgentSocketClient, server: AgentSocketServer
 ) -> None:

@@ -237,6 +237,7 @@ async def test_a_flood_lets_the_loop_run_something_else(
     assert turns >= count // FRAMES_PER_TURN
 
 
+@pytest.mark.slow
 async def test_150_streams_reconnect_and_none_is_left(server: FakeServer, net: Net, clock: FakeClock) -> None:
     server.on("GET", "/s", streams(b"id: 1\ndata: a\n\n", then="stay"))
     readings = [read(open_stream(net, clock)) for _ in range(150)]

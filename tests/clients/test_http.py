@@ -393,6 +393,7 @@ async def test_a_stream_that_breaks_off_is_lost(server: FakeServer, net: Net, th
             await body_of(answer)
 
 
+@pytest.mark.slow
 async def test_two_hundred_streams_are_open_at_once(server: FakeServer, net: Net) -> None:
     server.on("GET", "/s", streams(b"data: 1\n\n", then="stay"))
     everybody_there = asyncio.Barrier(201)

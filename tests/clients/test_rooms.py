@@ -266,6 +266,7 @@ async def test_a_server_that_does_not_count_every_frame_is_asked_once_and_believ
     assert [request.query["after"] for request in server.requests] == ["0", "0"]
 
 
+@pytest.mark.slow
 async def test_chunks_with_everything_so_far_cost_no_memory(server: FakeServer, client: RoomsClient) -> None:
     """8000 chunks of six characters, each with the whole text so far: 190 MB on the wire."""
     count, word = 8000, "words "

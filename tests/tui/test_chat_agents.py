@@ -203,6 +203,7 @@ async def test_a_question_that_meets_a_busy_chat_waits_until_enter(agent: AgentS
         await chat.until("You said: Still there?")
 
 
+@pytest.mark.slow
 async def test_what_is_not_offered_says_why(agent: AgentSocketServer) -> None:
     async with opened("socket", agent.url) as chat:
         await chat.ask("Hi")

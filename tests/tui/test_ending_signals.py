@@ -15,6 +15,8 @@ from tests.thorough import THOROUGH, of_many
 from tests.tui.programs import own_environ
 from tui.background import ASKS
 
+pytestmark = pytest.mark.slow
+
 # Sends itself a signal at its N-th function call, and prints how many calls there were.
 PROGRAM = """
 import atexit, os, sys

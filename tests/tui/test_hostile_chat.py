@@ -16,6 +16,8 @@ from tests.fakes.terminal import Terminal, terminal
 from tests.tui.programs import PROGRAM, Home, home_at
 from tests.tui.test_hostile_terminal import COPIED, LINKS, NASTY, all_of, back, hostile_in, marked, refuses
 
+pytestmark = pytest.mark.slow
+
 FENCES = (
     f"````\n```\n~~~\n{NASTY}\n```\n    {NASTY}\n| a | b |\n|---|---|\n| {NASTY} | ![x](http://e\x1b\\) |\n"
 )

@@ -22,6 +22,8 @@ from tests.fakes.rooms_server import (
 from tests.fakes.terminal import Terminal, terminal
 from tests.tui.programs import PROGRAM, Home, home_at
 
+pytestmark = pytest.mark.slow
+
 NASTY = (
     "\x1b]52;c;aGk=\x07\x1b[31m\x9b2J\u202eevil\u2066[bold red]x[/]\x1b]8;;http://e\x1b\\"
     "\x00\x08\x7f\x85\U000e0041\ufeff &#27;]0;t&#7; &#x202e; <b>html</b>"

@@ -10,6 +10,8 @@ import pytest
 from tests.fakes.terminal import Terminal, terminal
 from tests.tui.programs import PROGRAM, Home, home_at
 
+pytestmark = pytest.mark.slow
+
 SGR = re.compile(rb"\x1b\[([\d;:]*)m")
 OWN_COLORS = {39, 49}  # the terminal's own foreground and background
 

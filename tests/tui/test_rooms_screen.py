@@ -117,6 +117,7 @@ async def test_all_that_run_pause_at_once_and_only_those_go_on(tmp_path: Path) -
         ]
 
 
+@pytest.mark.slow
 async def test_a_deletion_is_undone_as_long_as_the_program_runs(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2), room(3)) as seen:
         assert "deleted – u to undo" in await seen.press("d")

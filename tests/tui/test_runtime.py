@@ -25,6 +25,8 @@ from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, Home, finish, one_line, own_environ, reap
 from tui import runtime
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:

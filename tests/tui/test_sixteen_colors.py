@@ -15,6 +15,8 @@ from tests.tui.test_no_color import OWN_COLORS, SGR, colors, look_around
 from widgets.color import contrast
 from widgets.palettes import MIN_CONTRAST, Rgb
 
+pytestmark = pytest.mark.slow
+
 ASKS_BACKGROUND = b"\x1b]11;?\x1b\\"
 WHITE, BLACK = (255, 255, 255), (0, 0, 0)
 

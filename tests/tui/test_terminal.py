@@ -18,6 +18,8 @@ from tests.fakes.rooms_server import OriginalRoomsServer, in_thread
 from tests.fakes.terminal import ENTERS_SCREEN, LEAVES_SCREEN, Terminal, terminal
 from tests.tui.programs import PROGRAM, Home, home_at
 
+pytestmark = pytest.mark.slow
+
 SLOW = "40"  # tokens/s: slow enough to act in the middle of a turn
 
 

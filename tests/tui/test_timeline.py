@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from textual.events import AppBlur
 
 from agent_tui.model import events as ev
@@ -174,6 +175,7 @@ async def test_a_chunk_is_given_once_and_costs_no_look_at_other_turns() -> None:
     assert Counting.added - before == 100
 
 
+@pytest.mark.slow
 async def test_ten_thousand_turns_are_all_there() -> None:
     async with opened() as screen:
         messages = tuple(stored(n, AGENTS[n % 3], f"Turn {n}.", n // 3 + 1) for n in range(10_000))

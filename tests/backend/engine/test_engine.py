@@ -192,6 +192,7 @@ async def test_messages_come_in_pages_in_the_order_of_their_first_event(tmp_path
             await house.engine.messages(ROOMS, room.id, "nothing", None)
 
 
+@pytest.mark.slow
 async def test_large_messages_come_on_pages_that_a_client_can_take(tmp_path: Path) -> None:
     models = FakeModels(ScriptedModel(lambda request: ["x" * 1_000_000], free=True))
     async with open_house(tmp_path / "rooms.db", models) as house:

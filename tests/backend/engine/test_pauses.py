@@ -58,6 +58,7 @@ async def test_a_pause_at_any_event_loses_and_doubles_nothing(tmp_path: Path, mo
         await asyncio.gather(*rooms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_crash_after_any_commit_loses_and_doubles_nothing(tmp_path: Path, mode: str) -> None:
     file, model = tmp_path / "rooms.db", PacedModel()

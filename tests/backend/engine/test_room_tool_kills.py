@@ -46,6 +46,7 @@ async def killed_everywhere(tmp_path: Path, mode: str) -> tuple[str, list[Path]]
     return room.id, copies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 async def test_whenever_it_is_killed_nothing_runs_again_and_the_room_goes_on(
     tmp_path: Path, mode: str

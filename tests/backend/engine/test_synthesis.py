@@ -165,6 +165,7 @@ async def paused_at(house: House, model: PacedModel, mode: str, index: int) -> N
     assert spoken(house, room.id)[-1] == (2, "Writer")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_crash_after_any_commit_of_it_loses_and_doubles_nothing(tmp_path: Path, mode: str) -> None:
     file, model = tmp_path / "rooms.db", PacedModel()

@@ -149,6 +149,7 @@ async def test_a_stream_that_ends_within_a_call_broke_off(kind: Kind, ending: An
     assert [call.name for call in calls_of(said)] == ["calculator"]
 
 
+@pytest.mark.slow
 @of_each_kind
 async def test_silence_within_a_call_is_a_timeout(kind: Kind) -> None:
     answer = kind.says(calls=(FIRST,), finish=None, ending="stall")

@@ -259,6 +259,7 @@ print(json.dumps({"before": before, "titles": sorted(titles), "blocking": blocki
 """
 
 
+@pytest.mark.slow
 def test_the_heavy_imports_wait_for_the_first_call_and_run_beside_the_event_loop() -> None:
     done = subprocess.run([sys.executable, "-c", FIRST_CALL], capture_output=True, text=True, check=True)
     told = json.loads(done.stdout)

@@ -34,6 +34,8 @@ from agent_tui.wire.content import dump
 from tests.backend.processes import TOKEN, running
 from tests.backend.wire_client import WireClient
 
+pytestmark = pytest.mark.slow
+
 DATABASES = Path(__file__).parent / "databases"
 _UPDATED = re.compile(r'"updated_at":"[^"]*"')
 

@@ -167,6 +167,7 @@ EVERY_FAMILY = "\n".join(
 EVERY_FAMILY += f"\nuntil [ $(wc -l < said) -eq {len(FAMILIES)} ]; do sleep 0.01; done"
 
 
+@pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.usefixtures("adopting")
@@ -212,6 +213,7 @@ async def test_cancelling_a_call_ends_a_command_that_stopped_its_keeper(tmp_path
     assert not is_alive(await asyncio.to_thread(lambda: int(there.read_text())))
 
 
+@pytest.mark.slow
 @LINUX
 @pytest.mark.usefixtures("adopting")
 async def test_what_cannot_be_ended_is_said_and_not_waited_for_again(
@@ -234,6 +236,7 @@ async def test_what_cannot_be_ended_is_said_and_not_waited_for_again(
         assert await ORPHANS.end() == ()
 
 
+@pytest.mark.slow
 @LINUX
 async def test_where_orphans_cannot_be_found_nobody_says_that_they_ended(tmp_path: Path) -> None:
     said = await run(tmp_path, "sleep 600 & echo $!; kill -9 $PPID; wait")
@@ -247,6 +250,7 @@ def test_processes_are_found_by_ps_as_by_proc() -> None:
     assert by_ps[os.getpid()] == by_proc[os.getpid()] == os.getppid()
 
 
+@pytest.mark.slow
 @LINUX
 async def test_a_fork_bomb_is_put_out(tmp_path: Path) -> None:
     bomb = "grow() { sleep 600 & sh -c 'sleep 600 & sleep 600 & wait' & [ $1 -gt 0 ] && grow $(($1 - 1)); }"

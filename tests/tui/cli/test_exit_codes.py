@@ -22,6 +22,8 @@ from tests.fakes.rooms_server import (
 )
 from tests.tui.programs import PROGRAM, Home, answer_of, finish, one_line, own_environ, served
 
+pytestmark = pytest.mark.slow
+
 TASK = ("--task", "Which tea?", "--agent", "Ada", "--rounds", "1")
 STREAM = ("--output", "stream-json")
 FIRST_CHUNKS = 6

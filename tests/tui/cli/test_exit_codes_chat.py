@@ -17,6 +17,8 @@ from tests.fakes.http_server import Reply, Request, Responder, answers_json
 from tests.fakes.rooms_server import in_thread
 from tests.tui.programs import SECONDS, Home, answer_of, finish, impatient, one_line, own_environ, served
 
+pytestmark = pytest.mark.slow
+
 STREAM = ("--output", "stream-json")
 
 

@@ -14,6 +14,8 @@ from tests.fakes.rooms_server import OriginalRoomsServer, in_thread, run_events
 from tests.tui.programs import PROGRAM, Home, one_line, own_environ
 from tui import runtime
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:

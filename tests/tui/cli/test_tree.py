@@ -17,6 +17,8 @@ from tests.backend.voice.voice_backend import write_agent, write_server
 from tests.fakes.terminal import terminal
 from tests.tui.programs import PROGRAM, Home, finish, home_at, one_line, own_environ, served
 
+pytestmark = pytest.mark.slow
+
 TASK = "Which tea for the office?"
 
 

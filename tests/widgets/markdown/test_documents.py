@@ -239,6 +239,7 @@ def calls_of(act: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATHOLOGICAL)
 def test_twice_the_text_costs_twice_the_work(name: str) -> None:
     sign = PATHOLOGICAL[name]

@@ -10,6 +10,8 @@ import pytest
 
 from widgets.terminal.garbage import BUSY_THRESHOLD, WORTH_THRESHOLD, Garbage, uncollected
 
+pytestmark = pytest.mark.slow
+
 THRESHOLDS = (700, 10, 10)  # Python's own
 
 

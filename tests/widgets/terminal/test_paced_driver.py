@@ -26,6 +26,8 @@ from widgets.terminal.paced_driver import (
     hides_line,
 )
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import os
 os.environ["TEXTUAL_FPS"] = "240"

@@ -35,6 +35,7 @@ def grown(view: View, pieces: list[str], times: int) -> int:
     return tracemalloc.get_traced_memory()[0] - before
 
 
+@pytest.mark.slow
 def test_memory_grows_with_the_text_and_with_nothing_else() -> None:
     view, pieces = View(), tokens()
     view.resize(80, 30)

@@ -82,6 +82,7 @@ def test_show_hides_arguments_logins_and_queries_wherever_they_stand(home: Home)
     assert shown["mcp"]["far"]["url"] == f"https://{hidden}@tools.example/mcp?api_key={hidden}"
 
 
+@pytest.mark.slow
 def test_no_command_prints_a_key_that_stands_in_an_address(home: Home) -> None:
     home.config.write_text(HIDING, encoding="utf-8")
     try:

@@ -355,6 +355,7 @@ def test_where_a_terminal_shows_both_streams_tools_have_lines_of_their_own(
     assert said == "I look.\nread_file Makefile\n\nIt is green.\n"
 
 
+@pytest.mark.slow
 def test_a_pipe_that_stays_silent_is_waited_for_and_named(home: Home, original: OriginalChatServer) -> None:
     read, write = os.pipe()
     command = [*PROGRAM, "ask", "Why?", "--conversation", "7", "--url", original.url]

@@ -135,6 +135,7 @@ def test_a_chat_on_a_socket_is_talked_with_in_lines(home: Home, agent: AgentSock
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(ran.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "code", "reason"),
     [
@@ -168,6 +169,7 @@ def test_a_task_that_takes_too_long_is_a_timeout(home: Home, service: AgentServi
     assert service.cancelled == ["t1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tasks", "socket"])
 def test_an_agent_that_is_not_there_cannot_be_connected_to(home: Home, kind: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:

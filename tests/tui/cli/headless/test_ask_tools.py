@@ -347,6 +347,7 @@ def test_stream_json_is_the_plain_form_in_which_every_step_comes_whole(place: Pl
     assert steps["step-3"]["content"] == "It is 391."
 
 
+@pytest.mark.slow
 def test_a_long_text_is_told_again_and_again_but_costs_no_square_of_its_length(place: Place) -> None:
     place.model.will(says(*(f"word {number} " for number in range(4_000))))
     out = place.ask("Much?", *STREAM).stdout

@@ -16,6 +16,8 @@ import pytest
 
 from tests.tui.programs import PROGRAM, SECONDS, Home, home_at
 
+pytestmark = pytest.mark.slow
+
 TASK = "Rewrite the onboarding mail"
 FORBIDDEN = {0x1B, 0x08, 0x07, 0x0D, 0x9B}
 

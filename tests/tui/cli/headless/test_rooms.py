@@ -18,6 +18,8 @@ import pytest
 
 from tests.tui.programs import SECONDS, Home, finish, home_at, one_line, served
 
+pytestmark = pytest.mark.slow
+
 TASK = "Which tea for the office?"
 PAIR = ("--agent", "Ada", "--agent", "Bo")
 SHORT = ("--task", TASK, *PAIR, "--rounds", "2")
