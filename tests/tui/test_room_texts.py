@@ -14,7 +14,7 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.chat import texts as chat_texts
 from tui.live.signs import wants_ascii
-from tui.live.texts import ending
+from tui.live.texts import ending, model_name
 from tui.room import texts
 from tui.room.pace import Pace
 from tui.screens.words import ENGLISH, ordinal_try
@@ -209,6 +209,11 @@ def test_a_summary_says_what_an_agent_does_in_its_own_words() -> None:
 def test_every_pane_can_say_which_model_speaks() -> None:
     agents = room().members.ordered
     assert [texts.model(agent) for agent in agents] == ["some-model", "demo model"]
+
+
+def test_a_model_that_is_a_file_is_called_like_the_file() -> None:
+    assert model_name("/home/me/models/Qwen3-8B.Q4.gguf", "llamacpp") == "Qwen3-8B.Q4.gguf"
+    assert model_name("anthropic/claude-sonnet-4", "openrouter") == "anthropic/claude-sonnet-4"
 
 
 def test_a_waiting_agent_says_for_whom() -> None:

@@ -74,7 +74,7 @@ def model(state: ConversationState) -> str:
         return say("room.demo")
     if not named:
         named = next((turn.sender_name for turn in reversed(state.turns.values()) if turn.sender_name), "")
-    return inert_line(named, MAX_NAME_CHARACTERS) or say("chat.model.default")
+    return live_texts.model_name(named, "") or say("chat.model.default")
 
 
 def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Status:

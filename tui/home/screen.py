@@ -33,6 +33,7 @@ from tui.home.recent import Conversation, Recent
 from tui.link import ChatLink, RoomLink
 from tui.lists.feed import ConversationsFeed, ListFeed, RoomsFeed
 from tui.lists.row_list import RowList
+from tui.live.texts import model_name
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
@@ -163,7 +164,7 @@ class HomeScreen(Screen[None]):
             return  # unknown; the next look may tell
         self._is_demo = all(provider.kind == DEMO_PROVIDER for provider in providers)
         first = providers[0] if providers else None
-        named = (first.name or first.id, first.model) if first is not None else ()
+        named = (first.name or first.id, model_name(first.model, first.id)) if first is not None else ()
         self._model = " · ".join(inert_line(name, 40) for name in named if name)
         self._show()
         self._found = await self._ways.find() if self._is_demo else []

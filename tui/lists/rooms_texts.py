@@ -28,6 +28,7 @@ from tui.lists.texts import (
     row_of,
 )
 from tui.live import signs
+from tui.live.texts import model_name
 from tui.screens.localised import localised
 from tui.screens.words import say
 from widgets.painter import cropped
@@ -215,7 +216,7 @@ def preview(room: RoomInfo) -> list[Told]:
 
 
 def _agent_model(agent: AgentInfo) -> str:
-    return "" if agent.provider_id == DEMO_PROVIDER else inert_line(agent.model, MAX_AGENT_CHARACTERS)
+    return "" if agent.provider_id == DEMO_PROVIDER else model_name(agent.model, agent.provider_id)
 
 
 ROOMS: Final = Kind(name_of, words_of, rank_of, ROUND_CELLS, row, preview)

@@ -98,8 +98,13 @@ def guide(note: Note) -> str:
 
 
 def model_name(model: str, provider_id: str) -> str:
-    """Return what a model is called; the demo has one word for its model and its provider."""
-    return say("room.demo") if provider_id == DEMO_PROVIDER else inert_line(model, MAX_MODEL_CHARACTERS)
+    """Return what a model is called; the demo has one word for its model and its provider.
+
+    llama.cpp names its model by the path of its file: the name of the file is enough.
+    """
+    if provider_id == DEMO_PROVIDER:
+        return say("room.demo")
+    return inert_line(model.rpartition("/")[2] if model.startswith("/") else model, MAX_MODEL_CHARACTERS)
 
 
 def about_tool(name: str, source: str, description: str) -> str:
