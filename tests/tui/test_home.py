@@ -81,11 +81,11 @@ async def home(
     chats: Sequence[ConversationInfo] = (),
     *,
     size: tuple[int, int] = (100, 30),
-    found: Sequence[FoundModels] = (),
+    found: Sequence[FoundModels] | None = None,
     typed_early: str = "",
 ) -> AsyncGenerator[Home, None]:
-    """Show it over servers in memory; ``found`` is what is here of models, ``typed_early`` what is typed
-    while the first frame stands.
+    """Show it over servers in memory; ``found`` is what is here of models (``None``: whatever this machine has),
+    ``typed_early`` what is typed while the first frame stands.
     """
     link, chat_link = FakeLink(), FakeChatLink()
     client, chat_client = ListedClient(list(rooms)), ListedChats(chats)
@@ -96,7 +96,7 @@ async def home(
     app = AgentTuiApp(request, cast("RoomLink", link), cast("ChatLink", chat_link))
 
     async def find() -> list[FoundModels]:
-        return list(found)
+        return list(found or ())
 
     async with app.run_test(size=size, notifications=True) as pilot:
         for letter in typed_early:
@@ -104,7 +104,7 @@ async def home(
         seen = Home(app, pilot)
         seen.rooms, seen.chats, seen.chat_link = client, chat_client, chat_link
         await seen.at(HomeScreen)
-        if found:
+        if found is not None:
             links = cast("RoomLink", link), cast("ChatLink", chat_link)
             places = app.places
             home = places.home
@@ -372,7 +372,7 @@ async def test_who_has_a_provider_is_told_which_and_offered_none(tmp_path: Path)
 async def test_the_palette_lists_an_action_once_whatever_its_keys_and_what_cannot_be_done_last(
     tmp_path: Path,
 ) -> None:
-    async with home(tmp_path) as seen:
+    async with home(tmp_path, found=[]) as seen:
         commands = list(seen.app.get_system_commands(seen.app.screen))
         titles = [command.title for command in commands]
         assert len(titles) == len(set(titles))
