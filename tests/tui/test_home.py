@@ -84,7 +84,7 @@ async def home(
     found: Sequence[FoundModels] | None = None,
     typed_early: str = "",
 ) -> AsyncGenerator[Home, None]:
-    """Show it over servers in memory; ``found`` is what is here of models (``None``: whatever this machine has),
+    """Show it over servers in memory; ``found`` is the models here (``None``: whatever this machine has),
     ``typed_early`` what is typed while the first frame stands.
     """
     link, chat_link = FakeLink(), FakeChatLink()
