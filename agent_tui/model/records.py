@@ -127,7 +127,7 @@ class ChangedFile:
     """A file of the working folder that a tool call changed: ``path`` in that ``folder``, the numbers of
     lines, and the ``diff``. ``is_new``: the call created it.
 
-    ``stands`` is "made" if the file is as the call left it, so that this can be undone; else "undone", or why
+    ``status`` is "made" if the file is as the call left it, so that this can be undone; else "undone", or why
     it cannot be: "changed" since, "gone", or "unreadable".
     """
 
@@ -140,7 +140,7 @@ class ChangedFile:
     diff: str = ""
     is_new: bool = False
     created_at: str = ""
-    stands: str = "made"
+    status: str = "made"
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ class Steps:
                 step = self._set(told)
             case ev.ToolStatusChanged(_, step_id, status, seconds, ask, progress):
                 step = self._named.get(step_id) or self._guess(step_id, "tool_call", status)
-                self._stands(step, status, ask)
+                self._set_status(step, status, ask)
                 step.seconds = seconds if seconds is not None else step.seconds
                 step.progress = progress
         self.changed.add(step.id)
@@ -147,14 +147,14 @@ class Steps:
         """End the turn: a call without a result will not get one, and gets ``status``."""
         for step in self.all.values():
             if step.type == "tool_call" and step.status in OPEN_STATUSES:
-                self._stands(step, status)
+                self._set_status(step, status)
                 self.changed.add(step.id)
             step.content.compact()
             step.arguments.compact()
 
     # --- steps -----------------------------------------------------------------------------------------
 
-    def _stands(self, step: StepState, status: str, ask: ev.ToolAsk | None = None) -> None:
+    def _set_status(self, step: StepState, status: str, ask: ev.ToolAsk | None = None) -> None:
         """Set the status of a call."""
         step.status, step.ask = status, None
         if status == "asks":
@@ -184,7 +184,7 @@ class Steps:
 
     def _call_told(self, step: StepState, told: ev.Step) -> None:
         if told.status:
-            self._stands(step, told.status, told.ask)
+            self._set_status(step, told.status, told.ask)
         elif not step.status and told.arguments:
             step.status = "running"  # it is complete, and its server sends no status
         if step.id_ref:
@@ -210,7 +210,7 @@ class Steps:
         call.result, result.call_id = result, call.id
         result.name = result.name or call.name
         if call.status in OPEN_STATUSES:
-            self._stands(call, "done" if result.success else "failed")
+            self._set_status(call, "done" if result.success else "failed")
         self.changed.update((call.id, result.id))
 
     def _rest(self, step_id: str, type_: str) -> StepState | None:

@@ -82,8 +82,8 @@ class _MessageChunk(Wire):
         if self.step is not None:
             return ev.StepSet(self.id, read_step(self.step), self.agent_id, self.progress)
         if self.tool_status is not None:
-            stands = vars(ToolStatus.model_validate(self.tool_status)) | {"turn_id": self.id}
-            return ev.ToolStatusChanged(**stands, agent_id=self.agent_id, percent=self.progress)
+            changed = vars(ToolStatus.model_validate(self.tool_status)) | {"turn_id": self.id}
+            return ev.ToolStatusChanged(**changed, agent_id=self.agent_id, percent=self.progress)
         added = StepAdded.model_validate(self.step_delta)
         if self.content or not (added.content or added.arguments):
             return added.id

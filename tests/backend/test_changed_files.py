@@ -45,14 +45,14 @@ async def test_our_client_lists_and_undoes_changes(
 ) -> None:
     chat_id = changed[1].rpartition("/")[2]
     newest, oldest = await client.changed_files(chat_id)
-    assert (newest.path, newest.added, newest.removed, newest.is_new, newest.stands) == (
+    assert (newest.path, newest.added, newest.removed, newest.is_new, newest.status) == (
         *("b.txt", 1, 0),
         *(True, "made"),
     )
     assert newest.diff.endswith("+x")
     assert newest.folder == str(tmp_path / "work")
     undone, left = await client.undo(chat_id, newest.message_id, newest.step_id)
-    assert ([one.stands for one in undone], left) == (["undone"], [])
+    assert ([one.status for one in undone], left) == (["undone"], [])
     assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["a.txt"]
     undone, left = await client.undo(chat_id, oldest.message_id)
     assert [[one.path for one in some] for some in (undone, left)] == [["a.txt"], ["b.txt"]]

@@ -93,8 +93,8 @@ class FakeChatClient(FakeRules):
             for one in self.changed
             if (one.message_id, step_id or one.step_id) == (message_id, one.step_id)
         ]
-        left = [one for one in wanted if one.stands != "made"]
-        undone = [replace(one, stands="undone") for one in wanted if one.stands == "made"]
+        left = [one for one in wanted if one.status != "made"]
+        undone = [replace(one, status="undone") for one in wanted if one.status == "made"]
         by_key = {(one.message_id, one.step_id): one for one in undone}
         self.changed = [by_key.get((one.message_id, one.step_id), one) for one in self.changed]
         return undone, left

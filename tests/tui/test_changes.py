@@ -10,9 +10,9 @@ from tests.tui.one_chat import Chat, opened, said
 DIFF = "--- a/{path}\n+++ b/{path}\n@@ -1 +1,2 @@\n-old {path}\n+new {path}\n+more"
 
 
-def change(step_id: str, path: str, stands: str = "made", message_id: str = "a1") -> ev.ChangedFile:
+def change(step_id: str, path: str, status: str = "made", message_id: str = "a1") -> ev.ChangedFile:
     """Return a change of two lines added and one removed."""
-    return ev.ChangedFile(message_id, step_id, path, "/srv/work", 2, 1, DIFF.format(path=path), stands=stands)
+    return ev.ChangedFile(message_id, step_id, path, "/srv/work", 2, 1, DIFF.format(path=path), status=status)
 
 
 def changed(chat: Chat, *changes: ev.ChangedFile) -> None:

@@ -120,12 +120,12 @@ class ChangesScreen(ModalScreen[None]):
         counts = say("changes.lines", added=count(change.added), removed=count(change.removed))
         facts = [counts, *([say("changes.new")] if change.is_new else [])]
         facts.append(ago(change.created_at, datetime.now(UTC)))
-        if change.stands != MADE:
-            facts.append(say(f"changes.{change.stands}"))
-        is_over = change.stands == UNDONE
+        if change.status != MADE:
+            facts.append(say(f"changes.{change.status}"))
+        is_over = change.status == UNDONE
         path = visible_line(change.path, MAX_PATH_CHARACTERS)
         style = "dim" if is_over else "bold"
-        sign = signs.CUT if is_over else signs.DONE if change.stands == MADE else " "
+        sign = signs.CUT if is_over else signs.DONE if change.status == MADE else " "
         told = f"  {' · '.join(filter(None, facts))}"
         return Content.assemble(f"  {sign} ", (path, style), (told, "dim"))
 
@@ -140,13 +140,13 @@ class ChangesScreen(ModalScreen[None]):
 
     def _show_lines(self) -> None:
         folder = self._changes[0].folder if self._changes else ""
-        number = len({change.path for change in self._changes if change.stands != UNDONE})
+        number = len({change.path for change in self._changes if change.status != UNDONE})
         told = say("changes.count", count=count(number)) if number else say("changes.all_undone")
         about = [told] if self._changes else []
         where = [say("chat.workspace", folder=inert_line(folder, MAX_PATH_CHARACTERS))] if folder else []
         self._top.show([say("changes.title"), *about], right=where)
         change = self._marked
-        hints = [("hint.undo", 0, "changes.undo")] if change is not None and change.stands == MADE else []
+        hints = [("hint.undo", 0, "changes.undo")] if change is not None and change.status == MADE else []
         hints += [("hint.undo_answer", 1, "changes.undo_answer")] if self._left else []
         hints += [("hint.open_all", 2, "changes.open")] if change is not None else []
         hints.append(("hint.back", 0, "changes.back"))
@@ -174,12 +174,12 @@ class ChangesScreen(ModalScreen[None]):
     def _left(self) -> list[ChangedFile]:
         """The changes in the answer of the marked one that were not undone."""
         id_ = self._marked.message_id if self._marked is not None else ""
-        return [one for one in self._changes if one.message_id == id_ and one.stands != UNDONE]
+        return [one for one in self._changes if one.message_id == id_ and one.status != UNDONE]
 
     def action_undo(self) -> None:
         """Restore the file as it was before the change."""
         change = self._marked
-        if change is not None and change.stands == MADE:
+        if change is not None and change.status == MADE:
             self._undo(change.message_id, change.step_id)
         elif change is not None:
             self._tell_why(change)
@@ -187,7 +187,7 @@ class ChangesScreen(ModalScreen[None]):
     def _tell_why(self, change: ChangedFile) -> None:
         """Say why a change cannot be undone."""
         path = visible_line(change.path, MAX_HEAD_CHARACTERS)
-        self._host.tell(say(f"changes.why.{change.stands}", path=path))
+        self._host.tell(say(f"changes.why.{change.status}", path=path))
 
     def action_undo_answer(self) -> None:
         """Restore all files as they were before the answer, after a question."""
@@ -212,7 +212,7 @@ class ChangesScreen(ModalScreen[None]):
             paths = list_of(dict.fromkeys(visible_line(one.path, MAX_HEAD_CHARACTERS) for one in undone))
             self._host.tell(say("changes.done", paths=paths))
             for one in left:
-                if one.stands != UNDONE:
+                if one.status != UNDONE:
                     self._tell_why(one)
         self._look()
 

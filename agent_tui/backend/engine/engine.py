@@ -162,8 +162,8 @@ class Engine:
     async def show(self, kind: Kind[Info], id_: str) -> Info:
         """Return a conversation."""
         ran = self.runs.ids
-        row, stands = await self._store.read(reads.conversation_and_stands, id_, kind.names)
-        return self._info(kind, row, stands, ran)
+        row, turn_states = await self._store.read(reads.conversation_with_states, id_, kind.names)
+        return self._info(kind, row, turn_states, ran)
 
     @whole
     async def change(self, kind: Kind[Info], id_: str, change: Values) -> Info:
@@ -281,12 +281,12 @@ class Engine:
         self, kind: Kind[Info], ids: Collection[str] | None
     ) -> list[tuple[ConversationRow, Info]]:
         ran = self.runs.ids
-        rows, stands = await self._store.read(reads.conversations_and_stands, kind.names, ids)
-        return [(row, self._info(kind, row, stands, ran)) for row in rows]
+        rows, turn_states = await self._store.read(reads.conversations_with_states, kind.names, ids)
+        return [(row, self._info(kind, row, turn_states, ran)) for row in rows]
 
     def _info(
-        self, kind: Kind[Info], row: ConversationRow, stands: Mapping[str, str], ran: Collection[str]
+        self, kind: Kind[Info], row: ConversationRow, turn_states: Mapping[str, str], ran: Collection[str]
     ) -> Info:
         """``ran``: what was running before ``row`` was read; its run may have ended since."""
         running = row.status == "running" and (row.id in ran or self.runs.of(row.id) is not None)
-        return kind.info(row, stands, running=running, asks=running and self.asks.waits_in(row.id))
+        return kind.info(row, turn_states, running=running, asks=running and self.asks.waits_in(row.id))

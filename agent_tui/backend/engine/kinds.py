@@ -30,12 +30,12 @@ Info_co = TypeVar("Info_co", covariant=True)
 
 
 class ShowsInfo(Protocol[Info_co]):
-    """Return a conversation as callers see it. ``stands``: ``reads.stands``; ``asks``: a tool is waiting for
-    a person.
+    """Return a conversation as callers see it. ``turn_states``: ``reads.turn_states``; ``asks``: a tool
+    is waiting for a person.
     """
 
     def __call__(
-        self, row: ConversationRow, stands: Mapping[str, str], /, *, running: bool, asks: bool
+        self, row: ConversationRow, turn_states: Mapping[str, str], /, *, running: bool, asks: bool
     ) -> Info_co: ...
 
 

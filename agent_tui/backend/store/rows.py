@@ -367,7 +367,7 @@ class StepPut:
 
 
 @dataclass(frozen=True, slots=True)
-class StepStands:
+class StepStatus:
     """The state of a call, and what it asks if it asks; refused for one that is not stored."""
 
     message_id: str
@@ -457,7 +457,7 @@ Change = (
     | InboxPut
     | InboxSet
     | StepPut
-    | StepStands
+    | StepStatus
     | FileChanged
     | RuleChange
     | Searchable

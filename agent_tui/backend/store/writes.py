@@ -37,7 +37,7 @@ from agent_tui.backend.store.rows import (
     Searchable,
     SpokenSet,
     StepPut,
-    StepStands,
+    StepStatus,
     TurnAgain,
     TurnClosed,
     TurnNotePut,
@@ -182,7 +182,7 @@ def _change(connection: Connection, id_: str, change: Change, seqs: Sequence[int
             connection.execute(_PUT_SESSION, {**asdict(session), **key})
         case TurnOpened() | TurnClosed() | TurnAgain() | TurnNotePut() | SpokenSet():
             _change_turn(connection, id_, change, seqs)
-        case StepPut() | StepStands() | FileChanged():
+        case StepPut() | StepStatus() | FileChanged():
             _change_step(connection, id_, change)
         case InboxPut() | InboxSet():
             _change_inbox(connection, id_, change)
@@ -308,7 +308,7 @@ def _open(connection: Connection, id_: str, opened: TurnRow, first_seq: int) -> 
     connection.execute(_OPEN, {**asdict(opened), "conversation_id": id_, "first_seq": first_seq})
 
 
-def _change_step(connection: Connection, id_: str, change: StepPut | StepStands | FileChanged) -> None:
+def _change_step(connection: Connection, id_: str, change: StepPut | StepStatus | FileChanged) -> None:
     match change:
         case FileChanged():
             connection.execute(_CHANGE_FILE, {**asdict(change), "conversation_id": id_})
@@ -317,7 +317,7 @@ def _change_step(connection: Connection, id_: str, change: StepPut | StepStands 
             values |= {"conversation_id": id_, "message_id": message_id, "place": one.index}
             values |= {"started_at": started_at, "ask": dump(ask_fields(one.ask)) if one.ask else ""}
             connection.execute(_PUT_STEP, values)
-        case StepStands(message_id, place, status, seconds, success, ask):
+        case StepStatus(message_id, place, status, seconds, success, ask):
             news: dict[str, object] = {"status": status, "seconds": seconds, "success": success}
             news |= {"ask": dump(ask_fields(ask))} if ask is not None else {}
             changed = connection.execute(_SET_STEP, {"of": id_, "whose": message_id, "one": place, **news})

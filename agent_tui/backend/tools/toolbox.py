@@ -88,7 +88,7 @@ class Toolbox:
 
     def servers(self, names: Collection[str] | None = None) -> tuple[ServerListed, ...]:
         """Return the state of the config file's MCP servers, or of those of tools with these ``names``."""
-        return tuple(self._stands(server) for server in self._of(names))
+        return tuple(self._listed_server(server) for server in self._of(names))
 
     def _of(self, names: Collection[str] | None) -> Sequence[McpServer]:
         if names is None:
@@ -96,7 +96,7 @@ class Toolbox:
         of = {name.partition("__")[0] for name in names if "__" in name}
         return [server for server in self._servers if server.config.name in of]
 
-    def _stands(self, server: McpServer) -> ServerListed:
+    def _listed_server(self, server: McpServer) -> ServerListed:
         used = sum(tool.server is server for tool in self._foreign.values())
         listed = server.listed(used)
         return listed if listed.problem else replace(listed, problem=how_many(server, used))

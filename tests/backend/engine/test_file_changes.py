@@ -65,7 +65,7 @@ async def undo(house: ChatHouse, change: ChangedFile) -> None:
 
 def brief(found: list[ChangedFile]) -> list[tuple[str, int, int, bool, str]]:
     """Return what a list says of changes."""
-    return [(one.path, one.added, one.removed, one.is_new, one.stands) for one in found]
+    return [(one.path, one.added, one.removed, one.is_new, one.status) for one in found]
 
 
 async def test_a_change_is_listed_with_its_diff_and_undone_to_the_byte(tmp_path: Path, folder: Path) -> None:
@@ -82,7 +82,7 @@ async def test_a_change_is_listed_with_its_diff_and_undone_to_the_byte(tmp_path:
             await undo(house, change)
         assert (folder / "a.txt").read_bytes() == b"one\r\ntwo\r\n"
         assert not (folder / "new" / "b.txt").exists()
-        assert [one.stands for one in await changes(house)] == ["undone", "undone"]
+        assert [one.status for one in await changes(house)] == ["undone", "undone"]
 
 
 async def test_that_it_was_undone_is_on_record_and_told_to_the_model(tmp_path: Path, folder: Path) -> None:
@@ -110,7 +110,7 @@ async def test_what_is_not_as_the_tool_left_it_stays_and_says_why(tmp_path: Path
         (folder / "c.txt").unlink()
         (folder / "c.txt").mkdir()
         found = {one.path: one for one in await changes(house)}
-        stands = {path: one.stands for path, one in found.items()}
+        stands = {path: one.status for path, one in found.items()}
         assert stands == {"a.txt": "changed", "b.txt": "gone", "c.txt": "unreadable"}
         for path, why in {"a.txt": "was changed since", "b.txt": "is gone", "c.txt": "be read"}.items():
             with pytest.raises(Refused, match=why) as refused:
@@ -153,7 +153,7 @@ async def test_nothing_is_undone_through_a_link_that_leads_out(tmp_path: Path, f
         (folder / "sub" / "a.txt").unlink()
         (folder / "sub").rmdir()
         (folder / "sub").symlink_to(tmp_path / "out")
-        assert [one.stands for one in await changes(house)] == ["unreadable"]
+        assert [one.status for one in await changes(house)] == ["unreadable"]
         with pytest.raises(Refused):
             await undo(house, change)
         assert (tmp_path / "out" / "a.txt").exists()

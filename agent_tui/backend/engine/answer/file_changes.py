@@ -16,7 +16,7 @@ from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.runs import Runs, whole
 from agent_tui.backend.engine.written import Written
 from agent_tui.backend.store import reads
-from agent_tui.backend.store.rows import ConversationRow, FileChanged, NewEvent, StepStands
+from agent_tui.backend.store.rows import ConversationRow, FileChanged, NewEvent, StepStatus
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.backend.tools.writing import MAX_FILE_BYTES
@@ -57,7 +57,7 @@ class FileChanges:
     async def listed(self, kind: Kind[Info], id_: str) -> list[ChangedFile]:
         """Return the changes, newest first, in their current state."""
         found = await self._store.read(reads.file_changes, id_, kind.names)
-        return await asyncio.to_thread(_all_as_they_stand, found[::-1][:MAX_LISTED])
+        return await asyncio.to_thread(_listed, found[::-1][:MAX_LISTED])
 
     @whole
     async def undo(self, kind: Kind[Info], id_: str, message_id: str, step_id: str = "") -> Undone:
@@ -82,15 +82,15 @@ class FileChanges:
                 raise NotFound("There is no such change", "This call changed no file.", status=404)
             undone, left = [], []
             for change, call in wanted[::-1]:
-                stands = UNDONE if call.status == UNDONE else await asyncio.to_thread(_undone, change)
-                shown = _shown(change, call, UNDONE if stands == MADE else stands)
-                if stands == MADE:
+                status = UNDONE if call.status == UNDONE else await asyncio.to_thread(_undone, change)
+                shown = _shown(change, call, UNDONE if status == MADE else status)
+                if status == MADE:
                     await self._resources.write(id_, _written(row, change, call))
                     undone.append(shown)
                 else:
                     left.append(shown)
         if not undone:
-            title, detail = WHY[left[0].stands]
+            title, detail = WHY[left[0].status]
             raise Refused(title.format(path=left[0].path[:200]), detail, status=409)
         return Undone(undone, left)
 
@@ -98,15 +98,15 @@ class FileChanges:
 def _written(row: ConversationRow, change: FileChanged, call: Step) -> Written:
     """Return what records that a change was undone."""
     told = ToolStatusChanged(change.message_id, call.id, UNDONE, call.seconds)
-    stands = StepStands(change.message_id, change.place, UNDONE, call.seconds, call.success)
-    return Written([NewEvent.of(told, change.message_id)], [stands])
+    undone = StepStatus(change.message_id, change.place, UNDONE, call.seconds, call.success)
+    return Written([NewEvent.of(told, change.message_id)], [undone])
 
 
 def _undone(change: FileChanged) -> str:
     """Restore the file; return its state before that."""
-    stands = _stands(change)
-    if stands != MADE:
-        return stands
+    status = _status_of(change)
+    if status != MADE:
+        return status
     workspace = Workspace(Path(change.folder))
     try:
         if change.before is None:
@@ -118,7 +118,7 @@ def _undone(change: FileChanged) -> str:
     return MADE
 
 
-def _stands(change: FileChanged) -> str:
+def _status_of(change: FileChanged) -> str:
     """Return the state of the file: see ``ChangedFile``."""
     try:
         data = Workspace(Path(change.folder)).read_if_there(change.path, MAX_FILE_BYTES)
@@ -129,7 +129,7 @@ def _stands(change: FileChanged) -> str:
     return MADE if digest(data) == change.after else "changed"
 
 
-def _all_as_they_stand(found: Sequence[tuple[FileChanged, Step]]) -> list[ChangedFile]:
+def _listed(found: Sequence[tuple[FileChanged, Step]]) -> list[ChangedFile]:
     """Return the current changes, newest first. Only a file's newest change can still be as it was left."""
     listed: list[ChangedFile] = []
     seen: set[tuple[str, str]] = set()
@@ -137,18 +137,18 @@ def _all_as_they_stand(found: Sequence[tuple[FileChanged, Step]]) -> list[Change
     for change, call in found:
         file = change.folder, change.path
         if call.status == UNDONE:
-            stands = UNDONE
+            status = UNDONE
         elif file in seen:
-            stands = "changed"
+            status = "changed"
         else:
             seen.add(file)
-            stands = _stands(change)
+            status = _status_of(change)
         room -= len(change.diff)
-        listed.append(_shown(change, call, stands, has_diff=room >= 0))
+        listed.append(_shown(change, call, status, has_diff=room >= 0))
     return listed
 
 
-def _shown(change: FileChanged, call: Step, stands: str, *, has_diff: bool = True) -> ChangedFile:
+def _shown(change: FileChanged, call: Step, status: str, *, has_diff: bool = True) -> ChangedFile:
     return ChangedFile(
         message_id=change.message_id,
         step_id=call.id,
@@ -159,5 +159,5 @@ def _shown(change: FileChanged, call: Step, stands: str, *, has_diff: bool = Tru
         diff=change.diff if has_diff else "",
         is_new=change.before is None,
         created_at=change.created_at,
-        stands=stands,
+        status=status,
     )

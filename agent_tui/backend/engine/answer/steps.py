@@ -21,7 +21,7 @@ from agent_tui.backend.models.model import (
     ThinkingPiece,
     ToolCall,
 )
-from agent_tui.backend.store.rows import FileChanged, NewEvent, StepPut, StepStands
+from agent_tui.backend.store.rows import FileChanged, NewEvent, StepPut, StepStatus
 from agent_tui.backend.tools.texts import cut
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ModelError
@@ -150,21 +150,21 @@ class Steps:
 
     def put_call(self, call: Step, status: str, ask: ToolAsk | None, written: Written) -> Step:
         """Store a complete call, with its first status."""
-        stands = replace(call, status=status, ask=ask)
+        changed = replace(call, status=status, ask=ask)
         self._event(ev.StepSet(self.message_id, call), written)
         self._event(ev.ToolStatusChanged(self.message_id, call.id, status, ask=ask), written)
-        self.put(stands, written)
-        return stands
+        self.put(changed, written)
+        return changed
 
     def set_call(
         self, call: Step, status: str, seconds: float | None, written: Written, ask: ToolAsk | None = None
     ) -> Step:
         """Store the state of a call; ``ask`` is what it asks while it runs."""
-        stands = replace(self.done[call.id], status=status, seconds=seconds, ask=ask)
-        self.done[call.id] = stands
+        changed = replace(self.done[call.id], status=status, seconds=seconds, ask=ask)
+        self.done[call.id] = changed
         self._event(ev.ToolStatusChanged(self.message_id, call.id, status, seconds, ask), written)
-        written.changes.append(StepStands(self.message_id, call.index, status, seconds, ask=ask))
-        return stands
+        written.changes.append(StepStatus(self.message_id, call.index, status, seconds, ask=ask))
+        return changed
 
     def put_progress(self, call: Step, progress: str, written: Written) -> None:
         """Store the progress of a running call."""

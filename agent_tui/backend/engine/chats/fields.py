@@ -198,12 +198,12 @@ def title_of(question: Question) -> str:
 
 def conversation_info(
     row: ConversationRow,
-    stands: Mapping[str, str] = MappingProxyType({}),
+    turn_states: Mapping[str, str] = MappingProxyType({}),
     *,
     running: bool,
     asks: bool = False,
 ) -> ConversationInfo:
-    """Return the chat as ``GET /api/conversations/{id}`` answers it; ``stands`` is for rooms."""
+    """Return the chat as ``GET /api/conversations/{id}`` answers it; ``turn_states`` is for rooms."""
     return ConversationInfo(
         **stored_settings(ConversationInfo, row, row.agent),
         id=row.id,

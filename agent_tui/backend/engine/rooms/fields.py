@@ -89,7 +89,7 @@ def changed_agents(
     if strange := [agent_id for agent_id in named if agent_id not in known]:
         refuse("There is no such agent in this room", f"agents: no agent has the id {strange[0][:100]!r}.")
     if len(set(named)) < len(named):
-        refuse("An agent is named twice", "agents: each id stands at most once.")
+        refuse("An agent is named twice", "agents: an id may occur only once.")
     before = [known.get(change.get("id", ""), AgentInfo("", "")) for change in changes]
     wanted = [checked(AgentInfo, change) for change in changes]
     shown = colors([agent.get("color", was.color) for was, agent in zip(before, wanted, strict=True)])
@@ -125,12 +125,12 @@ def changed_room(row: ConversationRow, change: Values, models: ModelSource, now:
 
 
 def room_info(
-    row: ConversationRow, stands: Mapping[str, str] = MappingProxyType({}), *, running: bool, asks: bool
+    row: ConversationRow, turn_states: Mapping[str, str] = MappingProxyType({}), *, running: bool, asks: bool
 ) -> RoomInfo:
     """Return the room as ``GET /api/rooms/{id}`` answers it; ``current_round`` is the newest that began.
 
-    ``stands`` has the state of each agent's newest turn in that round (``reads.stands``). A turn that is
-    stored as running and is not was interrupted: nothing is speaking, whatever is stored.
+    ``turn_states`` has the state of each agent's newest turn in that round (``reads.turn_states``). A turn
+    that is stored as running and is not was interrupted: nothing is speaking, whatever is stored.
     """
     if row.status == "running" and not running:
         row = replace(row, status="paused", interrupted="crash")
@@ -140,7 +140,7 @@ def room_info(
         status=row.status,
         current_round=row.round_open,
         agents=tuple(
-            _as_it_stands(agent, WORDS.get(stands.get(agent.id, ""), "waiting")) for agent in row.agents
+            _with_status(agent, WORDS.get(turn_states.get(agent.id, ""), "waiting")) for agent in row.agents
         ),
         last_event_id=row.last_seq,
         created_at=row.created_at,
@@ -155,7 +155,7 @@ def room_info(
     )
 
 
-def _as_it_stands(agent: AgentInfo, status: str) -> AgentInfo:
+def _with_status(agent: AgentInfo, status: str) -> AgentInfo:
     # ``replace`` would take most of the time needed for a list of a thousand rooms.
     return AgentInfo(
         agent.id,

@@ -5,11 +5,11 @@ from agent_tui.backend.store.reads.branches import links as links
 from agent_tui.backend.store.reads.calls import file_changes as file_changes
 from agent_tui.backend.store.reads.calls import rules as rules
 from agent_tui.backend.store.reads.conversations import conversation as conversation
-from agent_tui.backend.store.reads.conversations import conversation_and_stands as conversation_and_stands
+from agent_tui.backend.store.reads.conversations import conversation_with_states as conversation_with_states
 from agent_tui.backend.store.reads.conversations import conversations as conversations
-from agent_tui.backend.store.reads.conversations import conversations_and_stands as conversations_and_stands
+from agent_tui.backend.store.reads.conversations import conversations_with_states as conversations_with_states
 from agent_tui.backend.store.reads.conversations import exists as exists
-from agent_tui.backend.store.reads.conversations import stands as stands
+from agent_tui.backend.store.reads.conversations import turn_states as turn_states
 from agent_tui.backend.store.reads.found import is_searchable as is_searchable
 from agent_tui.backend.store.reads.found import search as search
 from agent_tui.backend.store.reads.pages import page as page

@@ -109,7 +109,7 @@ def conversations(
     return _conversations(connection, query if ids is None else query.where(_ROW.id.in_(ids)))
 
 
-def stands(connection: Connection, ids: Collection[str] | None = None) -> dict[str, str]:
+def turn_states(connection: Connection, ids: Collection[str] | None = None) -> dict[str, str]:
     """Return agent id → status of its newest attempt in its room's newest round, for all rooms or some."""
     found = (
         connection.execute(_NEWEST) if ids is None else connection.execute(_THEIR_NEWEST, {"ids": list(ids)})
@@ -117,19 +117,19 @@ def stands(connection: Connection, ids: Collection[str] | None = None) -> dict[s
     return {row.agent_id: row.status for row in found}
 
 
-def conversation_and_stands(
+def conversation_with_states(
     connection: Connection, id_: str, kinds: Collection[str]
 ) -> tuple[ConversationRow, dict[str, str]]:
-    """Return the conversation, also a damaged one, with its ``stands`` of the same moment if it is a room."""
+    """Return the conversation, also a damaged one, and for a room its ``turn_states`` of the same moment."""
     row = conversation(connection, id_, kinds, or_damaged=True)
-    return row, stands(connection, [id_]) if row.kind in ROOM else {}
+    return row, turn_states(connection, [id_]) if row.kind in ROOM else {}
 
 
-def conversations_and_stands(
+def conversations_with_states(
     connection: Connection, kinds: Collection[str], ids: Collection[str] | None
 ) -> tuple[list[ConversationRow], dict[str, str]]:
-    """Return all conversations of these kinds, or some, with the rooms' ``stands`` of the same moment."""
-    found = stands(connection, ids) if kinds == ROOM else {}
+    """Return conversations of these kinds, all or some, and the rooms' ``turn_states`` of the same moment."""
+    found = turn_states(connection, ids) if kinds == ROOM else {}
     return conversations(connection, kinds, ids=ids), found
 
 
