@@ -24,11 +24,12 @@ def new_key() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A waiting question."""
+    """A waiting question. One that ``is_held`` is sent only when the person says so; later ones pass it."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
     key: str = field(default_factory=new_key)
+    is_held: bool = False
 
 
 @dataclass(frozen=True, slots=True)

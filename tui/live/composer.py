@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -87,11 +88,11 @@ class Writing(Vertical):
         self._note.show([note] if note else [], right=[right] if right else [])
         self._note.set_class(not note, "-empty")
 
-    def _show_queued(self, words: str, number: int, key: str) -> None:
-        """Show one of the ``number`` things that wait; ``key`` opens all."""
-        hint = [Part(say("hint.queue"), 1, key)] if number and key else []
-        self._queued.show([f"{words} ({count(number)})"] if number else [], right=hint)
-        self._queued.set_class(not number, "-empty")
+    def _show_queued(self, queued: Sequence[tuple[str, int]], key: str) -> None:
+        """Show the first of each kind that waits, with how many there are of it; ``key`` opens all."""
+        hint = [Part(say("hint.queue"), 1, key)] if queued and key else []
+        self._queued.show([f"{words} ({count(number)})" for words, number in queued], right=hint)
+        self._queued.set_class(not queued, "-empty")
 
     def tell(self, note: str) -> None:
         """Show a note until something else is written."""
