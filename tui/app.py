@@ -227,9 +227,17 @@ class AgentTuiApp(KeysInOrder[int]):
         """Go back to the list of rooms."""
         self.places.leave_room()
 
+    def action_home(self) -> None:
+        """Leave what is open for the home screen."""
+        self.places.go_home()
+
     def action_new_room(self) -> None:
-        """Leave the room, and make another one."""
-        self.places.leave_room(for_another=True)
+        """Leave what is open, and make a new room."""
+        self.places.new_room()
+
+    def action_new_chat(self) -> None:
+        """Leave what is open, and begin a new chat."""
+        self.places.new_chat()
 
     def action_leave_chat(self) -> None:
         """Go back to the list of chats."""

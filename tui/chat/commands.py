@@ -56,8 +56,8 @@ class ChatCommands:
                 "thinking": self._set_thinking,
                 "temperature": self._set_temperature,
                 "title": self._set_title,
-                "new": lambda _: self._begin_another(),
-                "clear": lambda _: self._begin_another(),
+                "new": lambda _: self.begin_another(),
+                "clear": lambda _: self.begin_another(),
                 "chats": lambda _: self._choose_chat(),
                 "rooms": lambda _: self._host.do("app.lists('rooms')"),
                 "workspace": self._set_workspace,
@@ -230,7 +230,7 @@ class ChatCommands:
 
     # --- other chats -----------------------------------------------------------------------------------
 
-    def _begin_another(self) -> None:
+    def begin_another(self) -> None:
         """Open a new chat with this one's model and folder."""
         if self._chat.link.is_agent:
             self._tell("chat.agent.one")
