@@ -136,6 +136,8 @@ ENGLISH: Final[dict[str, str]] = {
     "find.nothing_asked": "No search yet. Press /",
     "go_to.label": "message 1–{count}",
     "go_to.keys": "home first · end newest",
+    "go_to.beyond": "there are {count} messages: the last one is shown",
+    "go_to.beyond.one": "there is 1 message",
     # copying
     "copy.lines.one": "copied 1 line",
     "copy.lines": "copied {count} lines",
