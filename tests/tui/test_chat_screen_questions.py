@@ -142,6 +142,14 @@ async def test_what_waits_is_changed_put_in_order_and_dropped() -> None:
         assert [waits.text for waits in chat.app.chat._composer.queue] == ["Two?!", "One?"]
 
 
+async def test_the_key_of_the_queue_is_shown_where_it_works_and_not_where_it_would_be_typed() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"))
+        assert "u edit queue" not in await chat.write("One?", "enter")
+        assert "u edit queue" in await chat.press("tab")
+        assert "u edit queue" not in await chat.press("i")
+
+
 async def test_keys_act_on_the_same_question_once_the_first_one_was_asked() -> None:
     async with opened(message("q9", "Look.")) as chat:
         await chat.send(started("a9", "q9"))
