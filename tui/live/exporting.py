@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
+from tui.live.commands import NotDone
 from tui.live.composer import Writing
-from tui.live.host import Host
 from tui.screens.localised import localised
 from tui.screens.words import say
 
@@ -27,18 +27,15 @@ ENDINGS: Final = ("", ".md", ".markdown", ".txt", ".html", ".htm", ".json")
 MAX_TOLD_CHARACTERS: Final = 300
 
 
-def export(name: str, title: str, read: Read, composer: Writing, host: Host) -> None:
-    """Write what ``read`` returns to a new file (``name``, else one named by the title); say how it went."""
+async def export(name: str, title: str, read: Read, composer: Writing) -> None:
+    """Write what ``read`` returns to a new file (``name``, else one named by the title), and say so; raises
+    ``NotDone``.
+    """
     path = path_for_export(name, title)
     if path.suffix.lower() not in ENDINGS:
-        composer.tell(say("command.export.ending", ending=inert_line(path.suffix, MAX_NAME_CHARACTERS)))
-    elif os.path.lexists(path):
-        composer.tell(say("command.exists", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
-    else:
-        host.run("export", _write(path, read, composer), exclusive=True)
-
-
-async def _write(path: Path, read: Read, composer: Writing) -> None:
+        raise NotDone(say("command.export.ending", ending=inert_line(path.suffix, MAX_NAME_CHARACTERS)))
+    if os.path.lexists(path):
+        raise NotDone(say("command.exists", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
     # Lazy: loaded only for an export.
     from tui.cli.export.document import rendered, write_file
     from tui.cli.output import json_line
@@ -52,9 +49,8 @@ async def _write(path: Path, read: Read, composer: Writing) -> None:
             text = rendered(document, "html" if ending in (".html", ".htm") else "md")
         write_file(path, text)
     except AgentTuiError as error:
-        composer.tell(localised(error))
-    else:
-        composer.tell(say("command.exported", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
+        raise NotDone(localised(error)) from error
+    composer.tell(say("command.exported", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
 
 
 def path_for_export(name: str, title: str) -> Path:
