@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
@@ -27,15 +27,19 @@ ENDINGS: Final = ("", ".md", ".markdown", ".txt", ".html", ".htm", ".json")
 MAX_TOLD_CHARACTERS: Final = 300
 
 
-async def export(name: str, title: str, read: Read, composer: Writing) -> None:
-    """Write what ``read`` returns to a new file (``name``, else one named by the title), and say so; raises
-    ``NotDone``.
+def export(name: str, title: str, read: Read, composer: Writing) -> Coroutine[Any, Any, None]:
+    """Return the writing of what ``read`` returns to a new file: ``name``, else one named by the title. It
+    says so in the end. Both raise ``NotDone``.
     """
     path = path_for_export(name, title)
     if path.suffix.lower() not in ENDINGS:
         raise NotDone(say("command.export.ending", ending=inert_line(path.suffix, MAX_NAME_CHARACTERS)))
     if os.path.lexists(path):
         raise NotDone(say("command.exists", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
+    return _write(path, read, composer)
+
+
+async def _write(path: Path, read: Read, composer: Writing) -> None:
     # Lazy: loaded only for an export.
     from tui.cli.export.document import rendered, write_file
     from tui.cli.output import json_line
