@@ -89,6 +89,7 @@ ENGLISH: Final[dict[str, str]] = {
     "agent.servers": "waiting for MCP server {servers} {time}",
     "agent.rate_limited": "rate limited, {seconds} s",
     "agent.speaking": "{rate} tok/s",
+    "agent.unheard": "disconnected",
     "agent.said": "said",
     "agent.cut": "cut",
     "agent.failed": "failed",
