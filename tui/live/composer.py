@@ -53,6 +53,7 @@ class Writing(Vertical):
         self._told = ""
         self._told_of = ""  # what was written then
         self._saving: Timer | None = None
+        self._telling: Timer | None = None  # until a note is taken back
 
     def compose(self) -> ComposeResult:
         yield self.line.choices
@@ -143,9 +144,18 @@ class Writing(Vertical):
             self.notify(say("composer.not_kept"), severity="warning", markup=False)
 
     def on_composer_cleared(self, event: Composer.Cleared) -> None:
-        """Say how to get it back."""
+        """Say how to get it back, for as long as a notification stands."""
         event.stop()
-        self.tell(say("composer.cleared"))
+        cleared = say("composer.cleared")
+        self.tell(cleared)
+        if self._telling is not None:
+            self._telling.stop()
+        self._telling = self.set_timer(self.app.NOTIFICATION_TIMEOUT, lambda: self._untell(cleared))
+
+    def _untell(self, note: str) -> None:
+        """Take a note back, unless another one was told since."""
+        if self._told == note:
+            self.tell("")
 
     async def on_composer_ended(self, event: Composer.Ended) -> None:
         """Quit, as a shell does at the end of its input."""
