@@ -26,6 +26,7 @@ from tui.cli.exits import DONE, UNREACHABLE, exit_code
 from tui.forms.model_fields import ModelFields
 from tui.forms.setup import SetupScreen
 from tui.found import FoundModels
+from tui.home.elsewhere import Elsewhere
 from tui.home.place import HomePlace
 from tui.home.screen import HomeScreen
 from tui.interrupt import Interrupt
@@ -75,6 +76,7 @@ class Places:
         # The lists have connections of their own, which stay open when screens close.
         self.presence = Presence(link or RoomLink(request.source), self._tell_pausing)
         self.home = HomePlace(app, self, request)
+        self.elsewhere = Elsewhere(app, self)
         self.keymap = resolve(request.config.keys)
         self.interrupt = Interrupt(
             app,
@@ -147,20 +149,6 @@ class Places:
             if self.home.screen is None and self._open_one(RoomsScreen) is None:
                 self.show_rooms()
 
-    def new_room(self) -> None:
-        """Leave what is open, and make a room where that is done: in the list of rooms, or at home."""
-        if not self._is_alone():
-            self._run("lists", self._new_room())
-
-    async def _new_room(self) -> None:
-        if isinstance(self._app.screen, RoomScreen):
-            self.leave_room()
-        else:
-            await self.leave_for(None if self.home.screen is not None else self.show_rooms)
-        listed = self._open_one(RoomsScreen) or self.home.screen
-        if listed is not None:
-            self._app.call_later(listed.action_new)
-
     # --- chats -----------------------------------------------------------------------------------------
 
     async def first_chat(self) -> str:
@@ -196,13 +184,6 @@ class Places:
         if isinstance(self._app.screen, ConversationsScreen):
             self.open_chat(conversation_id, message_id)
 
-    def new_chat(self) -> None:
-        """Open a new chat, after another one with its model and folder."""
-        if isinstance(self._app.screen, ChatScreen):
-            self._app.screen.begin_another()
-        else:
-            self._run("lists", self.leave_for(partial(self.open_chat, NEW)))
-
     def show_chats(self, chats: Iterable[ConversationInfo] = ()) -> None:
         """Show the list of chats; ``chats`` are those known already."""
         screen = ConversationsScreen(self.chat_link, chats, self._deletions[1])
@@ -212,7 +193,7 @@ class Places:
     def leave_chat(self) -> None:
         """Go back to the list of chats, at the row it was left at."""
         left = self._app.screen
-        if isinstance(left, ChatScreen) and not self._is_alone():
+        if isinstance(left, ChatScreen) and not self.elsewhere.is_alone():
             self._app.pop_screen()
             self._app.garbage.screen_gone()
             listed = self._open_one(ConversationsScreen)
@@ -277,28 +258,12 @@ class Places:
     def switch_lists(self, kind: Literal["rooms", "chats", ""] = "") -> None:
         """Go to one of the lists. Without ``kind``: to the chats, or from the chats to the rooms."""
         here = self._app.screen
-        if self._is_alone():
+        if self.elsewhere.is_alone():
             return
         if kind == "rooms" or (not kind and isinstance(here, ChatScreen | ConversationsScreen | HomeScreen)):
             self._run("lists", self.leave_for(self.show_rooms))
         elif kind == "chats" or isinstance(here, RoomScreen | RoomsScreen):
             self._run("lists", self.leave_for(self.show_chats))
-
-    def go_home(self) -> None:
-        """Leave what is open for the home screen."""
-        if not self._is_alone():
-            self._run("lists", self._go_home())
-
-    async def _go_home(self) -> None:
-        await self.leave_for(None)
-        if self.home.screen is None:
-            await self.home.show()
-
-    def _is_alone(self) -> bool:
-        """Whether there is only the chat with an agent; if so, say it."""
-        if self.chat_link.is_agent:
-            self._app.notify(say("chat.agent.no_list", quit=self.how_to_quit), markup=False)
-        return self.chat_link.is_agent
 
     async def leave_for(self, show: Callable[[], None] | None) -> None:
         """Close every screen except the first, and show something else."""

@@ -9,7 +9,7 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentBusy, AgentTuiError, StreamLost, TimedOut
 from agent_tui.model.records import Question
 from agent_tui.state.turn import Turn
-from tui.chat.drafts import MAX_QUEUED, Waiting, new_key
+from tui.chat.drafts import MAX_QUEUED, Waiting, new_key, next_in
 from tui.chat.files import Unfit, with_named
 from tui.chat.open_chat import OpenChat
 from tui.screens.localised import localised
@@ -59,7 +59,7 @@ class Asking:
         """Ask what was written; while an answer is being given it waits. What is on hold stays there."""
         composer = self._composer
         if not text.strip() and not composer.attachments:
-            if composer.is_held:
+            if composer.queue:
                 composer.hold(False)
                 self._chat.host.show_soon()
             self._send_next()
@@ -75,7 +75,7 @@ class Asking:
         except Unfit as error:
             composer.tell(localised(error))
             return
-        if self.is_busy or (composer.next_waiting is not None and not composer.is_editing):
+        if self.is_busy or (next_in(composer.queue) is not None and not composer.is_editing):
             self._let_wait(text, tuple(attached))
             return
         edited = self._state.turns.get(self._editing) if composer.is_editing else None
@@ -100,7 +100,7 @@ class Asking:
         """Ask the oldest waiting question that is not on hold; later if a question is being sent."""
         composer = self._composer
         self._is_next_due = self._sending is not None
-        first = composer.next_waiting
+        first = next_in(composer.queue)
         if first is None or self.is_busy or self._state.conversation.archived:
             return
         composer.set_queue(tuple(waits for waits in composer.queue if waits is not first))

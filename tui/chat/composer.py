@@ -187,16 +187,6 @@ class ChatComposer(Writing):
         self._keep()
         self.show()
 
-    @property
-    def is_held(self) -> bool:
-        """Whether something waits until the person says so."""
-        return any(waits.is_held for waits in self.queue)
-
-    @property
-    def next_waiting(self) -> Waiting | None:
-        """The question that is sent next by itself."""
-        return next((waits for waits in self.queue if not waits.is_held), None)
-
     def hold(self, is_held: bool = True) -> None:
         """Send what waits now only when the person says so; what is asked later passes it."""
         self.set_queue(_held(self.queue, is_held))

@@ -63,6 +63,11 @@ class ChatDrafts:
         return write_kept(self._path, text)
 
 
+def next_in(queue: Sequence[Waiting]) -> Waiting | None:
+    """Return the question that is sent next by itself."""
+    return next((waits for waits in queue if not waits.is_held), None)
+
+
 def moved(queue: Sequence[Waiting], at: int, step: int) -> tuple[Waiting, ...]:
     """Return the queue with one question a place further up or down."""
     to = at + step

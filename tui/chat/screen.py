@@ -164,7 +164,7 @@ class ChatScreen(LiveScreen):
             is_stopping=asking.is_stopping,
             has_text=bool(composer.line.text),
             queued=len(composer.queue),
-            is_held=composer.is_held,
+            is_held=any(waits.is_held for waits in composer.queue),
             on_question=turn is not None and turn.role == "user",
             has_versions=turn is not None and len(turn.versions) > 1,
             can=self._reader.unanswered,

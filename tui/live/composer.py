@@ -145,17 +145,17 @@ class Writing(Vertical):
 
     def on_composer_cleared(self, event: Composer.Cleared) -> None:
         """Say how to get it back, for as long as a notification stands."""
+
+        def take_back() -> None:
+            if self._told == cleared:
+                self.tell("")
+
         event.stop()
         cleared = say("composer.cleared")
         self.tell(cleared)
         if self._telling is not None:
             self._telling.stop()
-        self._telling = self.set_timer(self.app.NOTIFICATION_TIMEOUT, lambda: self._untell(cleared))
-
-    def _untell(self, note: str) -> None:
-        """Take a note back, unless another one was told since."""
-        if self._told == note:
-            self.tell("")
+        self._telling = self.set_timer(self.app.NOTIFICATION_TIMEOUT, take_back)
 
     async def on_composer_ended(self, event: Composer.Ended) -> None:
         """Quit, as a shell does at the end of its input."""

@@ -35,7 +35,7 @@ def commands_of(room: OpenRoom, runs: Running, acts: RoomActs) -> Commands:
             "model": lambda _: acts.open("settings"),
             "settings": lambda _: acts.open("settings"),
             "changes": lambda _: acts.open("changes"),
-            "new": lambda _: host.do("app.new_room"),
+            "new": lambda _: host.do("app.elsewhere('new_room')"),
             "rooms": lambda _: host.do("app.leave_room"),
             "chats": lambda _: host.do("app.lists('chats')"),
             "pause": partial(run, True),
