@@ -49,6 +49,7 @@ from widgets.terminal.keys_in_order import KeysInOrder
 from widgets.terminal.private import end_without_traceback, error_of, forget_notifications
 
 if TYPE_CHECKING:
+    from tui.home.elsewhere import Where
     from tui.link import ChatLink, RoomLink
     from tui.lists.chats import ConversationsScreen
     from tui.lists.rooms import RoomsScreen
@@ -227,9 +228,9 @@ class AgentTuiApp(KeysInOrder[int]):
         """Go back to the list of rooms."""
         self.places.leave_room()
 
-    def action_new_room(self) -> None:
-        """Leave the room, and make another one."""
-        self.places.leave_room(for_another=True)
+    def action_elsewhere(self, where: Where) -> None:
+        """Leave what is open for the home screen, a new room or a new chat."""
+        self.places.elsewhere.go(where)
 
     def action_leave_chat(self) -> None:
         """Go back to the list of chats."""

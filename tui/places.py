@@ -26,6 +26,7 @@ from tui.cli.exits import DONE, UNREACHABLE, exit_code
 from tui.forms.model_fields import ModelFields
 from tui.forms.setup import SetupScreen
 from tui.found import FoundModels
+from tui.home.elsewhere import Elsewhere
 from tui.home.place import HomePlace
 from tui.home.screen import HomeScreen
 from tui.interrupt import Interrupt
@@ -75,6 +76,7 @@ class Places:
         # The lists have connections of their own, which stay open when screens close.
         self.presence = Presence(link or RoomLink(request.source), self._tell_pausing)
         self.home = HomePlace(app, self, request)
+        self.elsewhere = Elsewhere(app, self)
         self.keymap = resolve(request.config.keys)
         self.interrupt = Interrupt(
             app,
@@ -139,16 +141,13 @@ class Places:
             screen.show_message(message_id)
             self._app.push_screen(screen)
 
-    def leave_room(self, *, for_another: bool = False) -> None:
-        """Go back to the list of rooms, at the row it was left at. ``for_another``: make a new room there."""
+    def leave_room(self) -> None:
+        """Go back to the list of rooms, at the row it was left at."""
         if isinstance(self._app.screen, RoomScreen):
             self._app.pop_screen()
             self._app.garbage.screen_gone()
             if self.home.screen is None and self._open_one(RoomsScreen) is None:
                 self.show_rooms()
-            listed = self._open_one(RoomsScreen) or self.home.screen
-            if for_another and listed is not None:
-                self._app.call_later(listed.action_new)
 
     # --- chats -----------------------------------------------------------------------------------------
 
@@ -194,9 +193,7 @@ class Places:
     def leave_chat(self) -> None:
         """Go back to the list of chats, at the row it was left at."""
         left = self._app.screen
-        if isinstance(left, ChatScreen) and self.chat_link.is_agent:
-            self._app.notify(say("chat.agent.no_list", quit=self.how_to_quit), markup=False)
-        elif isinstance(left, ChatScreen):
+        if isinstance(left, ChatScreen) and not self.elsewhere.is_alone():
             self._app.pop_screen()
             self._app.garbage.screen_gone()
             listed = self._open_one(ConversationsScreen)
@@ -261,11 +258,9 @@ class Places:
     def switch_lists(self, kind: Literal["rooms", "chats", ""] = "") -> None:
         """Go to one of the lists. Without ``kind``: to the chats, or from the chats to the rooms."""
         here = self._app.screen
-        if self.chat_link.is_agent:
-            self._app.notify(say("chat.agent.no_list", quit=self.how_to_quit), markup=False)
-        elif kind == "rooms" or (
-            not kind and isinstance(here, ChatScreen | ConversationsScreen | HomeScreen)
-        ):
+        if self.elsewhere.is_alone():
+            return
+        if kind == "rooms" or (not kind and isinstance(here, ChatScreen | ConversationsScreen | HomeScreen)):
             self._run("lists", self.leave_for(self.show_rooms))
         elif kind == "chats" or isinstance(here, RoomScreen | RoomsScreen):
             self._run("lists", self.leave_for(self.show_chats))

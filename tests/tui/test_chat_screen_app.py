@@ -140,6 +140,15 @@ async def test_ctrl_c_clears_the_line_then_twice_quits(tmp_path: Path) -> None:
         assert seen.app.return_value == 0
 
 
+async def test_what_is_said_of_a_cleared_line_goes_when_it_is_written_in_or_by_itself(tmp_path: Path) -> None:
+    async with program(tmp_path) as seen:
+        await seen.press("tab", "i", *"half a question")
+        assert "cleared – ↑ brings it back" in await seen.press("ctrl+c")
+        assert "cleared" not in await seen.press("a")
+        assert "cleared – ↑ brings it back" in await seen.press("ctrl+c")
+        await seen.until(lambda: "cleared" not in seen.now)
+
+
 async def test_ctrl_c_in_mid_answer_says_how_to_stop_it_and_a_third_press_leaves(
     tmp_path: Path,
 ) -> None:

@@ -87,6 +87,35 @@ async def test_after_a_stop_what_waits_is_asked_only_when_the_person_says_so() -
         assert questions(chat) == ["Next?"]
 
 
+async def test_a_question_after_a_stop_is_asked_at_once_and_what_waited_stays_on_hold() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"), words("So", turn_id="a9"))
+        await chat.write("Next?", "enter", "escape")
+        await chat.send(ev.TurnEnded("a9", "", 1, interrupted="stop"), ev.RunFailed("Stopped"))
+        text = await chat.write("Another?", "enter")
+        assert questions(chat) == ["Another?"]
+        assert "on hold: Next? (1)" in text
+        asked = ev.MessageStored(message("q10", "Another?", parent_id="a9"))
+        await chat.send(asked, started("a10", "q10"), words("Well", turn_id="a10"))
+        text = await chat.write("Third?", "enter")
+        assert "queued: Third? (1) · on hold: Next? (1)" in text
+        text = await chat.send(ev.TurnEnded("a10", "", 1), ev.TurnDone("a10", "a10"))
+        assert questions(chat) == ["Another?", "Third?"]
+        assert "on hold: Next? (1)" in text
+
+
+async def test_a_question_that_is_written_while_the_answer_stops_is_asked_when_it_has_stopped() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"), words("So", turn_id="a9"))
+        await chat.write("Next?", "enter", "escape")
+        await chat.write("Another?", "enter")
+        assert questions(chat) == []
+        text = await chat.send(ev.TurnEnded("a9", "", 1, interrupted="stop"), ev.RunFailed("Stopped"))
+        assert questions(chat) == ["Another?"]
+        assert "on hold: Next? (1)" in text
+        assert "on hold: Next?" in await chat.press("tab", "u")
+
+
 async def test_what_waits_is_kept_on_disk_and_nothing_of_it_is_sent_by_itself() -> None:
     async with opened(message("q9", "Look.")) as chat:
         await chat.send(started("a9", "q9"))
@@ -111,6 +140,14 @@ async def test_what_waits_is_changed_put_in_order_and_dropped() -> None:
         await chat.press("up", "e", "end", "exclamation_mark", "enter")  # Two is changed
         await chat.press("down", "down", "d", "escape")  # Three is dropped
         assert [waits.text for waits in chat.app.chat._composer.queue] == ["Two?!", "One?"]
+
+
+async def test_the_key_of_the_queue_is_shown_where_it_works_and_not_where_it_would_be_typed() -> None:
+    async with opened(message("q9", "Look.")) as chat:
+        await chat.send(started("a9", "q9"))
+        assert "u edit queue" not in await chat.write("One?", "enter")
+        assert "u edit queue" in await chat.press("tab")
+        assert "u edit queue" not in await chat.press("i")
 
 
 async def test_keys_act_on_the_same_question_once_the_first_one_was_asked() -> None:

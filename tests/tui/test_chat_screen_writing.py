@@ -393,6 +393,27 @@ async def test_a_command_does_what_it_says(command: str, asked: list[str], told:
         assert chat.link.questions == []
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["/temperature 9", "/thinking maybe", "/tools rm", "/workspace /no/such/folder", "/export x.exe"],
+)
+async def test_a_command_that_is_refused_stays_in_the_line(command: str) -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        chat.link.is_embedded = True
+        await chat.write(command, "enter")
+        assert composer_text(chat) == command
+
+
+async def test_a_command_that_the_server_refuses_stays_in_the_line_and_the_next_one_does_not() -> None:
+    async with opened() as chat:
+        chat.link.calls.refuse = Refused("no titles here")
+        assert "no titles here" in await chat.write("/title Plan", "enter")
+        assert composer_text(chat) == "/title Plan"
+        chat.link.calls.refuse = None
+        await chat.press("enter")
+        assert composer_text(chat) == ""
+
+
 async def test_the_tools_say_that_rules_of_an_earlier_version_are_suspended() -> None:
     async with opened() as chat:
         assert "suspended" not in await chat.write("/tools ", "enter")

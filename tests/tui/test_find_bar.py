@@ -110,6 +110,7 @@ async def test_a_message_is_gone_to_by_its_number(keys: str, expected: str) -> N
         text = await screen.press(*keys, "enter")
         assert f"{expected}." in text
         assert "message 1–4" not in text
+        assert ("there are 4 messages" in text) is (keys == "99")
         assert "First." in await screen.press("colon", "home")
         await screen.press("colon", "end")
         assert screen.app.room._panes.active is not None

@@ -27,6 +27,7 @@ from tests.tui.one_chat import LIVE
 from tests.tui.rooms_client import ListedClient
 from tests.tui.rooms_listed import room
 from tests.tui.watched import FRAMES_SECONDS, Watched
+from tests.tui.whole_app import opened_app
 from tui.app import AgentTuiApp
 from tui.chat.screen import ChatScreen
 from tui.forms.quick_room import AGENTS
@@ -218,6 +219,35 @@ async def test_the_lists_are_opened_from_it_and_esc_leads_back(tmp_path: Path) -
         await seen.at(HomeScreen)
         await seen.key("q")
         assert seen.app.return_value == 0
+
+
+async def test_the_palette_of_a_room_and_of_a_chat_leads_home_and_to_something_new(tmp_path: Path) -> None:
+    async with home(tmp_path, [room(1, name="Plan")]) as seen:
+        await seen.until("Plan")
+        await seen.press("enter")
+        await seen.at(RoomScreen)
+        assert "New room" in await seen.press("ctrl+p", *"new")
+        await seen.press(*" chat", "enter")
+        await seen.at(ChatScreen)
+        seen.chat_link.send(loaded(), LIVE)
+        first = seen.app.screen
+        await seen.press("ctrl+p", *"new chat", "enter")
+        await seen.until(lambda: isinstance(seen.app.screen, ChatScreen) and seen.app.screen is not first)
+        await seen.press("ctrl+p", *"home screen", "enter")
+        await seen.at(HomeScreen)
+        await seen.press("down", "enter")
+        await seen.at(RoomScreen)
+        await seen.press("ctrl+p", *"new chat", "enter")
+        await seen.at(ChatScreen)
+        await seen.press("f10")
+        await seen.at(HomeScreen)
+        await seen.until("enter start a room")
+
+
+async def test_who_began_elsewhere_comes_home_too(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("f2")
+        await seen.until(lambda: isinstance(seen.app.screen, HomeScreen))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 16), (200, 60)])

@@ -224,6 +224,10 @@ def test_a_waiting_agent_says_for_whom() -> None:
     assert texts.doing(ada, state, 0, 0) == "◌ waits for Mika"
     state.apply(ev.TextAdded("1", "Hello"))
     assert texts.doing(mika, state, 41, 0) == "● 41 tok/s"
+    state.apply(ev.LinkChanged("waiting", "", 2.0, 1))
+    assert texts.doing(mika, state, 0, 0) == "◌ disconnected"  # how fast it speaks nobody knows
+    state.apply(ev.LinkChanged("live"))
+    assert texts.doing(mika, state, 41, 0) == "● 41 tok/s"
     state.apply(ev.TurnEnded("1", "Hello", 1, "", "crash"))
     assert texts.doing(mika, state, 0, 0) == "‖ cut when the backend crashed"
     assert ending(mika.turns[0]) == "┄ cut when the backend crashed"

@@ -9,7 +9,7 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentBusy, AgentTuiError, StreamLost, TimedOut
 from agent_tui.model.records import Question
 from agent_tui.state.turn import Turn
-from tui.chat.drafts import MAX_QUEUED, Waiting, new_key
+from tui.chat.drafts import MAX_QUEUED, Waiting, new_key, next_in
 from tui.chat.files import Unfit, with_named
 from tui.chat.open_chat import OpenChat
 from tui.screens.localised import localised
@@ -56,10 +56,13 @@ class Asking:
     # --- asking ----------------------------------------------------------------------------------------
 
     def submit(self, text: str) -> None:
-        """Ask what was written; while an answer is being given it waits."""
+        """Ask what was written; while an answer is being given it waits. What is on hold stays there."""
         composer = self._composer
         if not text.strip() and not composer.attachments:
-            self._send_next(is_asked_for=True)
+            if composer.queue:
+                composer.hold(False)
+                self._chat.host.show_soon()
+            self._send_next()
             return
         if self._state.conversation.archived:
             composer.tell(say("chat.is_archived"))
@@ -72,7 +75,7 @@ class Asking:
         except Unfit as error:
             composer.tell(localised(error))
             return
-        if self.is_busy or (composer.queue and not composer.is_editing):
+        if self.is_busy or (next_in(composer.queue) is not None and not composer.is_editing):
             self._let_wait(text, tuple(attached))
             return
         edited = self._state.turns.get(self._editing) if composer.is_editing else None
@@ -90,21 +93,17 @@ class Asking:
         composer.set_queue((*composer.queue, Waiting(text, attachments)))
         composer.sent(text)
         self._chat.host.show_soon()
-        if not self.is_busy and not composer.is_held:
+        if not self.is_busy:
             self._send_next()
 
-    def _send_next(self, *, is_asked_for: bool = False) -> None:
-        """Ask the oldest waiting question, unless the person stopped that; later if a question is being
-        sent.
-        """
+    def _send_next(self) -> None:
+        """Ask the oldest waiting question that is not on hold; later if a question is being sent."""
         composer = self._composer
         self._is_next_due = self._sending is not None
-        if not composer.queue or self.is_busy or self._state.conversation.archived:
+        first = next_in(composer.queue)
+        if first is None or self.is_busy or self._state.conversation.archived:
             return
-        if composer.is_held and not is_asked_for:
-            return
-        first, *rest = composer.queue
-        composer.set_queue(tuple(rest), is_held=False)
+        composer.set_queue(tuple(waits for waits in composer.queue if waits is not first))
         self._send(Question(first.text, first.attachments, client_key=first.key), is_queued=True)
 
     def _send(self, question: Question, *, is_queued: bool = False) -> None:
@@ -203,20 +202,20 @@ class Asking:
         match event:
             case ev.TurnStarted():
                 self._is_awaiting = False
-            case ev.ConversationLoaded():
+            case ev.ConversationLoaded() | ev.TurnDone() | ev.RunFailed():
+                was_stopping = self.is_stopping
                 self._is_awaiting = self.is_stopping = False
                 if self._state.open_turn is None:  # an answer may have ended while there was no connection
-                    self._answer_ended()
-            case ev.TurnDone() | ev.RunFailed():
-                self._is_awaiting = self.is_stopping = False
-                self._answer_ended()
+                    self._answer_ended(was_stopping)
             case _:
                 pass
 
-    def _answer_ended(self) -> None:
-        """Ask the next question; if the answer is not complete, only when the person says so."""
+    def _answer_ended(self, was_stopping: bool) -> None:
+        """Ask the next question; if the answer broke off, only when the person says so. What waits after a
+        stop by the person was asked since then.
+        """
         last = self._state.last_turn
-        if self._composer.queue and (last is None or last.status != "said"):
+        if self._composer.queue and not was_stopping and (last is None or last.status != "said"):
             self._composer.hold()
         self._send_next()
 

@@ -16,7 +16,7 @@ from tui.forms.chat import SETTINGS, ConversationForm
 from tui.forms.suspended_rules import suspended_in
 from tui.forms.values import FLAGS, read_value, shown
 from tui.live.changes import ChangesScreen
-from tui.live.commands import Commands, copy_newest
+from tui.live.commands import Commands, NotDone, copy_newest
 from tui.live.exporting import export, written_path
 from tui.live.texts import told_server
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
@@ -52,12 +52,12 @@ class ChatCommands:
                 "model": self._set_model,
                 "compact": self._compact,
                 "system": self._set_system,
-                "tools": lambda words: self._host.run("settings", self._set_tools(words)),
+                "tools": self._set_tools,
                 "thinking": self._set_thinking,
                 "temperature": self._set_temperature,
                 "title": self._set_title,
-                "new": lambda _: self._begin_another(),
-                "clear": lambda _: self._begin_another(),
+                "new": lambda _: self.begin_another(),
+                "clear": lambda _: self.begin_another(),
                 "chats": lambda _: self._choose_chat(),
                 "rooms": lambda _: self._host.do("app.lists('rooms')"),
                 "workspace": self._set_workspace,
@@ -77,18 +77,17 @@ class ChatCommands:
         """Run the command in ``text``; return whether it is one."""
         return not self._composer.is_editing and self._commands.run(text)
 
-    def _compact(self, keep: str) -> None:
+    async def _compact(self, keep: str) -> None:
         """Summarise the chat; the model gets the summary instead from then on. ``keep`` says what the summary
         should keep.
         """
         if self._chat.link.is_agent:
-            self._tell("chat.agent.settings")
-        elif self._asking.is_busy:
-            self._tell("chat.not_now")
-        elif self._chat.new is not None:
-            self._tell("chat.nothing_to_summarise")
-        else:
-            self._host.run("act", self._chat.changed_by(self._compacted(keep)))
+            raise NotDone(say("chat.agent.settings"))
+        if self._asking.is_busy:
+            raise NotDone(say("chat.not_now"))
+        if self._chat.new is not None:
+            raise NotDone(say("chat.nothing_to_summarise"))
+        _need(await self._chat.changed_by(self._compacted(keep)))
 
     async def _compacted(self, keep: str) -> ConversationInfo:
         client = await self._chat.client()
@@ -116,27 +115,29 @@ class ChatCommands:
 
         self._host.open(ConversationForm(self._info, self._chat.link, self._chat.change, take))
 
-    def _set_model(self, name: str) -> None:
+    async def _set_model(self, name: str) -> None:
         if name:
-            self._models.choose(inert_line(name, MAX_WORDS))
+            _need(await self._models.choose(inert_line(name, MAX_WORDS)))
         else:
             self._models.open()
 
-    def _set_system(self, words: str) -> None:
+    async def _change(self, said: str, **fields: object) -> None:
+        _need(await self._chat.change_and_tell(said, **fields))
+
+    async def _set_system(self, words: str) -> None:
         now = self._info.system_prompt
         if not words:
             self._composer.tell(_told(now))
             return
         prompt = "" if words == NOTHING else words
-        self._chat.change_soon(_told(prompt), system_prompt=prompt)
+        await self._change(_told(prompt), system_prompt=prompt)
 
     async def _set_tools(self, words: str) -> None:
         try:
             tools, servers = await (await self._chat.client()).backend.tools()
             suspended = [] if words else await self._suspended_rules()
         except AgentTuiError as error:
-            self._composer.tell(localised(error))
-            return
+            raise NotDone(localised(error)) from error
         known = [tool.name for tool in tools]
         self._composer.tools = [inert_line(name, 60) for name in known]
         wanted = words.replace(",", " ").split()
@@ -151,10 +152,10 @@ class ChatCommands:
         enabled = named.get(wanted[0], wanted) if len(wanted) == 1 else wanted
         if strange := next((name for name in enabled or () if name not in known), ""):
             name = inert_line(strange, 60)
-            self._tell("command.tools.unknown", name=name, names=inert_line(" ".join(known), MAX_WORDS))
-            return
-        if await self._chat.changed_by(self._chat.change(enabled_tools=enabled)):
-            self._composer.tell(say("command.tools.now", names=self._tools_now()))
+            names = inert_line(" ".join(known), MAX_WORDS)
+            raise NotDone(say("command.tools.unknown", name=name, names=names))
+        _need(await self._chat.changed_by(self._chat.change(enabled_tools=enabled)))
+        self._tell("command.tools.now", names=self._tools_now())
 
     async def _suspended_rules(self) -> Sequence[object]:
         """Return the suspended rules for this chat; none if the server keeps no rules."""
@@ -169,18 +170,17 @@ class ChatCommands:
             return say("command.tools.default")
         return inert_line(" ".join(enabled), MAX_WORDS) or say("command.tools.none")
 
-    def _set_thinking(self, word: str) -> None:
+    async def _set_thinking(self, word: str) -> None:
         if not word:
             now = shown(SETTINGS["thinking_enabled"], self._info.thinking_enabled)
             self._tell(f"command.thinking.{now}")
             return
         word = "own" if word == DEFAULT else word
         if word not in FLAGS:
-            self._tell("command.thinking.wrong")
-            return
-        self._chat.change_soon(say(f"command.thinking.{word}"), thinking_enabled=FLAGS[word])
+            raise NotDone(say("command.thinking.wrong"))
+        await self._change(say(f"command.thinking.{word}"), thinking_enabled=FLAGS[word])
 
-    def _set_temperature(self, word: str) -> None:
+    async def _set_temperature(self, word: str) -> None:
         now = self._info.temperature
         default = say("command.temperature.default")
         if not word:
@@ -188,19 +188,17 @@ class ChatCommands:
             return
         try:
             number = read_value(SETTINGS["temperature"], "" if word == DEFAULT else word)
-        except ValueError:
-            self._tell("command.temperature.wrong")
-            return
+        except ValueError as error:
+            raise NotDone(say("command.temperature.wrong")) from error
         shown = default if number is None else f"{number:g}"
-        self._chat.change_soon(say("command.temperature.now", number=shown), temperature=number)
+        await self._change(say("command.temperature.now", number=shown), temperature=number)
 
-    def _set_title(self, title: str) -> None:
+    async def _set_title(self, title: str) -> None:
         if not title:
-            self._tell("command.needs", name="title", what="TITLE")
-            return
-        self._chat.change_soon("", title=inert_line(title, MAX_WORDS))
+            raise NotDone(say("command.needs", name="title", what="TITLE"))
+        await self._change("", title=inert_line(title, MAX_WORDS))
 
-    def _set_workspace(self, folder: str) -> None:
+    async def _set_workspace(self, folder: str) -> None:
         now = self._info.workspace
         if not folder:
             key = "command.workspace.now" if now else "command.workspace.none"
@@ -208,11 +206,10 @@ class ChatCommands:
             return
         path = written_path(folder).absolute()
         if self._chat.link.is_embedded and not path.is_dir():
-            self._tell("command.workspace.wrong", folder=inert_line(str(path), MAX_WORDS))
-            return
+            raise NotDone(say("command.workspace.wrong", folder=inert_line(str(path), MAX_WORDS)))
         path = path.resolve()
         told = say("command.workspace.now", folder=inert_line(str(path)))
-        self._chat.change_soon(told, workspace=str(path))
+        await self._change(told, workspace=str(path))
 
     def show_changes(self) -> None:
         chat = self._chat
@@ -230,7 +227,7 @@ class ChatCommands:
 
     # --- other chats -----------------------------------------------------------------------------------
 
-    def _begin_another(self) -> None:
+    def begin_another(self) -> None:
         """Open a new chat with this one's model and folder."""
         if self._chat.link.is_agent:
             self._tell("chat.agent.one")
@@ -254,11 +251,10 @@ class ChatCommands:
         title, now = say("command.chats.title"), self._info.id
         self._host.open(ChooseScreen(title, chats, now), chosen)
 
-    def _export(self, name: str) -> None:
-        if self._chat.state.turns:
-            export(name, self._info.title or say("chat.untitled"), self._read, self._composer, self._host)
-        else:
-            self._tell("command.export.nothing")
+    async def _export(self, name: str) -> None:
+        if not self._chat.state.turns:
+            raise NotDone(say("command.export.nothing"))
+        await export(name, self._info.title or say("chat.untitled"), self._read, self._composer)
 
     async def _read(self) -> Exported:
         # Lazy: loaded only for an export.
@@ -266,6 +262,12 @@ class ChatCommands:
 
         chat = self._chat
         return shown(chat.state) if chat.link.is_agent else await fetch(await chat.client(), self._info.id)
+
+
+def _need(is_done: bool) -> None:
+    """Raise ``NotDone`` for a change that failed, which was said already."""
+    if not is_done:
+        raise NotDone
 
 
 def _told(prompt: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -54,7 +55,6 @@ class ChatComposer(Writing):
         self.tools: Sequence[str] = ()  # names for the completion of /tools
         self.attachments: tuple[Attachment, ...] = ()
         self.queue: tuple[Waiting, ...] = ()
-        self.is_held = False  # the queue is sent only when the person says so
         self._queue_key = "u"
         self._is_busy = False  # an answer is being given
         line.placeholder = say("chat.placeholder")
@@ -62,7 +62,7 @@ class ChatComposer(Writing):
     def on_mount(self) -> None:
         """Hold the queue of an earlier run until the person says so."""
         kept = self._kept.load()
-        self.attachments, self.queue, self.is_held = kept.attachments, kept.queue, bool(kept.queue)
+        self.attachments, self.queue = kept.attachments, _held(kept.queue)
 
     def belongs_to(self, conversation_id: str) -> None:
         """Keep everything under another id: a new chat was stored."""
@@ -89,11 +89,10 @@ class ChatComposer(Writing):
         self._is_busy = self._is_busy if is_busy is None else is_busy
         if not self.is_mounted:
             return
-        words = ""
-        for first in self.queue[:1]:
-            words = inert_line(first.text, MAX_SHOWN_CHARACTERS) or _names(first.attachments)
-        queued = say("chat.queued.held" if self.is_held else "chat.queued", words=words)
-        self._show_queued(queued, len(self.queue), self._queue_key)
+        going = [waits for waits in self.queue if not waits.is_held]
+        held = [waits for waits in self.queue if waits.is_held]
+        queued = [(waiting_line(some[0]), len(some)) for some in (going, held) if some]
+        self._show_queued(queued, self._queue_key)
         self._show_in_note(*self._about_line())
         name = "editing" if self.is_editing else "queue" if self._is_busy else ""
         placeholder = say(f"chat.placeholder.{name}" if name else "chat.placeholder")
@@ -183,16 +182,14 @@ class ChatComposer(Writing):
         self.tell("")
         self.keep_text()
 
-    def set_queue(self, queue: tuple[Waiting, ...], *, is_held: bool | None = None) -> None:
+    def set_queue(self, queue: tuple[Waiting, ...]) -> None:
         self.queue = queue
-        if is_held is not None or not queue:
-            self.is_held = bool(is_held) and bool(queue)
         self._keep()
         self.show()
 
-    def hold(self) -> None:
-        """Send the queue only when the person says so."""
-        self.set_queue(self.queue, is_held=True)
+    def hold(self, is_held: bool = True) -> None:
+        """Send what waits now only when the person says so; what is asked later passes it."""
+        self.set_queue(_held(self.queue, is_held))
 
     def edit(self, text: str, attachments: tuple[Attachment, ...]) -> None:
         """Edit another text; the draft waits."""
@@ -218,6 +215,16 @@ class ChatComposer(Writing):
         attachments = self._edited[1] if self._edited is not None else self.attachments
         if not self._kept.keep(Kept(attachments, self.queue)) and self.is_mounted:
             self.notify(say("chat.queue.not_kept"), severity="warning", markup=False)
+
+
+def waiting_line(waits: Waiting) -> str:
+    """Return a waiting question in a line that says whether it is on hold."""
+    words = inert_line(waits.text, MAX_SHOWN_CHARACTERS) or _names(waits.attachments)
+    return say("chat.queued.held" if waits.is_held else "chat.queued", words=words)
+
+
+def _held(queue: tuple[Waiting, ...], is_held: bool = True) -> tuple[Waiting, ...]:
+    return tuple(replace(waits, is_held=is_held) for waits in queue)
 
 
 def _names(attachments: Sequence[Attachment]) -> str:

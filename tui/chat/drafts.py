@@ -24,11 +24,12 @@ def new_key() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A waiting question."""
+    """A waiting question. One that ``is_held`` is sent only when the person says so; later ones pass it."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
     key: str = field(default_factory=new_key)
+    is_held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,11 @@ class ChatDrafts:
         """Keep it; return whether that was possible."""
         text = json.dumps(asdict(kept), ensure_ascii=False) if kept != Kept() else ""
         return write_kept(self._path, text)
+
+
+def next_in(queue: Sequence[Waiting]) -> Waiting | None:
+    """Return the question that is sent next by itself."""
+    return next((waits for waits in queue if not waits.is_held), None)
 
 
 def moved(queue: Sequence[Waiting], at: int, step: int) -> tuple[Waiting, ...]:

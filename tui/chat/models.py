@@ -35,18 +35,18 @@ class ModelPicker:
         def chosen(value: str | None) -> None:
             if value is not None and value != now:
                 provider, _, model = value.partition(BETWEEN)
-                self.choose(model, provider)
+                self._host.run("settings", self.choose(model, provider))
 
         info = self._chat.state.conversation
         now = f"{info.provider_id}{BETWEEN}{info.model}"
         self._host.open(ChooseScreen(say("command.models"), self._models, now), chosen)
 
-    def choose(self, model: str, provider: str | None = None) -> None:
-        """Use this model; without a ``provider`` that of the current one."""
+    async def choose(self, model: str, provider: str | None = None) -> bool:
+        """Use this model, without a ``provider`` that of the current one; return whether that succeeded."""
         fields = {"model": model} if provider is None else {"provider_id": provider, "model": model}
         name = inert_line(" · ".join(filter(None, (model, provider))), MAX_WORDS)
         told = say("command.model.chosen", model=name or say("chat.model.default"))
-        self._chat.change_soon(told, **fields)
+        return await self._chat.change_and_tell(told, **fields)
 
     async def _models(self) -> Candidates:
         """Return the models of all providers; one that does not answer has its default, and says why."""

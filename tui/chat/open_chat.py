@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Any
 
 from agent_tui.model import events as ev
@@ -96,14 +96,13 @@ class OpenChat(Opened["ChatClient"]):
         client = await self.client()
         return await client.change(self.id, **fields)
 
-    def change_soon(self, said: str, **fields: Any) -> None:
-        """Change the chat, then say so above the line."""
-        self.host.run("settings", self._change_and_tell(said, fields))
-
-    async def _change_and_tell(self, said: str, fields: Mapping[str, Any]) -> None:
-        if await self.changed_by(self.change(**fields)):
+    async def change_and_tell(self, said: str, **fields: Any) -> bool:
+        """Change the chat, then say so above the line; return whether that succeeded."""
+        is_done = await self.changed_by(self.change(**fields))
+        if is_done:
             self.composer.tell(said)
         self.host.show_soon()
+        return is_done
 
     # --- tools that ask --------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ class ChatQueueScreen(Dialog[None]):
         return [Item(waits.key, waits.text, _shown(waits)) for waits in self._composer.queue]
 
     def _set(self, queue: tuple[Waiting, ...]) -> None:
-        self._composer.set_queue(queue, is_held=self._composer.is_held)
+        self._composer.set_queue(queue)
 
     def _keep(self, item_id: str, text: str) -> None:
         queue = self._composer.queue
@@ -70,4 +70,5 @@ class ChatQueueScreen(Dialog[None]):
 
 
 def _shown(waits: Waiting) -> str:
-    return "  ".join([waits.text, *(f"@{file.name}" for file in waits.attachments)]).strip()
+    words = "  ".join([waits.text, *(f"@{file.name}" for file in waits.attachments)]).strip()
+    return say("chat.queued.held", words=words) if waits.is_held else words

@@ -26,7 +26,7 @@ from tui.chat.queue import ChatQueueScreen
 from tui.link import ChatLink
 from tui.live.approvals import Approvals
 from tui.live.find import FindBar, OneTranscript
-from tui.live.screen import GO_TO_BINDING, LiveScreen
+from tui.live.screen import ELSEWHERE_BINDINGS, GO_TO_BINDING, LiveScreen
 from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock
 
@@ -66,6 +66,7 @@ class ChatScreen(LiveScreen):
         Binding("D", "open('changes')", "Files that tools changed", id="chat.changes"),
         Binding("w", "open('export')", "Save the chat to a file", id="chat.export"),
         GO_TO_BINDING,
+        *ELSEWHERE_BINDINGS,
     ]
 
     _composer: ChatComposer
@@ -163,7 +164,7 @@ class ChatScreen(LiveScreen):
             is_stopping=asking.is_stopping,
             has_text=bool(composer.line.text),
             queued=len(composer.queue),
-            is_held=composer.is_held,
+            is_held=any(waits.is_held for waits in composer.queue),
             on_question=turn is not None and turn.role == "user",
             has_versions=turn is not None and len(turn.versions) > 1,
             can=self._reader.unanswered,
@@ -212,6 +213,10 @@ class ChatScreen(LiveScreen):
 
     def action_history(self) -> None:
         self._drafting.search_past()
+
+    def begin_another(self) -> None:
+        """Open a new chat with this one's model and folder."""
+        self._commands.begin_another()
 
     # --- the transcript ----------------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ only by a nu
 _GROUP_OF_SCOPE: Final = {APP: "program", "pane": "reading", "words": "composer", "rooms": "list"}
 _GROUP_OF_ID: Final = (  # beginnings of ids that belong to another group than their scope
     ("agent.", "agent"),
+    ("live.", "program"),
     ("room.zoom", "panes"),
     ("room.timeline", "panes"),
     ("pane.next_message", "reading"),

@@ -9,37 +9,14 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Generic, Literal, Protocol, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
-from tui.lists.texts import Form, Mark, Piece, Told, moment_of
+from tui.lists.order import Listable, Place, by_activity, moment_of
+from tui.lists.texts import Form, Mark, Piece, Told
 
 SortKey = Literal["activity", "name", "status", "tokens", "cost"]
 SORT_KEYS: Final[tuple[SortKey, ...]] = ("activity", "name", "status", "tokens", "cost")
 MAX_NAME_CHARACTERS: Final = 200
-Place = tuple[float, float, str, str]
-"""What one is sorted by; the id comes last, so that no two are the same."""
-
-
-class Listable(Protocol):
-    """What a list needs to know about a room or a chat."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def archived(self) -> bool: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def cost(self) -> float | None: ...
-    @property
-    def last_event_id(self) -> int: ...
-    @property
-    def created_at(self) -> str: ...
-    @property
-    def updated_at(self) -> str: ...
-
 
 T = TypeVar("T", bound=Listable)
 
@@ -161,13 +138,11 @@ class Listing(Generic[T]):
         return not self.needle or any(self.needle in word.casefold() for word in self.kind.words_of(item))
 
     def _place(self, item: T, moment: float) -> Place:
-        """Return the index where an item belongs. Running ones are all active now: they keep their order, so
-        that they do not change places with every word.
-        """
+        """Return the index where an item belongs."""
         recent = -moment_of(item.created_at) if item.status == "running" else -moment
         match self.sort:
             case "activity":
-                return (0.0 if item.status == "running" else 1.0, recent, "", item.id)
+                return by_activity(item)
             case "name":
                 return (0.0, 0.0, self.kind.name_of(item).casefold(), item.id)
             case "status":

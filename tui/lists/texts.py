@@ -11,6 +11,7 @@ from rich.cells import cell_len, set_cell_size
 
 from agent_tui.model.events import AgentInfo
 from agent_tui.model.inert import inert, inert_line
+from tui.lists.order import moment_of
 from tui.screens.words import say
 from widgets.painter import cropped
 from widgets.units import tokens
@@ -200,15 +201,6 @@ def cost_text(cost: float | None) -> str:
     if not cost or not 0 < cost < 1e9:
         return ""
     return f"${cost:,.2f}" if cost >= 0.005 else "<$0.01"
-
-
-def moment_of(when: str) -> float:
-    """Return an ISO 8601 time in seconds since 1970; 0 if it is not one."""
-    try:
-        moment = datetime.fromisoformat(when)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return 0.0
 
 
 def ago(when: str, now: datetime) -> str:

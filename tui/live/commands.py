@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Literal, NamedTuple
+from inspect import iscoroutine
+from typing import Any, Final, Literal, NamedTuple
 
 from tui.live.composer import Writing
 from tui.live.host import Host
@@ -115,8 +116,15 @@ def _fitting(begun: str, choices: Sequence[Choice]) -> list[Choice]:
     return [replace(one, marks=fits.places) for fits, one in found]
 
 
+class NotDone(Exception):
+    """A command was refused; the text says why, one line for a person, "" if that was said already."""
+
+
 class Commands:
-    """Runs the slash commands of one screen; ``does`` has its own, each gets the words behind it."""
+    """Runs the slash commands of one screen; ``does`` has its own, each gets the words behind it.
+
+    A coroutine that one returns is run. One that raises ``NotDone`` stays in the line.
+    """
 
     def __init__(
         self, kind: Kind, composer: Writing, host: Host, does: Mapping[str, Callable[[str], object]]
@@ -138,12 +146,33 @@ class Commands:
             return False
         written, rest = command
         name = next((one.name for one in of_kind(self._kind) if written in (one.name, *one.also)), "")
-        if name in self._does:
-            self._composer.line.take_away(text)
-            self._does[name](rest)
-        else:
+        if name not in self._does:
             self._composer.tell(say("command.unknown", name=written))
+            return True
+        was_written = self._composer.line.text.startswith(text)  # not if a key stands for the command
+        self._composer.line.take_away(text)
+        kept = text if was_written else ""
+        try:
+            going = self._does[name](rest)
+        except NotDone as why:
+            self._put_back(kept, why)
+        else:
+            if iscoroutine(going):
+                self._host.run("command", self._finish(going, kept))
         return True
+
+    async def _finish(self, going: Coroutine[Any, Any, None], text: str) -> None:
+        try:
+            await going
+        except NotDone as why:
+            self._put_back(text, why)
+
+    def _put_back(self, text: str, why: NotDone) -> None:
+        """Write a refused command into the line again, unless another text was begun there."""
+        if not self._composer.line.text:
+            self._composer.line.put(text)
+        if str(why):
+            self._composer.tell(str(why))
 
     def _show_commands(self) -> None:
         lines = [f"- `/{command.name}` {say(f'command.{command.name}')}" for command in of_kind(self._kind)]

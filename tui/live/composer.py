@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -52,6 +53,7 @@ class Writing(Vertical):
         self._told = ""
         self._told_of = ""  # what was written then
         self._saving: Timer | None = None
+        self._telling: Timer | None = None  # until a note is taken back
 
     def compose(self) -> ComposeResult:
         yield self.line.choices
@@ -87,11 +89,13 @@ class Writing(Vertical):
         self._note.show([note] if note else [], right=[right] if right else [])
         self._note.set_class(not note, "-empty")
 
-    def _show_queued(self, words: str, number: int, key: str) -> None:
-        """Show one of the ``number`` things that wait; ``key`` opens all."""
-        hint = [Part(say("hint.queue"), 1, key)] if number and key else []
-        self._queued.show([f"{words} ({count(number)})"] if number else [], right=hint)
-        self._queued.set_class(not number, "-empty")
+    def _show_queued(self, queued: Sequence[tuple[str, int]], key: str) -> None:
+        """Show the first of each kind that waits, with how many there are of it; ``key`` opens all, unless it
+        would be typed.
+        """
+        hint = [Part(say("hint.queue"), 1, key)] if queued and key and not self.has_line_focus else []
+        self._queued.show([f"{words} ({count(number)})" for words, number in queued], right=hint)
+        self._queued.set_class(not queued, "-empty")
 
     def tell(self, note: str) -> None:
         """Show a note until something else is written."""
@@ -140,9 +144,18 @@ class Writing(Vertical):
             self.notify(say("composer.not_kept"), severity="warning", markup=False)
 
     def on_composer_cleared(self, event: Composer.Cleared) -> None:
-        """Say how to get it back."""
+        """Say how to get it back, for as long as a notification stands."""
+
+        def take_back() -> None:
+            if self._told == cleared:
+                self.tell("")
+
         event.stop()
-        self.tell(say("composer.cleared"))
+        cleared = say("composer.cleared")
+        self.tell(cleared)
+        if self._telling is not None:
+            self._telling.stop()
+        self._telling = self.set_timer(self.app.NOTIFICATION_TIMEOUT, take_back)
 
     async def on_composer_ended(self, event: Composer.Ended) -> None:
         """Quit, as a shell does at the end of its input."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
+from tui.live.commands import NotDone
 from tui.live.composer import Writing
-from tui.live.host import Host
 from tui.screens.localised import localised
 from tui.screens.words import say
 
@@ -27,15 +27,16 @@ ENDINGS: Final = ("", ".md", ".markdown", ".txt", ".html", ".htm", ".json")
 MAX_TOLD_CHARACTERS: Final = 300
 
 
-def export(name: str, title: str, read: Read, composer: Writing, host: Host) -> None:
-    """Write what ``read`` returns to a new file (``name``, else one named by the title); say how it went."""
+def export(name: str, title: str, read: Read, composer: Writing) -> Coroutine[Any, Any, None]:
+    """Return the writing of what ``read`` returns to a new file: ``name``, else one named by the title. It
+    says so in the end. Both raise ``NotDone``.
+    """
     path = path_for_export(name, title)
     if path.suffix.lower() not in ENDINGS:
-        composer.tell(say("command.export.ending", ending=inert_line(path.suffix, MAX_NAME_CHARACTERS)))
-    elif os.path.lexists(path):
-        composer.tell(say("command.exists", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
-    else:
-        host.run("export", _write(path, read, composer), exclusive=True)
+        raise NotDone(say("command.export.ending", ending=inert_line(path.suffix, MAX_NAME_CHARACTERS)))
+    if os.path.lexists(path):
+        raise NotDone(say("command.exists", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
+    return _write(path, read, composer)
 
 
 async def _write(path: Path, read: Read, composer: Writing) -> None:
@@ -52,9 +53,8 @@ async def _write(path: Path, read: Read, composer: Writing) -> None:
             text = rendered(document, "html" if ending in (".html", ".htm") else "md")
         write_file(path, text)
     except AgentTuiError as error:
-        composer.tell(localised(error))
-    else:
-        composer.tell(say("command.exported", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
+        raise NotDone(localised(error)) from error
+    composer.tell(say("command.exported", file=inert_line(str(path), MAX_TOLD_CHARACTERS)))
 
 
 def path_for_export(name: str, title: str) -> Path:

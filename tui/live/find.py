@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import Line
-from tui.screens.words import count, say
+from tui.screens.words import count, say, say_count
 from widgets.status_line import StatusLine
 from widgets.transcript.finding import Found
 from widgets.transcript.transcript import Transcript
@@ -150,7 +150,13 @@ class FindBar(Horizontal):
         elif active is not None and text == "end":
             active.action_follow()
         elif text.strip().isdecimal():
-            self._panes.go_to_message(int(text.strip()[:9]))
+            self._go_to(int(text.strip()[:9]))
+
+    def _go_to(self, number: int) -> None:
+        """Go to a message; beyond the end to the last one, and say so."""
+        self._panes.go_to_message(number)
+        if number > (there := self._panes.message_count):
+            self.notify(say_count("go_to.beyond", there), markup=False)
 
     # --- what is found ---------------------------------------------------------------------------------
 

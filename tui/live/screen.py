@@ -29,6 +29,12 @@ from widgets.transcript.transcript import Transcript
 LOOK_SECONDS: Final = 0.5  # how often rates, waiting times and countdowns are looked at while something runs
 CALM_LOOK_SECONDS: Final = 1.0  # the same with reduced motion
 GO_TO_BINDING: Final = Binding("colon", "find('number')", "Go to a message by number", id="pane.go_to")
+ELSEWHERE_BINDINGS: Final[list[BindingType]] = [
+    Binding("f2", "app.elsewhere('home')", "Home screen", id="live.home"),
+    Binding("f9", "app.elsewhere('new_chat')", "New chat", id="live.new_chat"),
+    Binding("f10", "app.elsewhere('new_room')", "New room", id="live.new_room"),
+]
+"""From a room or a chat to somewhere else."""
 
 
 class LiveScreen(Screen[None]):

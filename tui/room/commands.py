@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tui.live.commands import Commands, copy_newest
+from tui.live.commands import Commands, NotDone, copy_newest
 from tui.live.exporting import export
 from tui.room.acts import RoomActs
 from tui.room.open_room import OpenRoom
@@ -24,7 +25,7 @@ def commands_of(room: OpenRoom, runs: Running, acts: RoomActs) -> Commands:
         if (room.state.room.status == "running") is is_pause:
             runs.pause_or_resume()
         else:
-            room.composer.tell(say("command.pause.not" if is_pause else "command.resume.not"))
+            raise NotDone(say("command.pause.not" if is_pause else "command.resume.not"))
 
     return Commands(
         "room",
@@ -34,7 +35,7 @@ def commands_of(room: OpenRoom, runs: Running, acts: RoomActs) -> Commands:
             "model": lambda _: acts.open("settings"),
             "settings": lambda _: acts.open("settings"),
             "changes": lambda _: acts.open("changes"),
-            "new": lambda _: host.do("app.new_room"),
+            "new": lambda _: host.do("app.elsewhere('new_room')"),
             "rooms": lambda _: host.do("app.leave_room"),
             "chats": lambda _: host.do("app.lists('chats')"),
             "pause": partial(run, True),
@@ -56,7 +57,7 @@ def _copy(room: OpenRoom) -> None:
     )
 
 
-def _export(room: OpenRoom, name: str) -> None:
+def _export(room: OpenRoom, name: str) -> Coroutine[Any, Any, None]:
     async def read() -> Exported:
         # Lazy: loaded only for an export.
         from tui.cli.export.document import fetch
@@ -64,4 +65,4 @@ def _export(room: OpenRoom, name: str) -> None:
         return await fetch(await room.client(), room.id)
 
     info = room.state.room
-    export(name, info.name or info.task or say("room.untitled"), read, room.composer, room.host)
+    return export(name, info.name or info.task or say("room.untitled"), read, room.composer)

@@ -51,13 +51,14 @@ class RoomComposer(Writing):
         """Show the newest queued message and its ``key``; ``labels`` name those who can be whispered to."""
         self._names = list(labels)
         names = {agent_id: label for label, agent_id in labels.items()}
-        words = ""
+        queued: list[tuple[str, int]] = []
         if queue:
             newest = queue[-1]
             words = inert_line(newest.content, 120)
             if newest.to in names:
                 words = say("queue.whisper", name=inert_line(names[newest.to], 40), words=words)
-        self._show_queued(say("queue.line", words=words), len(queue), key)
+            queued = [(say("queue.line", words=words), len(queue))]
+        self._show_queued(queued, key)
 
     def _complete(self, text: str) -> Completion:
         """Return commands, or the agents that a whisper may be for."""

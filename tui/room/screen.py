@@ -13,7 +13,7 @@ from agent_tui.model.errors import AgentTuiError
 from tui.link import RoomLink
 from tui.live.approvals import Approvals
 from tui.live.find import FindBar
-from tui.live.screen import GO_TO_BINDING, LiveScreen
+from tui.live.screen import ELSEWHERE_BINDINGS, GO_TO_BINDING, LiveScreen
 from tui.room import texts
 from tui.room.acts import Act, RoomActs
 from tui.room.board import show_lines, show_status
@@ -54,6 +54,7 @@ class RoomScreen(LiveScreen):
         Binding("D", "open('changes')", "Files that tools changed", id="room.changes"),
         Binding("w", "open('export')", "Save the room to a file", id="room.export"),
         GO_TO_BINDING,
+        *ELSEWHERE_BINDINGS,
     ]
     _composer: RoomComposer
 

@@ -34,6 +34,7 @@ from tui.screens.words import count, said, say, say_count
 from widgets.units import duration, elapsed
 
 Intent = Literal["", "pausing", "resuming", "starting"]
+UNHEARD = ("connecting", "waiting", "lost", "refused")  # states of a connection over which nothing comes
 NAMELESS = ("", "用户")  # what servers of the protocol call a person who gave no name
 MAX_TITLE_CHARACTERS = 300
 LAST_WORDS_CHARACTERS = 400
@@ -275,6 +276,8 @@ def doing(agent: Agent, state: ConversationState, rate: int, since_seconds: int)
     if agent.open_turn is not None and (waits := rate_limited(agent.open_turn.waits)):
         return waits
     match agent.word:
+        case "speaking" if state.link.status in UNHEARD:
+            return f"{signs.WAITING} {say('agent.unheard')}"
         case "speaking":
             return _with_tools(agent) or f"{signs.SPEAKING} {say('agent.speaking', rate=rate)}"
         case "thinking" if agent.open_turn is not None and agent.open_turn.waits_for:

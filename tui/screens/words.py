@@ -89,6 +89,7 @@ ENGLISH: Final[dict[str, str]] = {
     "agent.servers": "waiting for MCP server {servers} {time}",
     "agent.rate_limited": "rate limited, {seconds} s",
     "agent.speaking": "{rate} tok/s",
+    "agent.unheard": "disconnected",
     "agent.said": "said",
     "agent.cut": "cut",
     "agent.failed": "failed",
@@ -136,6 +137,8 @@ ENGLISH: Final[dict[str, str]] = {
     "find.nothing_asked": "No search yet. Press /",
     "go_to.label": "message 1–{count}",
     "go_to.keys": "home first · end newest",
+    "go_to.beyond": "there are {count} messages: the last one is shown",
+    "go_to.beyond.one": "there is 1 message",
     # copying
     "copy.lines.one": "copied 1 line",
     "copy.lines": "copied {count} lines",

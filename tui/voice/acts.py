@@ -10,6 +10,7 @@ from typing import Final, Literal
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from agent_tui.model.inert import inert_line
+from tui.live.commands import NotDone
 from tui.live.exporting import written_path
 from tui.live.host import Host
 from tui.screens.words import say
@@ -95,15 +96,19 @@ class VoiceActs:
         self._host.tell(await take_device(self._run, value))
         self._host.show_soon()
 
-    def send_file(self, written: str) -> None:
-        """Send the named file to the agent."""
-        if self._host.allows(self.why_not("voice.file")):
-            self._file_chosen(written)
+    async def send_file(self, written: str) -> None:
+        """Send the named file to the agent; raises ``NotDone``."""
+        if reason := self.why_not("voice.file"):
+            raise NotDone(reason)
+        if not await self._send(written_path(written)):
+            raise NotDone
 
     def _file_chosen(self, value: str | None) -> None:
         if value:
             self._host.run("file", self._send(written_path(value)))
 
-    async def _send(self, path: Path) -> None:
-        if await self._run.send_file(path):
+    async def _send(self, path: Path) -> bool:
+        is_sent = await self._run.send_file(path)
+        if is_sent:
             self._host.tell(say("voice.file.sent", name=inert_line(path.name)))
+        return is_sent

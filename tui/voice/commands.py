@@ -55,7 +55,8 @@ def voice(
     if wav is None and output_format is None:
         if transcript is not None:
             raise ConfigError("--transcript needs --wav FILE, or --text with --output", _HELP)
-        _set_up_first(request)
+        if not text:  # what is typed is neither heard nor spoken; what else is missing, the screen says
+            _set_up_first(request)
         return open_screen(ours, ScreenArguments(), voice=request)
     if wav is None and not text:
         raise ConfigError("--output needs --wav FILE, or --text for lines from stdin", _HELP)

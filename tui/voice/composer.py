@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.config.voice import MAX_ROOM_CHARACTERS
 from agent_tui.model.inert import inert_line
-from tui.live.commands import Commands, completion, copy_newest
+from tui.live.commands import Commands, NotDone, completion, copy_newest
 from tui.live.composer import Writing
 from tui.live.exporting import export
 from tui.live.host import Host
@@ -67,11 +67,10 @@ def commands_of(
 
         return await fetch(await asks.client(), run.log_id)
 
-    def write(name: str) -> None:
-        if run.log_id and len(run.state.lines):
-            export(name, run.request.room, read, asks.composer, host)
-        else:
-            asks.composer.tell(say("command.export.nothing"))
+    async def write(name: str) -> None:
+        if not (run.log_id and len(run.state.lines)):
+            raise NotDone(say("command.export.nothing"))
+        await export(name, run.request.room, read, asks.composer)
 
     return Commands(
         "voice",

@@ -112,12 +112,16 @@ class VoiceScreen(LiveScreen):
         return self.run.state
 
     def on_mount(self) -> None:
-        """Show the levels; ask the terminal for releases of the push-to-talk key."""
+        """Show the levels; ask the terminal for releases of the push-to-talk key; begin in the line if only
+        that is used.
+        """
         seconds = CALM_LOOK_SECONDS if self._host.clock.is_calm else METER_SECONDS
         self.set_interval(seconds, self._show_levels)
         app = self.app
         assert isinstance(app, KeysInOrder)
         self._talk_key = TalkKey(app.presses, self.set_timer, self.run.start_talking, self.run.stop_talking)
+        if self.run.is_text_only:
+            self._composer.open()
 
     async def leave(self) -> None:
         """Leave the room, and release the devices."""

@@ -84,6 +84,13 @@ def test_who_refuses_everything_is_told_how_to_get_it_later_and_not_asked_again(
     assert {path.name for path in voice_folder(home.data).iterdir()} & {"bin", "env", "models"} == set()
 
 
+def test_who_only_types_is_offered_nothing(home: Home) -> None:
+    with terminal([*PROGRAM, "voice", "--text"], home.environ, home.folder, columns=100) as seen:
+        seen.wait_for("voice room demo")
+        assert b"[Y/n]" not in seen.raw
+    assert not (voice_folder(home.data) / "asked").exists()
+
+
 def test_the_one_part_that_is_missing_is_asked_for_once(home: Home) -> None:
     if [part.name for part in missing_parts(home.data)] != ["server"]:
         pytest.skip("the voice agent is not installed: --all-extras")

@@ -518,6 +518,11 @@ async def test_text_only_from_the_start_is_neither_heard_nor_hears() -> None:
         assert "space" not in seen.now
 
 
+async def test_who_only_types_begins_in_the_line() -> None:
+    async with opened(*THERE, request=VoiceRequest(text_only=True)) as seen:
+        assert "› hello" in await seen.press(*"hello")
+
+
 async def test_a_tool_that_asks_rings_once() -> None:
     source = FakeVoiceSource()
     source.conversation_id = "c"

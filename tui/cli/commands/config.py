@@ -45,7 +45,9 @@ def toml_text(table: Mapping[str, object]) -> str:
 
 
 def check() -> int:
-    """Print one line for each problem, or "ok"; raises ``ConfigError`` for an error."""
+    """Print one line for each problem, or "ok": both are exit code 0. Raises ``ConfigError`` (code 2) for a
+    file that cannot be used.
+    """
     config = load()
     warnings = problems(config)
     for warning in warnings:

@@ -30,6 +30,7 @@ from tui.cli.commands.asking import (
     spent,
 )
 from tui.cli.output import OutputFormat
+from tui.lists.order import by_activity
 from tui.request import Source
 from tui.screens.localised import localised
 from tui.screens.words import count, list_of, say
@@ -43,7 +44,9 @@ _MARKS: Final = str.maketrans("", "", "\2\3")  # around the matches of a search
 
 
 def list_conversations(source: Source, archived: bool, output_format: OutputFormat) -> int:
-    """Print the conversations; as JSON the body of ``GET /api/conversations`` as it was answered."""
+    """Print the conversations, in the order of the screen; as JSON the body of ``GET /api/conversations`` as
+    it was answered.
+    """
     if output_format == "json":
         output.write_json(
             asked(
@@ -56,7 +59,8 @@ def list_conversations(source: Source, archived: bool, output_format: OutputForm
     everything = asked(source, connect.chat_client, lambda client: client.listed(archived=True))
     short = _short(everything)
     wanted = [conversation for conversation in everything if archived or not conversation.archived]
-    return listed(HEAD, [_row(conversation, short) for conversation in wanted], NO_CONVERSATIONS)
+    rows = [_row(conversation, short) for conversation in sorted(wanted, key=by_activity)]
+    return listed(HEAD, rows, NO_CONVERSATIONS)
 
 
 def search(source: Source, wanted: str, limit: int, output_format: OutputFormat) -> int:

@@ -30,6 +30,7 @@ from tui.cli.commands.asking import (
 )
 from tui.cli.commands.new_room import NewRoom
 from tui.cli.output import OutputFormat
+from tui.lists.order import by_activity
 from tui.request import Source
 from tui.screens.localised import localised
 from tui.screens.words import count
@@ -39,13 +40,15 @@ NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui 
 
 
 def list_rooms(source: Source, output_format: OutputFormat) -> int:
-    """Print the rooms; as JSON the body of ``GET /api/rooms`` as it was answered."""
+    """Print the rooms, in the order of the screen; as JSON the body of ``GET /api/rooms`` as it was
+    answered.
+    """
     if output_format == "json":
         output.write_json(asked(source, connect.rooms_client, lambda client: client.listed_raw()))
         return exits.DONE
     rooms = asked(source, connect.rooms_client, lambda client: client.listed())
     short = short_ids([(room.id, room.name) for room in rooms])
-    return listed(HEAD, [_row(room, short) for room in rooms], NO_ROOMS)
+    return listed(HEAD, [_row(room, short) for room in sorted(rooms, key=by_activity)], NO_ROOMS)
 
 
 def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:

@@ -1,0 +1,30 @@
+"""``agent-tui rooms list``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent_tui.wire.rooms_encode import room_fields
+from tests.fakes.chat_server import LogChatServer
+from tests.fakes.http_server import answers_json
+from tests.fakes.rooms_server import in_thread
+from tests.tui.programs import Home, own_environ
+from tests.tui.rooms_listed import room
+from tui.lists.listing import Listing
+from tui.lists.rooms_texts import ROOMS
+
+
+def test_rooms_are_listed_in_the_order_of_the_screen(tmp_path: Path) -> None:
+    rooms = [
+        room(1, name="idles", status="idle"),
+        room(2, name="runs", status="running"),
+        room(3, name="waits"),
+        room(4, name="begins", status="running", updated_at="2026-11-20T12:00:00+00:00"),
+    ]
+    with in_thread(LogChatServer("c1")) as server:
+        server.on("GET", "/api/rooms", answers_json({"rooms": [room_fields(one) for one in rooms]}))
+        done = Home(tmp_path, own_environ(tmp_path)).main("rooms", "list", "--url", server.url)
+    on_screen = Listing(ROOMS, rooms)
+    names = [on_screen[at].item.name for at in range(len(on_screen))]
+    assert names == ["runs", "begins", "idles", "waits"]
+    assert [row.split()[1] for row in done.stdout.splitlines()[1:]] == names
