@@ -239,7 +239,7 @@ async def test_the_palette_of_a_room_and_of_a_chat_leads_home_and_to_something_n
         await seen.at(RoomScreen)
         await seen.press("ctrl+p", *"new chat", "enter")
         await seen.at(ChatScreen)
-        await seen.press("f10")
+        await seen.press("f12")
         await seen.at(HomeScreen)
         await seen.until("enter start a room")
 

@@ -32,7 +32,7 @@ GO_TO_BINDING: Final = Binding("colon", "find('number')", "Go to a message by nu
 ELSEWHERE_BINDINGS: Final[list[BindingType]] = [
     Binding("f2", "app.elsewhere('home')", "Home screen", id="live.home"),
     Binding("f9", "app.elsewhere('new_chat')", "New chat", id="live.new_chat"),
-    Binding("f10", "app.elsewhere('new_room')", "New room", id="live.new_room"),
+    Binding("f12", "app.elsewhere('new_room')", "New room", id="live.new_room"),
 ]
 """From a room or a chat to somewhere else."""
 
