@@ -281,6 +281,8 @@ ENGLISH: Final[dict[str, str]] = {
     "keys.problems.one": "[keys]: 1 line cannot be used – run agent-tui config check",
     "keys.problems": "[keys]: {count} lines cannot be used – run agent-tui config check",
     "palette.search": "Search for commands…",
+    "palette.used": "Used most",
+    "palette.not_now": "Not now",
     "keys.or": " or ",
     # the themes
     "theme.use": "Theme: {name}",
