@@ -36,6 +36,7 @@ async def test_changes_are_listed_below_their_question_with_the_diff_of_the_mark
         assert "a.txt  +2 −1 · changed since" in text
         assert "+new новый.txt" in text
         assert "Changes made by commands are not tracked." in text
+        assert not {"---", "+++", "@@"} & set(text.split())  # the path is above
         assert "+new a.txt" in await chat.press("down")
         assert "+new a.txt" in await chat.press("o")
         await chat.press("escape", "escape")

@@ -103,6 +103,15 @@ async def test_all_that_would_change_is_seen_on_a_screen_of_its_own_and_answered
         assert chat.asked == ["answer a1 step-1 once"]
 
 
+async def test_a_change_is_shown_below_its_file_without_signs_of_a_patch() -> None:
+    named = "--- a/Makefile\n+++ b/Makefile\n@@ -3 +3 @@\n-old line\n+new line"
+    async with opened(message("q1", "Look.")) as chat:
+        text = await asking(chat, ev.ToolAsk("write_file Makefile", named, "diff", "write_file(Makefile)"))
+        assert not {"---", "+++", "@@"} & set(text.split())
+        assert "write_file Makefile" in text
+        assert "3 -old line" in text
+
+
 async def test_all_that_it_would_do_is_read_from_its_beginning() -> None:
     tall = ev.ToolAsk("make -n test", "\n".join(f"line {n}" for n in range(400)))
     async with opened(message("q1", "Look."), size=(60, 14)) as chat:
