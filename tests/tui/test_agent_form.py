@@ -132,7 +132,9 @@ async def test_what_is_wrong_has_a_sign_beside_its_colour(is_ascii: bool, sign: 
 
 
 async def test_a_long_complaint_is_wrapped_below_its_field() -> None:
-    words = "agents.model: a model of this provider is not known to the server, which has large, medium and small"
+    words = (
+        "agents.model: a model of this provider is not known to the server, which has large, medium and small"
+    )
     async with opened((80, 24)) as screen:
         await opened_form(screen)
         screen.app.screen.query_one(Form).complain({"model": words})

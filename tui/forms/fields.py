@@ -10,8 +10,9 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.color import Color
-from textual.containers import Horizontal, VerticalGroup
+from textual.containers import Horizontal, VerticalGroup, VerticalScroll
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
@@ -179,16 +180,29 @@ LIST_BINDINGS: list[BindingType] = [
 
 
 class Listed(OptionList):
-    """A list that also has vim's keys."""
+    """A list that also has vim's keys. The form around it scrolls to the row that is marked."""
 
     BINDINGS: ClassVar[list[BindingType]] = LIST_BINDINGS
 
+    def scroll_to_highlight(self, top: bool = False) -> None:
+        super().scroll_to_highlight(top)
+        self.call_after_refresh(self._show_marked)
 
-class Marking(OptionList):
+    def on_focus(self) -> None:
+        self.call_after_refresh(self._show_marked)
+
+    def _show_marked(self) -> None:
+        form = next((one for one in self.ancestors if isinstance(one, VerticalScroll)), None)
+        if form is not None and self.has_focus and self.highlighted is not None:
+            top = self.content_region.offset - form.content_region.offset + form.scroll_offset
+            row = Region(top.x, top.y + self.highlighted - self.scroll_offset.y, 1, 1)
+            form.scroll_to_region(row, animate=False)
+
+
+class Marking(Listed):
     """A list in which space or enter adds or removes a mark."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *LIST_BINDINGS,
         Binding("space", "select", "Mark or unmark", id="form.mark", show=False),
     ]
 
