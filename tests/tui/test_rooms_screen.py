@@ -149,7 +149,7 @@ async def test_a_deletion_is_undone_as_long_as_the_program_runs(tmp_path: Path) 
         assert seen.cursor == "r1"
         await seen.press("u")
         assert seen.cursor == "r2"
-        assert "Deleted. Press u" in await seen.press("d", "d")
+        assert "deleted – press u" in await seen.press("d", "d")
         assert "Deleted." not in await seen.press("u")  # nothing says how to undo what is undone
         assert "deleted" not in await seen.press("u")
         assert seen.client.asked == []
