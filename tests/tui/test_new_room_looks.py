@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -430,10 +431,18 @@ async def test_the_form_alone_scrolls_and_follows_the_mark_in_its_lists(
         assert [one.id for one in lists if one.show_vertical_scrollbar] == []
         form = page.form.query_one("#form")
         assert form.show_vertical_scrollbar
+
+        def has_rows(one: OptionList) -> bool:
+            return one.option_count > 0
+
+        def is_followed(one: OptionList) -> bool:
+            y = one.content_region.y + (one.highlighted or 0)
+            return form.region.y <= y < form.region.bottom
+
         for listed in lists:
+            await page.seen.until(partial(has_rows, listed))
             listed.focus()
+            await page.seen.text()  # the form scrolls to the whole list
             for _ in range(listed.option_count):
                 await page.press("down")
-                assert listed.highlighted is not None
-                y = listed.content_region.y + listed.highlighted
-                assert form.region.y <= y < form.region.bottom
+                await page.seen.until(partial(is_followed, listed))

@@ -191,9 +191,10 @@ class Listed(OptionList):
     def on_focus(self) -> None:
         self.call_after_refresh(self._show_marked)
 
-    def _show_marked(self) -> None:
+    async def _show_marked(self) -> None:
         form = next((one for one in self.ancestors if isinstance(one, VerticalScroll)), None)
         if form is not None and self.has_focus and self.highlighted is not None:
+            await form.stop_animation("scroll_y")  # to the whole list, since it got the focus
             top = self.content_region.offset - form.content_region.offset + form.scroll_offset
             row = Region(top.x, top.y + self.highlighted - self.scroll_offset.y, 1, 1)
             form.scroll_to_region(row, animate=False)
