@@ -43,14 +43,14 @@ def told_in(path: Path) -> Iterator[str]:
 def test_all_that_is_told_in_passing_begins_with_a_small_letter() -> None:
     places = [path for path in Path(tui.__file__).parent.rglob("*.py") if "cli" not in path.parts]
     patterns = {key for path in places for key in told_in(path)}
-    assert len(patterns) >= 30
+    assert len(patterns) > 25
     keys = {
         key: text
         for key, text in (ENGLISH | WORDS).items()
         for pattern in patterns
         if re.fullmatch(re.sub(r"\\\{.*?\\\}", "[a-z_]+", re.escape(pattern.strip("f'\""))), key)
     }
-    assert len(keys) > 30
+    assert len(keys) > 25
     assert {key: text for key, text in keys.items() if text[:1].isupper() or text.endswith(".")} == {}
 
 

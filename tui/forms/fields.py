@@ -10,9 +10,8 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.color import Color
-from textual.containers import Horizontal, VerticalGroup, VerticalScroll
+from textual.containers import Horizontal, VerticalGroup
 from textual.content import Content
-from textual.geometry import Region
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
@@ -180,30 +179,16 @@ LIST_BINDINGS: list[BindingType] = [
 
 
 class Listed(OptionList):
-    """A list that also has vim's keys. The form around it scrolls to the row that is marked."""
+    """A list that also has vim's keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = LIST_BINDINGS
 
-    def scroll_to_highlight(self, top: bool = False) -> None:
-        super().scroll_to_highlight(top)
-        self.call_after_refresh(self._show_marked)
 
-    def on_focus(self) -> None:
-        self.call_after_refresh(self._show_marked)
-
-    async def _show_marked(self) -> None:
-        form = next((one for one in self.ancestors if isinstance(one, VerticalScroll)), None)
-        if form is not None and self.has_focus and self.highlighted is not None:
-            await form.stop_animation("scroll_y")  # to the whole list, since it got the focus
-            top = self.content_region.offset - form.content_region.offset + form.scroll_offset
-            row = Region(top.x, top.y + self.highlighted - self.scroll_offset.y, 1, 1)
-            form.scroll_to_region(row, animate=False)
-
-
-class Marking(Listed):
+class Marking(OptionList):
     """A list in which space or enter adds or removes a mark."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        *LIST_BINDINGS,
         Binding("space", "select", "Mark or unmark", id="form.mark", show=False),
     ]
 
