@@ -13,6 +13,7 @@ from agent_tui.model.errors import ConnectFailed, NotOffered
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened
 from tui.forms.agent_form import AgentFormScreen
 from tui.forms.fields import Choice, Line
+from tui.forms.form import Form
 from tui.room.screen import RoomScreen
 from tui.room.settings import SettingsScreen
 from tui.screens.choose import MOST_SHOWN, ChooseScreen
@@ -128,6 +129,19 @@ async def test_what_is_wrong_has_a_sign_beside_its_colour(is_ascii: bool, sign: 
         screen.app.screen.query_one("OptionList").focus()
         text = await screen.press("d")
         assert f"{sign} a room needs at least one agent" in text  # of no field
+
+
+async def test_a_long_complaint_is_wrapped_below_its_field() -> None:
+    words = (
+        "agents.model: a model of this provider is not known to the server, which has large, medium and small"
+    )
+    async with opened((80, 24)) as screen:
+        await opened_form(screen)
+        screen.app.screen.query_one(Form).complain({"model": words})
+        rows = [row.strip("│▌ ") for row in (await screen.text()).splitlines()]
+        at = next(at for at, row in enumerate(rows) if "agents.model:" in row)
+        told = " ".join(" ".join(rows[at : at + 3]).split())
+        assert words in told
 
 
 async def test_agents_that_were_changed_in_another_terminal_meanwhile_are_not_overwritten() -> None:

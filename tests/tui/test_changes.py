@@ -36,6 +36,7 @@ async def test_changes_are_listed_below_their_question_with_the_diff_of_the_mark
         assert "a.txt  +2 −1 · changed since" in text
         assert "+new новый.txt" in text
         assert "Changes made by commands are not tracked." in text
+        assert not {"---", "+++", "@@"} & set(text.split())  # the path is above
         assert "+new a.txt" in await chat.press("down")
         assert "+new a.txt" in await chat.press("o")
         await chat.press("escape", "escape")
@@ -47,11 +48,11 @@ async def test_a_change_is_undone_with_a_key_and_one_that_cannot_be_says_why() -
         changed(chat, change("s2", "b.txt"), change("s1", "a.txt", "changed"))
         text = await chat.press("tab", "D", "u")
         assert chat.asked[-2:] == ["undo a1 s2", "changes"]
-        assert told(chat) == "Undone: b.txt"
+        assert told(chat) == "undone: b.txt"
         assert "┄ b.txt  +2 −1 · undone" in text
         assert "· 1 changed" in text
         await chat.press("down", "u")
-        assert told(chat) == "Can't undo: a.txt was changed since"
+        assert told(chat) == "can't undo: a.txt was changed since"
         assert chat.asked[-1] == "changes"
 
 
@@ -65,8 +66,8 @@ async def test_a_whole_answer_is_undone_once_that_is_confirmed() -> None:
         await chat.press("U", "y")
         assert chat.asked[-2:] == ["undo a1", "changes"]
         assert chat.told == [
-            "Undone: b.txt, a.txt",
-            "Can't undo: c.txt was deleted since",
+            "undone: b.txt, a.txt",
+            "can't undo: c.txt was deleted since",
         ]
 
 

@@ -276,7 +276,7 @@ async def test_there_is_no_list_to_go_back_to_and_what_was_said_stays(
         await seen.pilot.press("H", "i", "enter")
         await seen.until("You said: Hi", "ready")
         await seen.press("escape", "escape")
-        await seen.until("This agent keeps no chats", "You said: Hi")
+        await seen.until("this agent keeps no chats", "You said: Hi")
         await seen.press("f3")
         assert "You said: Hi" in seen.now
         assert agent.paths == ["/v1/agent_ws/0/"]

@@ -188,7 +188,7 @@ async def test_a_title_is_changed_and_a_chat_is_put_away_and_found_again(tmp_pat
 async def test_a_deletion_is_taken_back_and_the_server_never_heard_of_it(tmp_path: Path) -> None:
     async with fake_list(tmp_path, chat(1), chat(2)) as seen:
         assert "deleted – u to undo" in await seen.press("d")
-        assert "Deleted. Press u to undo" in await seen.press("enter")
+        assert "deleted – press u to undo" in await seen.press("enter")
         assert "deleted – u to undo" not in await seen.press("u")
         assert seen.client.asked == []
 

@@ -56,7 +56,7 @@ async def test_escape_closes_it_and_finds_nothing_any_more() -> None:
         assert not bar(text).startswith("/")
         assert screen.app.room._panes.active is not None
         assert screen.app.room._panes.active.reader.found == Found()
-        assert "No search yet. Press /" in await screen.press("n")
+        assert "no search yet – press /" in await screen.press("n")
 
 
 async def test_keys_are_letters_while_it_is_typed() -> None:

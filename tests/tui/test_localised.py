@@ -309,3 +309,18 @@ async def test_a_screen_says_in_the_language_why_a_server_refused(language: str,
     async with opened(size=(120, 30)) as screen:
         text = await screen.send(loaded(status="running"), LinkChanged("refused", "Connection refused"))
     assert said in text
+
+
+@pytest.mark.parametrize(
+    ("language", "wanted"),
+    [
+        ("en", "the config file has: local, cloud, demo"),
+        ("zh-CN", "配置文件中有：local、cloud、demo"),
+        ("ru", "в файле настроек есть: local, cloud, demo"),
+    ],
+)
+def test_names_in_an_error_have_the_mark_of_the_language_between_them(language: str, wanted: str) -> None:
+    speak(language)
+    assert localised("the config file has: local, cloud, demo") == wanted
+    foreign = localised("the config file has: nothing of that, sorry")
+    assert foreign.endswith("nothing of that, sorry")  # words of others stay as they came

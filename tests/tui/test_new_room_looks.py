@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from textual import events
 from textual.widget import Widget
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, OptionList, Static, TextArea
 
 from agent_tui.clients.records import ToolServer
 from agent_tui.config.agent_templates import language_of, templates
@@ -331,7 +332,7 @@ async def test_an_mcp_server_that_failed_stands_below_the_tools_with_the_reason(
 
 
 async def test_a_server_without_tools_says_so_and_makes_rooms_all_the_same(tmp_path: Path) -> None:
-    async with listed(tmp_path, room(1), room(2), size=(120, 40)) as seen:
+    async with listed(tmp_path, room(1), room(2), size=(120, 50)) as seen:
         seen.client.no_tools = NotOffered("this server has no tools")
         text = await seen.press("n", "ctrl+o", *"Why?")
         assert "space marks: this server has no tools" in text
@@ -418,3 +419,30 @@ async def test_without_a_task_no_room_is_made_and_that_is_said(tmp_path: Path) -
 
 def test_every_setting_of_a_new_room_has_its_section() -> None:
     assert {"task", "name"} | {name for names in SECTIONS.values() for name in names} == SETTINGS.keys()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30)])
+async def test_the_form_alone_scrolls_and_follows_the_mark_in_its_lists(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with new_room(tmp_path, size) as page:
+        lists = list(page.form.query(OptionList))
+        assert len(lists) == 2
+        assert [one.id for one in lists if one.show_vertical_scrollbar] == []
+        form = page.form.query_one("#form")
+        assert form.show_vertical_scrollbar
+
+        def has_rows(one: OptionList) -> bool:
+            return one.option_count > 0
+
+        def is_followed(one: OptionList) -> bool:
+            y = one.content_region.y + (one.highlighted or 0)
+            return form.region.y <= y < form.region.bottom
+
+        for listed in lists:
+            await page.seen.until(partial(has_rows, listed))
+            listed.focus()
+            await page.seen.text()  # the form scrolls to the whole list
+            for _ in range(listed.option_count):
+                await page.press("down")
+                await page.seen.until(partial(is_followed, listed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from agent_tui.model.events import RoomInfo
 from tests.tui.whole_app import AGENTS, Seen, opened_app
 from tui.keys.actions import offers
 from tui.keys.keymap import catalogue
-from tui.keys.palette import MOST_USED, NOT_IN_PALETTE, Entry, Used, fit
+from tui.keys.palette import MOST_USED, NOT_IN_PALETTE, Entry, GroupedList, Used, fit
 from tui.keys.words import ALSO
 
 # Why an action is not in the palette of a room.
@@ -167,6 +168,42 @@ async def test_what_is_chosen_most_is_first_and_what_cannot_be_done_last(tmp_pat
         able = {row.title for row in rows if " – " not in row.help}
         assert not {"Allow once", "Deny", "Go to agent 10"} & able  # nothing asks, and there are fewer agents
         assert (await seen.press("ctrl+p")).index("Zoom the pane") < seen.now.index("Switch to the timeline")
+
+
+def headings(seen: Seen) -> list[str]:
+    listed = seen.app.screen.query_one(GroupedList)
+    return [str(option.prompt).strip() for option in listed.options if option.disabled]
+
+
+async def test_commands_stand_under_headings_until_something_is_typed(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        text = await seen.press("ctrl+p")
+        assert re.search(r"  Room\b.*\n.*  Leave the room ", text)
+        listed = headings(seen)
+        assert listed[:3] == ["Room", "Agent", "Program"]
+        assert listed[-2:] == ["Theme", "Not now"]
+        assert {"Writing", "Panes", "Reading"} < set(listed)
+        assert len(set(listed)) == len(listed)
+        await seen.press(*"to the timeline", "enter")
+        text = await seen.press("ctrl+p")
+        assert re.search(r"  Used most\b.*\n.*  Switch to the timeline and back .*\n.*\n.*  Room\b", text)
+        assert "Zoom the pane" in await seen.press(*"zoom")
+        assert headings(seen) == []
+
+
+async def test_the_mark_is_never_on_a_heading(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        await seen.press("ctrl+p")
+        listed = seen.app.screen.query_one(GroupedList)
+        marked = []
+        for _ in range(listed.option_count):
+            marked.append(listed.highlighted)
+            await seen.pilot.press("down")
+        assert marked[0] == 1
+        assert [at for at in marked if at is None or listed.get_option_at_index(at).disabled] == []
+        while listed.highlighted != 1:
+            await seen.pilot.press("up")
+        assert listed.scroll_offset.y == 0  # with its heading
 
 
 def test_what_cannot_be_done_fits_less_than_anything_that_can() -> None:

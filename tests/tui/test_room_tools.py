@@ -300,8 +300,8 @@ async def test_the_keys_on_the_card_work_at_once(key: str, sent: str) -> None:
         assert "│ make -n test" in text
         assert text.splitlines()[0].rstrip().endswith("‖ needs approval")
         assert "Allow this?" in text
-        bar = next(row for row in text.splitlines() if "Mika · run_command needs approval" in row)
-        assert "y once · c this conversation · a always… · n no, because… · d show all" in bar
+        assert "Mika · run_command needs approval" in text
+        assert text.count("y once · c this conversation · a always…") == 1
         text = await screen.press(key)
         if key == "a":
             assert "exactly this call, in /code/x only" in text
@@ -387,7 +387,7 @@ async def test_who_writes_to_the_room_is_not_asked_in_between_and_tab_leads_ther
         assert "once" not in text
         await screen.press("y")
         assert (answers(screen), screen.app.room._composer.line.text) == ([], "hy")
-        assert (await screen.press("tab")).count("y once") == 2  # on the card and in the bar
+        assert (await screen.press("tab")).count("y once") == 1
         time.now += 2.0
         await screen.press("y")
         assert answers(screen) == ["answer t1 step-1 once"]
@@ -452,7 +452,7 @@ async def test_only_the_card_that_is_asked_has_keys_on_it() -> None:
     async with opened((120, 40)) as screen:
         time = await asked(screen, *begun(MIKA, ADA), *asking("t1"), *asking("t2"))
         text = await screen.text()
-        assert (text.count("Allow this?"), text.count("y once")) == (2, 2)  # one card and the bar
+        assert (text.count("Allow this?"), text.count("y once")) == (2, 1)
         row = next(row for row in text.splitlines() if "█  y once" in row)
         assert row.index("y once") < 60
         text = await screen.press("y")

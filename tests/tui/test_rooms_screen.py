@@ -12,9 +12,12 @@ from agent_tui.model.errors import ConnectFailed, Refused
 from agent_tui.model.events import AgentInfo
 from tests.settling import settle
 from tests.tui.rooms_listed import agents, listed, room
+from tui import themes
 from tui.lists import feed as list_feed
 from tui.lists.rooms import RoomsScreen
+from tui.lists.row_list import agent_color
 from tui.room.screen import RoomScreen
+from tui.screens.theme_picker import wear
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +83,22 @@ async def test_where_there_is_room_more_of_the_room_under_the_cursor_stands_besi
         await seen.until("Now what?", "● Mika")
 
 
+async def test_names_beside_the_list_have_the_colours_of_their_agents(tmp_path: Path) -> None:
+    told = room(1, agents=agents("said", "failed"), last_speaker="Ada", last_words="Tabs.", status="idle")
+    async with listed(tmp_path, told, size=(160, 40)) as seen:
+        for theme in ("dark", "light"):
+            wear(seen.app, themes.load(theme))
+            await seen.text()
+            strips = seen.app.screen._compositor.render_strips(seen.app.size)
+            names = ("Mika", "Ada")
+            shown = [one for strip in strips for one in strip.crop(105) if one.text.strip() in names]
+            assert [one.text.strip() for one in shown] == [*names, "Ada"]
+            pane = seen.screen.query_one("#preview")
+            wanted = [agent_color(pane, one, pane.background_colors[1]) for one in told.agents]
+            inks = [one.style.color.name for one in shown if one.style and one.style.color]
+            assert inks == [*wanted, wanted[1]]
+
+
 async def test_what_changes_is_seen_and_the_cursor_stays_on_its_room(tmp_path: Path) -> None:
     async with listed(tmp_path, room(1), room(2), room(3)) as seen:
         await seen.press("down", "down")
@@ -131,7 +150,7 @@ async def test_a_deletion_is_undone_as_long_as_the_program_runs(tmp_path: Path) 
         assert seen.cursor == "r1"
         await seen.press("u")
         assert seen.cursor == "r2"
-        assert "Deleted. Press u" in await seen.press("d", "d")
+        assert "deleted – press u" in await seen.press("d", "d")
         assert "Deleted." not in await seen.press("u")  # nothing says how to undo what is undone
         assert "deleted" not in await seen.press("u")
         assert seen.client.asked == []

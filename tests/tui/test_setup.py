@@ -139,7 +139,8 @@ async def test_saving_without_a_test_is_possible_and_says_so(tmp_path: Path) -> 
         fill(shown, address="http://127.0.0.1:9/v1", variable="")
         await settled(pilot, "f2")
         assert results == ["openai"]
-        assert any("not tested" in notice.message for notice in pilot.app._notifications)
+        (notice,) = pilot.app._notifications
+        assert notice.message.endswith("not tested · no model chosen: agent-tui models setup chooses one")
     assert load(path).providers["openai"].base_url == "http://127.0.0.1:9/v1"
 
 

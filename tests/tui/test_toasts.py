@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,46 @@ import pytest
 from textual.geometry import Region
 from textual.widgets._toast import Toast
 
+import tui
 from tests.tui.chat_views import asks, in_a_chat, talk
 from tests.tui.debate import first_round, second_round
 from tests.tui.watched import Watched
 from tests.tui.whole_app import opened_app
+from tui.forms.setup_words import WORDS
 from tui.screens.toasts import free_row
+from tui.screens.words import ENGLISH
 from widgets.transcript.transcript import Transcript
 
 LONG = "the server said so, at some length: " + "and again, " * 12
+
+
+def told_in(path: Path) -> Iterator[str]:
+    """Yield the keys of the texts that a module tells in passing."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            does = ast.unparse(node.func)
+            is_list = path.parent.name == "lists" and does == "self._tell"
+            if is_list or does.endswith((".notify", "host.tell")):
+                said = [one for one in ast.walk(node) if isinstance(one, ast.Call) and one is not node]
+                yield from (
+                    ast.unparse(one.args[0])
+                    for one in said
+                    if ast.unparse(one.func) in ("say", "say_count", "word")
+                )
+
+
+def test_all_that_is_told_in_passing_begins_with_a_small_letter() -> None:
+    places = [path for path in Path(tui.__file__).parent.rglob("*.py") if "cli" not in path.parts]
+    patterns = {key for path in places for key in told_in(path)}
+    assert len(patterns) > 25
+    keys = {
+        key: text
+        for key, text in (ENGLISH | WORDS).items()
+        for pattern in patterns
+        if re.fullmatch(re.sub(r"\\\{.*?\\\}", "[a-z_]+", re.escape(pattern.strip("f'\""))), key)
+    }
+    assert len(keys) > 25
+    assert {key: text for key, text in keys.items() if text[:1].isupper() or text.endswith(".")} == {}
 
 
 @pytest.mark.parametrize(

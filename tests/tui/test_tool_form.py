@@ -57,7 +57,7 @@ async def test_who_asks_what_is_seen_before_the_form_is_opened() -> None:
         assert "‖ needs your input" in text
         assert "The MCP server everything asks you for 6 values:" in text
         assert "- Your name *" in text
-        assert text.count("y fill in… · n decline") == 2  # card and bar
+        assert text.count("y fill in… · n decline") == 1
         assert "approval" in text  # what the chat waits for
 
 

@@ -104,6 +104,7 @@ class AgentChoice(Part):
         event.stop()
         self.add_own()
         self._lines[0].focus()
+        self.call_after_refresh(self._lines[0].scroll_visible, animate=False)
 
     def add_own(self) -> None:
         """Add the agent that was written in the form, if it has a name."""

@@ -6,8 +6,10 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from textual.containers import VerticalScroll
+from textual.events import DescendantFocus
+from textual.geometry import Region
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
 
 from tui.forms.fields import Field, Part, wrong
 from tui.screens.question import QuestionScreen
@@ -48,6 +50,24 @@ class Form(VerticalScroll, can_focus=False):
         """Run the screen's ``action_save``."""
         event.stop()
         await self.screen.run_action("save")
+
+    # --- lists in it ---------------------------------------------------------------------------------------
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Scroll to the row: a list in a form is as long as it is."""
+        event.stop()
+        self.call_after_refresh(self._show_row, event.option_list)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Scroll to the row of a list that gets the focus."""
+        if isinstance(event.widget, OptionList):
+            self.call_after_refresh(self._show_row, event.widget)
+
+    async def _show_row(self, listed: OptionList) -> None:
+        if listed.has_focus and listed.highlighted is not None:
+            await self.stop_animation("scroll_y")  # to the whole list, since it got the focus
+            top = listed.content_region.offset - self.content_region.offset + self.scroll_offset
+            self.scroll_to_region(Region(top.x, top.y + listed.highlighted, 1, 1), animate=False)
 
     # --- what is wrong -----------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from tui.language import short_language
 from tui.link import RoomLink
 from tui.live.key_hints import key_of
 from tui.screens.dialog import Dialog
+from tui.screens.localised import localised
 from tui.screens.words import list_of, say
 from widgets.status_line import Part, StatusLine
 
@@ -170,7 +171,7 @@ class NewRoomScreen(Dialog[Made | None]):
                 fields |= await asyncio.to_thread(quick_room, fields["task"])
             room = await (await self._link.client()).create(**fields)
         except AgentTuiError as error:
-            self._form.blame(str(error), fields)
+            self._form.blame(localised(error), fields)
             return
         finally:
             self._is_asking = False

@@ -27,7 +27,7 @@ from tui.forms.provider_fields import ProviderFields
 from tui.forms.setup_kept import Kept, keep, remove
 from tui.forms.setup_words import models_found, told, word
 from tui.found import FoundModels
-from tui.live.key_hints import Hints, with_keys
+from tui.live.key_hints import PARTED, Hints, key_of, with_keys
 from tui.screens.dialog import Dialog
 from tui.screens.line_and_list import LineAndList
 from tui.screens.localised import localised
@@ -243,7 +243,12 @@ class SetupScreen(Dialog[str]):
         except ConfigError as error:
             self._tell(str(error), is_wrong=True)
             return
-        self.app.notify(word(said, name=wanted.name, path=self._path()), markup=False)
+        kept = self._fields.kept
+        told = [word(said, name=wanted.name, path=self._path())]
+        if not (model or (kept is not None and kept.model)):
+            press = key_of(self, "app.setup") or "agent-tui models setup"
+            told.append(word("saved.no_model", press=press))
+        self.app.notify(PARTED.join(told), markup=False)
         self.dismiss(wanted.name)
 
     def action_remove(self) -> None:

@@ -32,7 +32,7 @@ HOME: Final[dict[str, str]] = {
     "home.found.server.one": "{name} (1 model)",
     "home.found.key": "{name} (key in {variable})",
     "home.found.more": "{count} more",
-    "home.found.none": "Nothing new was found on this machine: no keys in the environment, no local servers.",
+    "home.found.none": "nothing new was found on this machine: no keys in the environment, no local servers",
     "home.hint.open": "open",
     "home.hint.new_room": "new room",
     "home.hint.new_chat": "new chat",

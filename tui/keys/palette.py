@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from rich.cells import cell_len
-from textual.app import SystemCommand
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.app import ComposeResult, SystemCommand
+from textual.command import (
+    Command,
+    CommandInput,
+    CommandList,
+    CommandPalette,
+    DiscoveryHit,
+    Hit,
+    Hits,
+    Provider,
+)
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.markup import escape
 from textual.screen import Screen
+from textual.widgets import LoadingIndicator
+from textual.widgets.option_list import Option
 
 from agent_tui.config.file import data_path
 from tui import themes
@@ -33,12 +46,14 @@ if TYPE_CHECKING:
 NOT_IN_PALETTE: Final = frozenset({"app.palette"})  # it is open already
 USED: Final = "palette.json"  # in the data folder: how often each action was chosen
 MOST_USED: Final = 200  # actions that are counted
+MOST_SHOWN_FIRST: Final = 5  # commands above all groups, those that were chosen most
 MOST_COUNTED: Final = 1_000  # above this all counts are halved, so that habits can change
 WIDEST: Final = 4  # a text may be this many times longer than the letters that were typed and found in it
 CELLS: Final = 76  # of the dialog (app.tcss), as far as the terminal has them
 EDGES: Final = 6  # cells of a row that are not used for words: padding and the scroll bar
 HIT: Final = "bold underline"
 MUTED: Final = "$text-muted"
+HEADING: Final = "$text-muted not bold"
 _LATER: Final = {"program": 1, "composer": 2, "find": 2, "panes": 2, "reading": 2}  # groups of the help
 _SCORES: Final = {BEGINNING: 1.0, WORD: 0.9, SCATTERED: 0.5}
 _ALSO: Final = 0.85  # a match in a synonym counts less than one in the name
@@ -71,7 +86,9 @@ class Used:
 
 
 class Entry(NamedTuple):
-    """A row of the palette; ``also`` are synonyms, ``used`` says how often it was chosen."""
+    """A row of the palette; ``also`` are synonyms, ``used`` says how often it was chosen, ``group`` is the
+    heading above it while nothing is typed.
+    """
 
     title: str
     help: str
@@ -79,6 +96,7 @@ class Entry(NamedTuple):
     also: tuple[str, ...] = ()
     used: int = 0
     is_greyed: bool = False
+    group: str = ""
 
 
 class Palette:
@@ -94,8 +112,7 @@ class Palette:
     def show(self) -> None:
         """Show every command, unless the palette is open."""
         if not isinstance(self._app.screen, CommandPalette):
-            search = say("palette.search")
-            self._app.push_screen(CommandPalette([Actions], placeholder=search, id="--command-palette"))
+            self._app.push_screen(GroupedPalette([Actions], id="--command-palette"))
 
     def commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
         """Yield everything that the screen can do, with its keys, and the themes."""
@@ -103,7 +120,22 @@ class Palette:
             yield SystemCommand(entry.title, entry.help, entry.do)
 
     def entries(self, screen: Screen[object]) -> list[Entry]:
-        """Return the rows: the most used first, what cannot be done now last."""
+        """Return the rows: the most used first, then group by group, what cannot be done now last."""
+        found = self._offered(screen)
+        able = sorted((entry for entry in found if not entry.is_greyed), key=lambda entry: -entry.used)
+        first = [entry for entry in able if entry.used][:MOST_SHOWN_FIRST]
+        groups: dict[str, list[Entry]] = {entry.group: [] for entry in found}
+        for entry in able[len(first) :]:
+            groups[entry.group].append(entry)
+        return [
+            *(entry._replace(group=say("palette.used")) for entry in first),
+            *(entry for group in groups.values() for entry in group),
+            *self._themes(),
+            *(entry._replace(group=say("palette.not_now")) for entry in found if entry.is_greyed),
+        ]
+
+    def _offered(self, screen: Screen[object]) -> list[Entry]:
+        """Return what the screen offers: what is done most on a screen of its kind first."""
         counts = self._used.counts()
         found = []
         for offer in sorted(offers(screen, self._keymap), key=lambda offer: _LATER.get(offer.group, 0)):
@@ -112,15 +144,15 @@ class Palette:
                 line = say("help.cannot", what=keys, reason=offer.reason) if offer.reason else keys
                 also = " ".join(_other_words(one) for one in offer.ids).split()
                 used = sum(counts.get(one, 0) for one in offer.ids)
-                do = partial(self._do, offer)
-                found.append(Entry(offer.description, line, do, tuple(also), used, bool(offer.reason)))
-        found.sort(key=lambda entry: (entry.is_greyed, -entry.used))
-        able = [entry for entry in found if not entry.is_greyed]
-        return [*able, *self._themes(), *found[len(able) :]]
+                do, group = partial(self._do, offer), say(f"help.group.{offer.group}")
+                does = offer.description
+                found.append(Entry(does, line, do, tuple(also), used, bool(offer.reason), group))
+        return found
 
     def _themes(self) -> Iterator[Entry]:
         for name in (themes.AUTO, *themes.names(self._app.themes_folder)):
-            yield Entry(say("theme.use", name=name), say("theme.once"), partial(self._wear, name))
+            wear = partial(self._wear, name)
+            yield Entry(say("theme.use", name=name), say("theme.once"), wear, group=say("theme.title"))
 
     async def _do(self, offer: Offer) -> None:
         """Do what was chosen, or show why it cannot be done now."""
@@ -135,6 +167,52 @@ def _other_words(binding_id: str) -> str:
     """Return the synonyms of an action, in the language of the screens and in English."""
     key = f"also.{binding_id}"
     return f"{say(key)} {ALSO[key]}".casefold() if key in ALSO else ""
+
+
+@dataclass(eq=False)
+class Grouped(DiscoveryHit):
+    """A row of the palette while nothing is typed, under the heading ``group``."""
+
+    group: str = ""
+
+
+class GroupedList(CommandList):
+    """The palette's list with a heading, which cannot be chosen, above each group."""
+
+    def add_options(self, new_options: Iterable[Any]) -> GroupedList:
+        """Add rows, each group under its heading."""
+        rows, group = list[Any](), ""
+        for row in new_options:
+            if isinstance(row, Command) and isinstance(row.hit, Grouped) and row.hit.group != group:
+                group = row.hit.group
+                heading = Content(group).stylize(HEADING)
+                rows.append(Option(Content.assemble("\n", heading) if rows else heading, disabled=True))
+            rows.append(row)
+        super().add_options(rows)
+        return self
+
+    def validate_highlighted(self, highlighted: int | None) -> int | None:
+        """Return the row below instead of a heading."""
+        at = super().validate_highlighted(highlighted)
+        return at + 1 if at is not None and self.get_option_at_index(at).disabled else at
+
+    def scroll_to_highlight(self, top: bool = False) -> None:
+        """Show the marked row, the first one with the heading above it."""
+        super().scroll_to_highlight(top)
+        if self.highlighted == 1:
+            self.scroll_home(animate=False)
+
+
+class GroupedPalette(CommandPalette):
+    """Textual's palette with such a list."""
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="--container"):
+            with Horizontal(id="--input"):
+                yield CommandInput(placeholder=say("palette.search"), select_on_focus=False)
+            with Vertical(id="--results"):
+                yield GroupedList()
+                yield LoadingIndicator()
 
 
 class Actions(Provider):
@@ -161,7 +239,7 @@ class Actions(Provider):
     async def discover(self) -> Hits:
         for entry in self._rows():
             shown, below = self._row(entry)
-            yield DiscoveryHit(shown, entry.do, entry.title, below or None)
+            yield Grouped(shown, entry.do, entry.title, below or None, entry.group)
 
     async def search(self, query: str) -> Hits:
         """Yield the rows that match, else those that match what the same keys write in the other layout;

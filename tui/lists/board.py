@@ -9,13 +9,14 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.theme import Theme
 from textual.widgets import Static
 
 from agent_tui.model.events import LinkChanged
 from agent_tui.model.inert import inert_line
 from tui.lists.listing import Listing
-from tui.lists.row_list import RowList
-from tui.lists.texts import Told, heads_of
+from tui.lists.row_list import RowList, agent_color
+from tui.lists.texts import Piece, Told, heads_of
 from tui.live import signs
 from tui.screens.localised import localised
 from tui.screens.words import count, say
@@ -38,13 +39,17 @@ class ListBody(Horizontal):
         self._kind = kind
         self._heads = Static("", id="heads", markup=False)
         self._preview = Static("", id="preview", markup=False)
-        self._told: tuple[Told, ...] = ()
+        self._told: tuple[Theme | None, tuple[Told, ...]] = None, ()  # the theme, and what is shown
 
     def compose(self) -> ComposeResult:
         with Vertical():
             yield self._heads
             yield self._rows
         yield self._preview
+
+    def on_mount(self) -> None:
+        """Show names in the colours of every new theme."""
+        self.app.theme_changed_signal.subscribe(self, lambda _theme: self.call_after_refresh(self.look))
 
     def look(self) -> None:
         """Show what changed; costs nothing if nothing did."""
@@ -53,15 +58,22 @@ class ListBody(Horizontal):
         if item is None or not self.has_class("-wide"):
             return
         told = tuple(self._listing.kind.preview(item))
-        if told != self._told:
-            self._told = told
+        if (self.app.current_theme, told) != self._told:
+            self._told = self.app.current_theme, told
             self._preview.update(Content("\n\n").join([self._paragraph(one) for one in told]))
 
     def _paragraph(self, told: Told) -> Content:
-        text = Content(told.text)
+        text = Content.assemble(*[(piece.text, self._style(piece)) for piece in told.pieces])
         if not told.label:
             return text.stylize("bold")
         return Content.assemble((told.label, LABEL), "\n", text)
+
+    def _style(self, piece: Piece) -> str:
+        """Return the colour of an agent for its name, "" for other pieces."""
+        if piece.agent is None:
+            return ""
+        color = agent_color(self._preview, piece.agent, self._preview.background_colors[1])
+        return color if color.startswith("#") else f"ansi_{color}"
 
     def on_resize(self, event: events.Resize) -> None:
         self.set_class(event.size.width >= WIDE_CELLS, "-wide")

@@ -98,7 +98,7 @@ def state(chat: ConversationInfo, mark: Mark) -> Piece:
 def preview(chat: ConversationInfo) -> list[Told]:
     """Return more about a chat: its model, its folder, its state and its last words."""
     return [
-        Told("", title_of(chat) or say("chat.untitled")),
+        Told("", (Piece(title_of(chat) or say("chat.untitled")),)),
         *paragraph("model", model_of(chat)),
         *paragraph("prompt", begun(chat.system_prompt)),
         *paragraph("workspace", inert_line(chat.workspace, MAX_WORDS_CHARACTERS)),

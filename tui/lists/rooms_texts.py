@@ -188,31 +188,29 @@ def round_text(room: RoomInfo, cells: int) -> str:
 
 def preview(room: RoomInfo) -> list[Told]:
     """Return more about a room: its whole task, its agents, its state and its last words."""
-    agents_told = [
-        " ".join(filter(None, (_agent_sign(agent), _agent_name(agent), _agent_model(agent))))
-        for agent in room.agents[:MAX_AGENTS]
-    ]
-    standing = "".join(piece.text for piece in state(room, NO_MARK, STATE_CELLS))
+    agents_told: list[str | Piece] = []
+    for agent in room.agents[:MAX_AGENTS]:
+        end = "\n" if agents_told else ""
+        agents_told += [f"{end}{_agent_sign(agent)} ", Piece(_agent_name(agent), "agent", agent)]
+        agents_told.append(f" {model}" if (model := _agent_model(agent)) else "")
+    standing = state(room, NO_MARK, STATE_CELLS) if room.status != "completed" else []
     task = begun(room.task)
     return [
-        Told("", name_of(room) or say("room.untitled")),
+        Told("", (Piece(name_of(room) or say("room.untitled")),)),
         *(paragraph("task", task) if task != name_of(room) else ()),
-        *paragraph("agents", "\n".join(agents_told)),
-        *paragraph(
-            "state",
-            f"{round_text(room, STATE_CELLS)} · {standing}"
-            if standing and room.status != "completed"
-            else round_text(room, STATE_CELLS),
-        ),
-        *paragraph(
-            "words",
-            ": ".join(
-                filter(
-                    None, (inert_line(room.last_speaker, MAX_AGENT_CHARACTERS), last_words(room.last_words))
-                )
-            ),
-        ),
+        *paragraph("agents", *agents_told),
+        *paragraph("state", round_text(room, STATE_CELLS), " · " if standing else "", *standing),
+        *paragraph("words", *_who_said(room)),
     ]
+
+
+def _who_said(room: RoomInfo) -> list[str | Piece]:
+    """Return who spoke last, and what they said."""
+    words = last_words(room.last_words)
+    speaker = inert_line(room.last_speaker, MAX_AGENT_CHARACTERS)
+    agent = next((agent for agent in room.agents if speaker and _agent_name(agent) == speaker), None)
+    name = Piece(speaker, "plain" if agent is None else "agent", agent)
+    return [name, ": " if speaker and words else "", words]
 
 
 def _agent_model(agent: AgentInfo) -> str:

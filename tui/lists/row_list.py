@@ -49,6 +49,11 @@ class _Seen(NamedTuple, Generic[T]):
     form: Form
 
 
+def agent_color(node: Widget, agent: AgentInfo, ground: Color) -> str:
+    """Return an agent's colour, made readable on ``ground``, as ``widgets.color.readable`` does."""
+    return readable(agent.color, ground_of(ground, node.app.current_theme), inert_line(agent.name))
+
+
 class RowList(Widget, Generic[T], can_focus=True):
     """Draws a ``Listing`` with a cursor. The cursor stays on its item when the order changes.
 
@@ -266,8 +271,7 @@ class RowList(Widget, Generic[T], can_focus=True):
     def _agent_color(self, agent: AgentInfo, base: Style) -> RichColor:
         ground = base.bgcolor
         color = self.background_colors[1] if ground is None else Color.from_rich_color(ground)
-        below = ground_of(color, self.app.current_theme)
-        return RichColor.parse(readable(agent.color, below, inert_line(agent.name)))
+        return RichColor.parse(agent_color(self, agent, color))
 
     # --- the mouse ---
 

@@ -96,15 +96,16 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A paragraph of the preview: a text, and the label above it ("" for a heading); all safe."""
+    """A paragraph of the preview: its text, and the label above it ("" for a heading); all safe."""
 
     label: str
-    text: str
+    pieces: tuple[Piece, ...]
 
 
-def paragraph(label: str, text: str) -> list[Told]:
-    """Return a paragraph below the words of ``label``; none if the text is empty."""
-    return [Told(say(f"list.preview.{label}"), text)] if text else []
+def paragraph(label: str, *parts: str | Piece) -> list[Told]:
+    """Return a paragraph below the words of ``label``; none if it has no text."""
+    pieces = tuple(Piece(part) if isinstance(part, str) else part for part in parts)
+    return [Told(say(f"list.preview.{label}"), pieces)] if any(one.text for one in pieces) else []
 
 
 def begun(text: str) -> str:

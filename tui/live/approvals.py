@@ -202,16 +202,26 @@ class Approvals(Vertical):
         """Show the keys on the card that they answer, and on no other; note how much of it was seen."""
         spot, place = self.spot, self._place
         if place is not None and place[0].sight.number_of(place[1]):
-            place[0].sight.note_rows_of(place[1], self._card_seen)
+            place[0].sight.note_rows_of(place[1], self._card_seen, self._end_moved)
             if self._is_seen:
                 self._card_seen()
         card = (*place, spot) if spot is not None and place is not None and self.has_bar_focus else None
         if card == self._card:
+            self._show_keys_once()
             return
         former, self._card = self._card, card
         for one in (former, card):
             if one is not None:
                 self._make_card(*one)
+        self._show_keys_once()
+
+    def _show_keys_once(self) -> None:
+        """Leave the keys to the card while its last rows, which have them, can be seen."""
+        self.bar.leave_keys_to_card(self._card is not None and self._card[0].sight.has_end)
+
+    def _end_moved(self) -> None:
+        """The last rows of the card came into sight or went out of it."""
+        self.call_after_refresh(self._show_keys_once)
 
     def _make_card(self, transcript: Transcript, row: str, spot: Spot) -> None:
         step = self._questions.state.step(*spot)

@@ -44,7 +44,9 @@ class Word(NamedTuple):
 
 
 class AskBar(StatusLine, can_focus=True):
-    """One row above the line while a tool asks. Without the focus it names only the key that leads to it."""
+    """One row above the line while a tool asks. Without the focus it names only the key that leads to it;
+    with the focus the keys that answer, unless they can be seen on the card.
+    """
 
     DEFAULT_CSS = """
     AskBar { display: none; }
@@ -53,6 +55,7 @@ class AskBar(StatusLine, can_focus=True):
     """
 
     _way_here = ""
+    _is_card_seen = False
     _asks: tuple[str, ToolAsk] | None = None
 
     def ask(self, name: str, ask: ToolAsk | None) -> None:
@@ -65,11 +68,19 @@ class AskBar(StatusLine, can_focus=True):
         self._way_here = way_here
         self._show_asked()
 
+    def leave_keys_to_card(self, is_card_seen: bool) -> None:
+        """Name no keys while those on the card can be seen."""
+        if is_card_seen != self._is_card_seen:
+            self._is_card_seen = is_card_seen
+            self._show_asked()
+
     def _show_asked(self) -> None:
         if self._asks is None:
             return
         name, ask = self._asks
-        if self.has_focus:
+        if self.has_focus and self._is_card_seen:
+            right = []
+        elif self.has_focus:
             right = _keys(ask, self._key)
             if ask.form is None:
                 right.append(Part(say("ask.whole"), 1, self._key("whole")))

@@ -27,7 +27,7 @@ from tui.screens.localised import localised
 from tui.screens.question import QuestionScreen
 from tui.screens.words import count, list_of, say
 from widgets.status_line import Part, StatusLine
-from widgets.transcript.step_body import fenced
+from widgets.transcript.step_body import diff_body
 from widgets.transcript.transcript import Transcript
 
 MADE: Final = "made"
@@ -131,7 +131,7 @@ class ChangesScreen(ModalScreen[None]):
 
     def _show_marked(self) -> None:
         change = self._marked
-        diff = "" if change is None else fenced(visible(change.diff), "diff", limit=None)
+        diff = "" if change is None else diff_body(visible(change.diff), visible(change.path), None)
         if diff != self._shown:
             self._shown = diff
             self._diff.text_replaced(WHOLE, diff)

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from tui.language import FOLDER, Spoken, spoken, translated
-from tui.screens.words import say
+from tui.screens.words import list_of, say
 
 BELOW: Final = "below"  # the context in the catalogues
 PATTERNS: Final = FOLDER / "patterns.txt"
@@ -24,6 +24,7 @@ MOST_CHARACTERS: Final = 2000  # of a text that is ours
 KEPT_TEXTS: Final = 256
 _BETWEEN: Final = re.compile(r"[:.] ")  # two sentences, or a title and its detail
 JOINED: Final = {": ": "between.detail", ". ": "between.sentences"}
+_NAMES: Final = re.compile(r"[^\s,]+(?:, [^\s,]+)+")  # one word each: in a sentence of others the comma stays
 WIDE: Final = "（"  # has its own space before it
 Parts = tuple[tuple[str, str], ...]  # each literal with the name of the placeholder after it, "" at the end
 
@@ -112,11 +113,18 @@ def _filled(
     for literal, name in parts[:-1]:
         before += literal
         is_typed = before.endswith(AS_TYPED)
-        fields[name] = Told(values[name], 0) if is_typed else _told(values[name], deep, known)
+        fields[name] = Told(values[name], 0) if is_typed else _listed(_told(values[name], deep, known))
         before += values[name]
     count = sum(len(literal) for literal, _ in parts) + sum(field.known for field in fields.values())
     said = parts_of(translated(BELOW, pattern))
     return Told("".join(literal + (fields[name].text if name else "") for literal, name in said), count)
+
+
+def _listed(told: Told) -> Told:
+    """Return a value with the mark between its names that the current language has."""
+    if told.known or not _NAMES.fullmatch(told.text):
+        return told
+    return told._replace(text=list_of(told.text.split(", ")))
 
 
 def _values(text: str, parts: Parts) -> dict[str, str] | None:

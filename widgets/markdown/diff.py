@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from rich.cells import cell_len
 
 from widgets.ink import ADDED, COMMENT, FENCE, MARK, NAME, REMOVED, STRONG, Row, Run, text_of
+from widgets.signs import ELLIPSIS
 from widgets.wrap import cut, wrap
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ class At(NamedTuple):
     is_numbered: bool = False  # this line belongs to a file
     is_torn: bool = False  # it continues in the next piece
 
+    @property
+    def is_first(self) -> bool:
+        """Whether a hunk begins here with the first line of a file: it is not divided from anything."""
+        return self.side == "head" and self.digits > 0 and not (self.old or self.new)
+
 
 class Diff:
     """Reads a diff line by line, as ``languages.Language`` reads code; its state is an ``At``."""
@@ -52,8 +58,8 @@ class Diff:
             return [], at
         if line.startswith("\\"):
             return [(line, FENCE | COMMENT)], at
-        if at.side == "head" and (hunk := _HUNK.match(line)):
-            pieces = [(line[: hunk.end()], FENCE | COMMENT), (line[hunk.end() :], FENCE | NAME)]
+        if at.side == "head" and (hunk := _HUNK.match(line)):  # the lines below say where it is
+            pieces = [(ELLIPSIS, MARK | FENCE | COMMENT), (line[hunk.end() :], FENCE | NAME)]
             return [piece for piece in pieces if piece[0]], at
         return [(line, FENCE | _INKS[at.side])], at
 
@@ -115,13 +121,17 @@ class Shown(NamedTuple):
 
 def composed(lines: Sequence[Drawn], bars: tuple[str, str], width: int) -> list[Shown]:
     """Return the rows of a diff's lines, at most ``width`` cells wide, each with its lines. The first of
-    ``bars`` is before each row, the second before rows that continue a line without a number.
+    ``bars`` is before each row, the second before rows that continue a line without a number. A hunk that
+    begins with the first line of a file has no row of its own.
     """
     every = _compared([_Line(runs, at if isinstance(at, At) else At()) for _, runs, at in lines])
     out: list[Shown] = []
     line = 0
     while line < len(every):
         at = every[line].at
+        if at.is_first and not every[line].says_more and line + 1 < len(every):
+            line += 1
+            continue
         if width < SPLIT_FROM or not at.is_change or at.side == "head":
             change = range(line, line + 1)
             out += [Shown(row, line, line, 0, change) for row in every[line].rows(bars, width)]
@@ -137,6 +147,11 @@ def composed(lines: Sequence[Drawn], bars: tuple[str, str], width: int) -> list[
 class _Line(NamedTuple):
     runs: Sequence[Run]
     at: At
+
+    @property
+    def says_more(self) -> bool:
+        """Whether the line has words of the file, not only signs of ours."""
+        return any(text.strip() and not ink & MARK for text, ink in self.runs)
 
     def rows(self, bars: tuple[str, str], width: int, side: Side = "both") -> list[Row]:
         """Return the rows of the line, after its number in the file of one ``side``."""

@@ -17,7 +17,7 @@ from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines
 from widgets.markdown.diff import Shown
-from widgets.markdown.rows import code_lines, diff_beside, lay_out
+from widgets.markdown.rows import diff_beside, diff_words, lay_out
 from widgets.transcript.marks import cells_of
 
 WIDE: Final = 65_536  # cells: no line of a block wraps
@@ -30,6 +30,8 @@ def reading(block: Block, text: str, *, is_open: bool = False) -> str:
     if block.kind == "table":
         cells = [cell for line in _table_lines(block, text, is_open=is_open) for cell in line]
         return _BLANKS.sub(" ", CELL_END.join(cells))
+    if words := diff_words(block, text, is_open=is_open):
+        return _BLANKS.sub(" ", " ".join(words))
     label = "" if block.kind == "code" else block.label
     bare = replace(block, lead="", rest="", gap=None, label=label, code=None)
     rows = lay_out(bare, text, WIDE, is_open=is_open)
@@ -60,7 +62,7 @@ class LetterRows:
             self._number_table(_table_lines(block, text, is_open=is_open))
             return
         if shown := diff_beside(block, text, width):
-            self._number_halves([len(_BLANKS.sub("", line)) for line in code_lines(block, text)], shown)
+            self._number_halves([len(_BLANKS.sub("", line)) for line in diff_words(block, text)], shown)
             return
         count = 0
         ours = MARK | (DIM if block.kind == "code" else 0)

@@ -133,6 +133,15 @@ def code_lines(block: Block, text: str) -> list[str]:
     return [first, *[line[skip(line, 0, block.level) :] for line in others]]
 
 
+def diff_words(block: Block, text: str, *, is_open: bool = False) -> list[str]:
+    """Return what a diff shows of each of its lines, without our signs; nothing for other blocks."""
+    code = block.code or Code(block.label)
+    if block.kind != "code" or not block.lines or not is_diff(code.label):
+        return []
+    runs = code.runs(code_lines(block, text), is_open=is_open)
+    return ["".join(piece for piece, ink in line if not ink & MARK) for line in runs]
+
+
 def diff_beside(block: Block, text: str, width: int) -> list[Shown]:
     """Return the lines in the last rows that ``lay_out`` makes of a diff, if it is side by side."""
     if block.kind != "code":

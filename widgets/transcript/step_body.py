@@ -39,6 +39,8 @@ PLACE_ARGUMENTS: Final = ("glob", "path", "folder")  # where something is looked
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _FENCE_SIGNS: Final = re.compile(r"^[ \t]*(`+)", re.MULTILINE)
 _DIFF: Final = re.compile(r"(?:\A|\n)(?:--- [^\n]*\n\+\+\+ [^\n]*\n)?@@ -[0-9,]+ \+[0-9,]+ @@")
+_FILE_NAMES: Final = re.compile(r"--- ([^\n]*)\n\+\+\+ ([^\n]*)\n(?=@@ )")
+_NAMED: Final = r"""(?:\A|[\s/"']){}(?:\Z|[\s,"'])"""  # a file, as a word or the end of a path
 _BEGINS_A_LINE: Final = re.compile(r"\A\s*(?:(?:#{1,6}|[>*+-])\s+)*")
 # Signs of markup come in pairs around words: a product, a glob and __name__ keep theirs.
 _MARKED: Final = re.compile(r"(?<![\w*`])(\*{1,3}|_|`{1,3})(?![\s*_])(.+?)(?<!\s)\1(?![\w*`])")
@@ -93,9 +95,9 @@ def step_body(
         case "thinking" | "text" | "sub_agent" | "summary":
             return content
         case "tool_call":
-            is_said = result is not None and _about(arguments)[1]  # in the head row
-            pieces = [] if is_said else [_arguments_body(arguments, limit)]
-            pieces += [] if result is None else [result_body(result, limit)]
+            about, is_said = _about(arguments)  # in the head row
+            pieces = [] if is_said and result is not None else [_arguments_body(arguments, limit)]
+            pieces += [] if result is None else [result_body(result, limit, about)]
             return "\n\n".join(piece for piece in pieces if piece)
         case "tool_result":
             return result_body(content if result is None else result, limit)
@@ -191,23 +193,42 @@ def _value(result: str) -> object:
     return parsed.value if parsed is not None and parsed.is_whole else result
 
 
-def result_body(result: str, limit: str | None = MORE) -> str:
-    """Return a result as Markdown: a table, a diff, readable JSON, or the text as it is."""
+def result_body(result: str, limit: str | None = MORE, heading: str = "") -> str:
+    """Return a result as Markdown: a table, a diff, readable JSON, or the text as it is. A file that
+    ``heading`` names above it is not named again.
+    """
     value = _value(result)
     if isinstance(value, dict):
         rest = {key: own for key, own in value.items() if key != "success"}
         if len(rest) == 1 and isinstance(only := next(iter(rest.values())), str):
             has_failed = value.get("success") is False and "error" in rest
-            return text_body(Spoken.told(only) if has_failed else only, limit)
+            return text_body(Spoken.told(only) if has_failed else only, limit, heading)
         return fenced(readable(Parsed(rest)), limit=limit) if rest else ""
     if isinstance(value, list):
         return _table(value, limit) or fenced(pretty(value), "json", limit=limit)
-    return text_body(result, limit)
+    return text_body(result, limit, heading)
 
 
-def text_body(text: str, limit: str | None = MORE) -> str:
-    """Return a text as Markdown that shows it as it is; a unified diff as one."""
-    return fenced(text, "diff" if _DIFF.search(text[:MAX_CHARACTERS]) else "", limit=limit)
+def text_body(text: str, limit: str | None = MORE, heading: str = "") -> str:
+    """Return a text as Markdown that shows it as it is; a unified diff as one, under its ``heading``."""
+    if _DIFF.search(text[:MAX_CHARACTERS]):
+        return diff_body(text, heading, limit)
+    return fenced(text, limit=limit)
+
+
+def diff_body(diff: str, heading: str, limit: str | None = MORE) -> str:
+    """Return a diff as Markdown, without the name of its one file if ``heading``, above it, has that."""
+    names = _FILE_NAMES.findall(diff)
+    first = _FILE_NAMES.match(diff)
+    if first and len(names) == 1 and re.search(_NAMED.format(re.escape(_file(*names[0]))), heading):
+        diff = diff[first.end() :]
+    return fenced(diff, "diff", limit=limit)
+
+
+def _file(old: str, new: str) -> str:
+    """Return the name of a diff's file."""
+    name = old if new == "/dev/null" else new
+    return name.partition("\t")[0].removeprefix("a/" if name is old else "b/")
 
 
 def fenced(text: str, label: str = "", *, limit: str | None = MORE) -> str:

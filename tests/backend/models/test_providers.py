@@ -62,8 +62,9 @@ async def test_the_first_provider_of_the_file_is_the_default(models: Models, pat
     )
     assert models.default_provider() == "local"
     assert models.default_model("local") == "small"
-    assert models.default_model("other") == "gpt-4"
-    assert models.default_model("nobody") == "gpt-4"
+    assert models.default_model("other") == models.default_model("nobody") == ""
+    with pytest.raises(ModelError, match="no model is chosen for other"):
+        models.open("other", "")
 
 
 async def test_only_a_provider_that_is_known_not_to_be_there_is_refused(models: Models, path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.widgets.drawing import drawn, shown
-from widgets.ink import ADDED, MARK, REMOVED, STRONG, text_of
+from widgets.ink import ADDED, COMMENT, MARK, REMOVED, STRONG, text_of
 from widgets.markdown.blocks import PIECE_CHARACTERS
 from widgets.markdown.diff import DIVIDER, SPLIT_FROM
 from widgets.markdown.letters import LetterRows, reading
@@ -44,7 +44,7 @@ def test_lines_have_the_numbers_of_their_files_and_heads_have_none() -> None:
     assert shown(DIFF) == [
         "│ --- a/shop.py",
         "│ +++ b/shop.py",
-        "│ @@ -9,6 +9,6 @@ class Shop:",
+        "│ … class Shop:",
         "│   9  import db",
         "│  10",
         "│  11 -def load(sid):",
@@ -99,15 +99,33 @@ def test_a_removed_line_that_looks_like_the_name_of_a_file_is_one_only_behind_th
         "```diff\n@@ -1,2 +1 @@\n--- a comment of SQL\n one\n--- a/b\n+++ b/b\n@@ -7 +7 @@\n-x\n+y\n```"
     )
     assert rows == [
-        "│ @@ -1,2 +1 @@",
         "│   1 --- a comment of SQL",
         "│   1  one",
         "│ --- a/b",
         "│ +++ b/b",
-        "│ @@ -7 +7 @@",
+        "│ …",
         "│   7 -x",
         "│   7 +y",
     ]
+
+
+@pytest.mark.parametrize("width", [40, WIDE])
+def test_what_divides_two_hunks_is_dim_and_is_neither_found_nor_lost_when_copied(width: int) -> None:
+    hunks = "@@ -1,2 +1,2 @@\n one\n-two\n+2\n@@ -40 +40 @@ def f():\n-x\n+y"
+    splitter = Splitter()
+    text = f"```diff\n{hunks}\n```"
+    (block,) = [*splitter.feed(text), *splitter.finish()]
+    source = text[block.start : block.end]
+    rows = lay_out(block, source, width)
+    words = [text_of(row) for row in rows]
+    assert words[0].startswith("│   1  one")
+    assert "│ … def f():" in words
+    assert "@@" not in "".join(words)
+    sign = next(ink for row in rows for piece, ink in row if piece == "…")
+    assert sign & MARK
+    assert sign & COMMENT
+    assert reading(block, source).strip() == "one -two +2 def f(): -x +y"
+    assert source.startswith("@@ -1,2")  # all of it is copied
 
 
 def test_pieces_of_a_long_diff_number_on_and_tear_no_change_apart() -> None:

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from agent_tui.model.inert import inert
 from tests.widgets.drawing import drawn, shown
 from widgets.ink import ADDED, CODE, FENCE, LINK, MARK, REMOVED, STRONG, text_of
-from widgets.transcript.step_body import MAX_LINES, escaped, fenced, result_body, step_body, step_head
+from widgets.transcript.step_body import (
+    MAX_LINES,
+    diff_body,
+    escaped,
+    fenced,
+    result_body,
+    step_body,
+    step_head,
+)
 from widgets.units import duration, size, tokens
 
 NASTY = st.text(alphabet=st.sampled_from("`~|\\*_[]()<>#-+=\n\t \x1b\u200b\u2028\x85ab1:/漢"), max_size=80)
@@ -155,6 +163,22 @@ def test_a_diff_is_coloured_as_one() -> None:
     inks = {text_of(row): row[-1][1] for row in rows}
     assert inks["│   1 -old"] & REMOVED
     assert inks["│   1 +new"] & ADDED
+
+
+def test_a_diff_names_its_file_only_where_the_heading_does_not() -> None:
+    change = "@@ -1 +1 @@\n-old\n+new"
+    named = f"--- a/src/a.py\n+++ b/src/a.py\n{change}"
+    told = step_text("tool_call", name="patch_file", arguments='{"path": "src/a.py"}', result=named)
+    assert told.title == "patch_file  src/a.py"
+    assert shown(told.body) == ["│   1 -old", "│   1 +new"]
+    other = step_text("tool_call", name="run_command", arguments='{"command": "git diff"}', result=named)
+    assert shown(other.body)[:2] == ["│ --- a/src/a.py", "│ +++ b/src/a.py"]
+    assert len(shown(diff_body(named, "patch_file other-src/a.py"))) == 4
+    assert len(shown(diff_body(named, "patch_file /srv/work/src/a.py, a link"))) == 2
+    removed = f"--- a/old.py\n+++ /dev/null\n{change}"
+    assert shown(diff_body(removed, "rm old.py")) == ["│   1 -old", "│   1 +new"]
+    two = f"{named}\n--- a/b.py\n+++ b/b.py\n{change}"
+    assert len(shown(diff_body(two, "src/a.py, b.py"))) == 8  # which of them was changed how
 
 
 def test_long_results_end_with_how_much_is_missing() -> None:

@@ -126,7 +126,7 @@ async def test_a_diff_in_a_body_has_all_its_rows_and_stands_side_by_side_where_t
         assert [row for row in screen_of(pane) if row.startswith(" │")] == [
             " │ --- a/f",
             " │ +++ b/f",
-            " │ @@ -7 +7 @@",
+            " │ …",
             " │   7 -old",
             " │   7 +new",
         ]

@@ -14,7 +14,7 @@ from agent_tui.state.steps import StepState
 from tui.live import signs
 from tui.screens.words import count, say
 from widgets.signs import twin
-from widgets.transcript.step_body import MORE, escaped, fenced, step_body
+from widgets.transcript.step_body import MORE, diff_body, escaped, fenced, step_body
 from widgets.transcript.step_body import step_head as head_of
 from widgets.units import size
 
@@ -140,7 +140,7 @@ def _call_pieces(ask: ToolAsk, limit: str | None) -> list[str]:
     if preview.strip() and not call.strip().endswith(preview.strip()):
         is_diff = ask.preview_type == "diff"
         shown = preview if is_diff else _WHERE.sub(_where, preview)
-        pieces.append(fenced(shown, "diff" if is_diff else "", limit=limit))
+        pieces.append(diff_body(shown, call, limit) if is_diff else fenced(shown, limit=limit))
     is_file = ask.pattern.partition("(")[0] in WRITING_TOOLS
     if ask.pattern and (is_file or not is_exact(ask.pattern, ask.folder)):
         rule, reach = kept_rule(ask)
