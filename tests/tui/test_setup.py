@@ -140,7 +140,9 @@ async def test_saving_without_a_test_is_possible_and_says_so(tmp_path: Path) -> 
         await settled(pilot, "f2")
         assert results == ["openai"]
         (notice,) = pilot.app._notifications
-        assert notice.message.endswith("not tested · no model chosen: agent-tui models setup chooses one")
+        assert notice.message.endswith(
+            "not tested · no model chosen, so gpt-4 is asked for: agent-tui models setup chooses one"
+        )
     assert load(path).providers["openai"].base_url == "http://127.0.0.1:9/v1"
 
 

@@ -247,7 +247,8 @@ class SetupScreen(Dialog[str]):
         told = [word(said, name=wanted.name, path=self._path())]
         if not (model or (kept is not None and kept.model)):
             press = key_of(self, "app.setup") or "agent-tui models setup"
-            told.append(word("saved.no_model", press=press))
+            lacks = "saved.no_model.openai" if wanted.kind == "openai" else "saved.no_model"
+            told.append(word(lacks, press=press))
         self.app.notify(PARTED.join(told), markup=False)
         self.dismiss(wanted.name)
 

@@ -53,6 +53,7 @@ WORDS: Final = {
     " this model cannot use tools: chats and rooms go without",
     "saved.untested": "saved as [providers.{name}] in {path}, not tested",
     "saved.no_model": "no model chosen: {press} chooses one",
+    "saved.no_model.openai": "no model chosen, so gpt-4 is asked for: {press} chooses one",
     "remove.none": "choose an existing provider in the first line to remove it",
     "remove.question": "Remove {name}? Agents that use it cannot answer until it is set up again.",
     "removed": "[providers.{name}] removed from {path}",

@@ -16,6 +16,8 @@ from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.config.file import AGENT_KINDS, BackendConfig, ProviderConfig
 from agent_tui.model.errors import ModelError
 
+DEFAULT_MODEL = "gpt-4"  # protocols.md §1: the agent's model, else the provider's, else this
+
 
 class Models:
     """The providers of the current config file: it is read again whenever it has changed."""
@@ -40,17 +42,17 @@ class Models:
         return next(iter(self._checked()), DEMO)
 
     def default_model(self, provider_id: str) -> str:
-        """Return the provider's model, "" if none was chosen (then agents name theirs); "demo" for ``DEMO``,
-        NAME for ``backend:NAME``. Never raises.
-
-        protocols.md §1 has ``gpt-4`` in the end, which most servers do not have and nobody chose.
+        """Return the provider's model, else ``gpt-4`` or, for other kinds than openai, "" (then agents name
+        theirs); "demo" for ``DEMO``, NAME for ``backend:NAME``. Never raises.
         """
         if provider_id == DEMO:
             return DEMO
         if agent := backend_named(provider_id):
             return agent
         provider = self._configured.get(provider_id)
-        return "" if provider is None else provider.model
+        if provider is None:
+            return DEFAULT_MODEL
+        return provider.model or (DEFAULT_MODEL if provider.kind == "openai" else "")
 
     def open(self, provider_id: str, model: str) -> tuple[Model, int]:
         """Return (model, max_tokens) of a provider; an empty ``model`` is the provider's default one, 0

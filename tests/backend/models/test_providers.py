@@ -62,9 +62,17 @@ async def test_the_first_provider_of_the_file_is_the_default(models: Models, pat
     )
     assert models.default_provider() == "local"
     assert models.default_model("local") == "small"
-    assert models.default_model("other") == models.default_model("nobody") == ""
-    with pytest.raises(ModelError, match="no model is chosen for other"):
-        models.open("other", "")
+    assert models.default_model("other") == "gpt-4"
+    assert models.default_model("nobody") == "gpt-4"
+
+
+async def test_a_kind_without_a_model_of_last_resort_says_how_to_choose_one(
+    models: Models, path: Path
+) -> None:
+    path.write_text('[providers.near]\nkind = "ollama"\n')
+    assert models.default_model("near") == ""
+    with pytest.raises(ModelError, match="no model is chosen for near"):
+        models.open("near", "")
 
 
 async def test_only_a_provider_that_is_known_not_to_be_there_is_refused(models: Models, path: Path) -> None:
