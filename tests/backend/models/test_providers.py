@@ -66,9 +66,7 @@ async def test_the_first_provider_of_the_file_is_the_default(models: Models, pat
     assert models.default_model("nobody") == "gpt-4"
 
 
-async def test_a_kind_without_a_model_of_last_resort_says_how_to_choose_one(
-    models: Models, path: Path
-) -> None:
+def test_a_kind_without_a_model_of_last_resort_says_how_to_choose_one(models: Models, path: Path) -> None:
     path.write_text('[providers.near]\nkind = "ollama"\n')
     assert models.default_model("near") == ""
     with pytest.raises(ModelError, match="no model is chosen for near"):
