@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from agent_tui.model.events import AgentInfo, ConversationInfo, RoomInfo
 from agent_tui.model.settings import Setting, settings_of
@@ -27,13 +28,18 @@ each = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture
-async def running(tmp_path: Path) -> AsyncIterator[ChatBackend]:
-    async with chat_backend(tmp_path, ScriptedModel(lambda request: ["Yes."], free=True)) as running:
+# One backend for all: each test makes rooms and chats of its own.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ChatBackend]:
+    model = ScriptedModel(lambda request: ["Yes."], free=True)
+    async with chat_backend(tmp_path_factory.mktemp("settings"), model) as running:
         yield running
 
 
-def test_some_settings_are_declared_of_each_record() -> None:
+async def test_some_settings_are_declared_of_each_record() -> None:
     for record in (RoomInfo, ConversationInfo, AgentInfo):
         assert len(settings_of(record)) >= 5
 
