@@ -8,7 +8,7 @@ run:            ## the program
 test:           ## the tests, in four minutes
 	$(UV) run pytest
 
-slow:           ## the tests that start whole programs, kill them, or try everything
+slow:           ## the tests that start or kill whole programs, or open every form and view
 	$(UV) run pytest -m slow
 
 # VOICE='not long' is what CI runs; MORE is handed on.

@@ -32,6 +32,8 @@ from tests.fakes.agent_socket_server import (
 )
 from tests.fakes.scripted_model import ScriptedModel
 
+pytestmark = pytest.mark.slow
+
 WORDS = "one two three four five "
 TOKEN = "far-secret-token"
 
@@ -309,7 +311,6 @@ async def test_a_retry_asks_for_the_words_again_in_the_same_session(tmp_path: Pa
         assert service.posts[1]["sessionId"] == "s1"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("busy", [403, 409, 1008])
 async def test_a_busy_chat_is_told_apart_from_a_broken_one(tmp_path: Path, busy: int) -> None:
     async with agent_socket_server() as server, rooms(tmp_path, socket=server.url) as given:
@@ -366,7 +367,6 @@ async def test_an_error_of_the_agent_is_its_own_and_the_room_goes_on(tmp_path: P
         assert texts(await messages(given, room_id))[-1][0] == "Ada"
 
 
-@pytest.mark.slow
 async def test_no_address_and_no_token_stands_in_events_or_the_database(tmp_path: Path) -> None:
     async with agent_socket_server() as server:
         url = server.url

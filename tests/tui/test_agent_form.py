@@ -21,6 +21,8 @@ from tui.screens.question import QuestionScreen
 from widgets.color import PALETTE
 from widgets.composer import Composer
 
+pytestmark = pytest.mark.slow
+
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] <b>"
 LOCAL = ProviderInfo("local", "Local", "ollama", "small")
 

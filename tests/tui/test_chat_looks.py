@@ -16,6 +16,8 @@ from tests.tui.looks import NOON, SIZES, colours, same, signs, stand_still
 from tests.tui.screen_text import ScreenFile
 from tui.lists import search as conversations_search
 
+pytestmark = pytest.mark.slow
+
 LIST = ("escape", "escape")  # from the line of a chat to the list
 
 

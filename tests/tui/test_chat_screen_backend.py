@@ -22,6 +22,8 @@ from tests.tui.watched import Watched
 from tui.link import ChatLink
 from tui.request import Server
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

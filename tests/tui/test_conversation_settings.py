@@ -22,6 +22,8 @@ from tui.lists.chats import ConversationsScreen
 from tui.screens.choose import ChooseScreen
 from widgets.composer import Composer
 
+pytestmark = pytest.mark.slow
+
 SIZE = (100, 36)
 
 

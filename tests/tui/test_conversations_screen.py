@@ -28,6 +28,8 @@ from tui.lists.search import SearchScreen, snippet_of
 from tui.lists.texts import Mark, form_of
 from tui.screens.line_and_list import LineAndList
 
+pytestmark = pytest.mark.slow
+
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] 老王\n\ttwo"
 
 
@@ -284,7 +286,6 @@ async def test_words_are_found_wherever_they_were_said_and_opened_there(tmp_path
         assert "PostgreSQL" not in text
 
 
-@pytest.mark.slow
 async def test_words_of_a_room_are_found_from_either_list_and_the_room_opened(tmp_path: Path) -> None:
     async with real_list(tmp_path, speaks(["Use PostgreSQL."]), size=(100, 24)) as seen:
         room = {"task": "Redis or not", "name": "Storage", "agents": [{"name": "Ada"}], "max_rounds": 1}
@@ -303,7 +304,6 @@ async def test_words_of_a_room_are_found_from_either_list_and_the_room_opened(tm
         await seen.app.places.link.close()
 
 
-@pytest.mark.slow
 async def test_the_message_that_was_found_is_in_sight_in_a_long_chat(tmp_path: Path) -> None:
     model = speaks(["The needle."], *(["Hay.\n\n" * 30] for _ in range(3)))
     async with real_list(tmp_path, model, size=(80, 20)) as seen:
@@ -318,7 +318,6 @@ async def test_the_message_that_was_found_is_in_sight_in_a_long_chat(tmp_path: P
         await seen.until("The needle.")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", ["needle", "begin"])
 async def test_the_message_that_was_found_is_in_sight_in_a_long_room(tmp_path: Path, words: str) -> None:
     model = speaks(["The needle."], *(["Hay.\n\n" * 30] for _ in range(5)))

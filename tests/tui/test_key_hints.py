@@ -21,6 +21,8 @@ from tui.screens.question import QuestionScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.theme_picker import ThemeScreen
 
+pytestmark = pytest.mark.slow
+
 F2, F4 = "\x1bOQ", "\x1bOS"
 REMAPPED = {
     "settings.add": "ctrl+a",
@@ -167,7 +169,6 @@ async def test_a_form_of_a_new_room_names_the_keys_in_force(tmp_path: Path) -> N
         assert isinstance(seen.app.screen.query_one("#agents"), OptionList)
 
 
-@pytest.mark.slow
 def test_a_provider_that_is_set_up_above_a_form_is_offered_in_it_and_what_was_written_stays(
     tmp_path: Path,
 ) -> None:
@@ -192,7 +193,6 @@ def test_a_provider_that_is_set_up_above_a_form_is_offered_in_it_and_what_was_wr
         view.wait_for("default (ollama)")
 
 
-@pytest.mark.slow
 def test_the_set_up_takes_the_place_of_the_help_that_names_it(tmp_path: Path) -> None:
     with home_at(tmp_path) as home, terminal([*PROGRAM, "rooms"], home.environ, home.folder) as view:
         view.wait_for(lambda text: "live" in text or "done" in text)

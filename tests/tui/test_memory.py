@@ -28,6 +28,8 @@ from tui.link import ChatLink, RoomLink
 from tui.request import ScreenRequest, Server
 from widgets.layout import Line, PaintedStrip
 
+pytestmark = pytest.mark.slow
+
 Seen = Fed[AgentTuiApp, EventLink[Any]]
 TIMES = 3
 LIVE = ev.LinkChanged("live")

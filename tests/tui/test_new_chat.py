@@ -24,6 +24,8 @@ from tui.chat.first import NEW, NewChat
 from tui.chat.screen import ChatScreen
 from tui.live.commands import of_kind
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +84,6 @@ async def test_chats_goes_to_the_one_that_is_chosen(tmp_path: Path) -> None:
         assert sum(isinstance(one, ChatScreen) for one in seen.app.screen_stack) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", [command.name for command in of_kind("chat")])
 async def test_every_command_does_something_that_is_seen(tmp_path: Path, command: str) -> None:
     async with real_list(tmp_path, speaks(["Yes."]), size=(100, 30)) as seen:

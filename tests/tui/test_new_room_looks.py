@@ -26,6 +26,8 @@ from tui.forms.tool_list import ToolList
 from tui.lists.rooms import RoomsScreen
 from tui.room.screen import RoomScreen
 
+pytestmark = pytest.mark.slow
+
 TASK = "Should sessions live in Redis?"
 
 

@@ -21,6 +21,8 @@ from tui.forms.setup import SetupScreen
 from tui.live import following
 from tui.room import panes as room_panes
 
+pytestmark = pytest.mark.slow
+
 CAST = agents(3)
 
 

@@ -33,6 +33,8 @@ from tui.forms.setup import SetupScreen
 from tui.found import FoundModels
 from tui.screens.question import QuestionScreen
 
+pytestmark = pytest.mark.slow
+
 
 @asynccontextmanager
 async def screen(

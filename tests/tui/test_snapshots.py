@@ -22,6 +22,8 @@ from tests.tui.whole_app import Seen, opened_app
 from tui.live import following
 from tui.room import panes as room_panes
 
+pytestmark = pytest.mark.slow
+
 SIZES = ((200, 60), (120, 40), (80, 24))  # one after another, as a person resizes
 STILL_SECONDS = 100.0
 

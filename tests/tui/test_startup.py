@@ -14,6 +14,8 @@ from tests.fakes.terminal import ENTERS_SCREEN, LEAVES_SCREEN, terminal
 from tests.tui.programs import PROGRAM, own_environ
 from tui.cli.exits import UNREACHABLE
 
+pytestmark = pytest.mark.slow
+
 RUN = """
 import sys
 import tui.startup

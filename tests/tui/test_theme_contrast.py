@@ -28,6 +28,8 @@ from widgets.ink import COMPONENTS
 from widgets.palettes import MIN_CONTRAST, Backdrop, Rgb
 from widgets.transcript.marks import mark_style
 
+pytestmark = pytest.mark.slow
+
 SIZE = (120, 44)
 OWN = themes.TERMINAL
 COLOURED = [name for name in themes.SHIPPED if name != OWN]

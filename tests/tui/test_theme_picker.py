@@ -17,6 +17,8 @@ from tui.screens.theme_picker import ThemeScreen, choices
 from tui.themes import SHIPPED, load
 from widgets.palettes import Backdrop
 
+pytestmark = pytest.mark.slow
+
 
 @asynccontextmanager
 async def picking(
@@ -132,7 +134,6 @@ async def test_automatic_means_what_the_terminal_is(config: Path) -> None:
     assert 'theme = "auto"' in written(config)
 
 
-@pytest.mark.slow
 async def test_in_a_small_terminal_the_hint_and_the_chosen_theme_are_in_sight(config: Path) -> None:
     async with picking(config, size=(50, 14)) as (app, pilot):
         for _ in range(len(SHIPPED)):

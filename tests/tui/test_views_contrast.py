@@ -21,6 +21,8 @@ from tui import themes
 from tui.screens.theme_picker import wear
 from widgets.palettes import MIN_CONTRAST
 
+pytestmark = pytest.mark.slow
+
 Texts = set[tuple[str, Style]]
 
 

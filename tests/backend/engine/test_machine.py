@@ -329,6 +329,7 @@ STEPS, TIMEOUT_SECONDS = (25, 7200) if settings().max_examples > 100 else (8, 12
 Room.TestCase.settings = settings(stateful_step_count=STEPS, deadline=None)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(TIMEOUT_SECONDS)
 class TestRoom(Room.TestCase):  # type: ignore[misc, valid-type]
     """The machine, and the end of what its stories left open."""

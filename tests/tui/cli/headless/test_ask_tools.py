@@ -21,6 +21,8 @@ from tests.fakes import mcp_server
 from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails, says
 from tests.tui.programs import PROGRAM, SECONDS, Home, finish, home_at
 
+pytestmark = pytest.mark.slow
+
 PROVIDER = '[providers.mine]\nkind = "openai"\nbase_url = "{url}"\nmodel = "some-model"\n'
 STREAM = ("--output", "stream-json")
 COMMAND = "echo made > made.txt"
@@ -347,7 +349,6 @@ def test_stream_json_is_the_plain_form_in_which_every_step_comes_whole(place: Pl
     assert steps["step-3"]["content"] == "It is 391."
 
 
-@pytest.mark.slow
 def test_a_long_text_is_told_again_and_again_but_costs_no_square_of_its_length(place: Place) -> None:
     place.model.will(says(*(f"word {number} " for number in range(4_000))))
     out = place.ask("Much?", *STREAM).stdout

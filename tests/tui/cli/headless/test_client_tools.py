@@ -25,7 +25,7 @@ from tests.tui.test_chat_agents import Chat
 from tui.link import ChatLink
 from tui.request import Server
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.timeout(120), pytest.mark.slow]
 
 
 def wants(server: AgentSocketServer, *calls: tuple[str, object]) -> list[Action]:
