@@ -43,9 +43,8 @@ from tui.presence import Presence
 from tui.request import ScreenRequest
 from tui.room.first import Found, first_room
 from tui.room.screen import RoomScreen
+from tui.screens.dialog import QuestionScreen, QuitScreen
 from tui.screens.help import HelpScreen
-from tui.screens.question import QuestionScreen
-from tui.screens.quit import QuitScreen
 from tui.screens.theme_choice import ThemeChoice
 from tui.screens.words import say, say_count
 from tui.voice.opening import VoiceOpening

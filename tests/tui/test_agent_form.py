@@ -17,7 +17,7 @@ from tui.forms.form import Form
 from tui.room.screen import RoomScreen
 from tui.room.settings import SettingsScreen
 from tui.screens.choose import MOST_SHOWN, ChooseScreen
-from tui.screens.question import QuestionScreen
+from tui.screens.dialog import QuestionScreen
 from widgets.color import PALETTE
 from widgets.composer import Composer
 

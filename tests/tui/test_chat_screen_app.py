@@ -24,7 +24,7 @@ from tui.cli.exits import FAILED
 from tui.keys.keymap import resolve
 from tui.link import ChatLink, RoomLink
 from tui.request import ScreenRequest, Server
-from tui.screens.question import QuestionScreen
+from tui.screens.dialog import QuestionScreen
 
 LIVE = ev.LinkChanged("live")
 

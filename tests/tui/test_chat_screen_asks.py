@@ -16,7 +16,7 @@ from agent_tui.model.errors import ConnectFailed, Refused
 from tests.state.chat_events import call, loaded, message, result, started, status
 from tests.tui.one_chat import LIVE, Chat, opened
 from tui.live.ask_bar import AskBar, AskScreen, KeepScreen
-from tui.screens.question import QuestionScreen
+from tui.screens.dialog import QuestionScreen
 
 ASK = ev.ToolAsk(
     "make -n test", "in the workspace\n60 s at most", pattern="run_command(make -n test)", folder="/code/x"

@@ -15,10 +15,8 @@ from tui.forms.new_room import NewRoomScreen
 from tui.keys.actions import offers
 from tui.live.key_hints import Hints, key_of, keys_of, with_keys
 from tui.room.settings import SettingsScreen
-from tui.screens.dialog import Dialog
+from tui.screens.dialog import Dialog, QuestionScreen, QuitScreen
 from tui.screens.help import HelpScreen
-from tui.screens.question import QuestionScreen
-from tui.screens.quit import QuitScreen
 from tui.screens.theme_picker import ThemeScreen
 
 pytestmark = pytest.mark.slow

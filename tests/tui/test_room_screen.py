@@ -16,7 +16,7 @@ from tests.thorough import of_many
 from tests.tui.one_room import AGENTS, LIVE, crowd, loaded, opened, speaking, start
 from tui.link import RoomLink
 from tui.room.screen import RoomScreen
-from tui.screens.quit import QuitScreen
+from tui.screens.dialog import QuitScreen
 
 
 async def test_every_agent_speaks_in_its_own_pane_with_its_model_named() -> None:

@@ -12,7 +12,7 @@ from agent_tui.model.errors import ConnectFailed
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tests.tui.whole_app import opened_app
 from tui.room.queue import QueueScreen
-from tui.screens.question import QuestionScreen
+from tui.screens.dialog import QuestionScreen
 from widgets.composer import MAX_CHARACTERS, Composer
 
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] <b>"

@@ -14,8 +14,8 @@ from tests.tui.rooms_client import ListedClient
 from tests.tui.rooms_listed import listed, room
 from tui.link import RoomLink
 from tui.lists import feed as rooms_feed
+from tui.lists.board import SetupOffer
 from tui.lists.feed import ListSeen
-from tui.lists.offer import SetupOffer
 from tui.lists.rooms import RoomsScreen
 
 

@@ -31,7 +31,7 @@ from tests.fakes.model_server import Answer, FakeModelServer, fails
 from tui.forms.fields import Choice, Line
 from tui.forms.setup import SetupScreen
 from tui.found import FoundModels
-from tui.screens.question import QuestionScreen
+from tui.screens.dialog import QuestionScreen
 
 pytestmark = pytest.mark.slow
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from textual import work
+from textual import events, work
+from textual.message import Message
 
 from agent_tui.model.events import Attachment
 from agent_tui.model.images import bytes_of
@@ -25,18 +26,42 @@ from tui.chat.files import (
     room_beside,
     written,
 )
-from tui.chat.line import ChatLine
 from tui.live import commands
 from tui.live.composer import Writing
 from tui.screens.localised import localised
 from tui.screens.words import count, say
 from widgets.choices import Choice, Completion
+from widgets.composer import Composer, with_line_ends
 from widgets.fuzzy import places
 from widgets.units import size
 
 BETWEEN: Final = " · "
 MOST_CANDIDATES: Final = 30
 MAX_SHOWN_CHARACTERS: Final = 120
+
+
+class ChatLine(Composer):
+    """``takes_paste`` gets each pasted text and returns whether it became an attachment."""
+
+    class DropLast(Message):
+        """Posted when backspace was pressed with nothing to its left: remove the last attachment."""
+
+    def __init__(self, completer: Callable[[str], Completion], takes_paste: Callable[[str], bool]) -> None:
+        super().__init__(may_be_empty=True, completer=completer, id="chat-line")
+        self._takes_paste = takes_paste
+
+    def action_delete_left(self) -> None:
+        """Delete to the left; if there is nothing, remove the last attachment."""
+        if self.text:
+            super().action_delete_left()
+        else:
+            self.post_message(self.DropLast())
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Attach a path or a long text."""
+        if self._takes_paste(with_line_ends(event.text)):
+            event.prevent_default()
+            event.stop()
 
 
 class ChatComposer(Writing):

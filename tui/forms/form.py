@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
 from tui.forms.fields import Field, Part, wrong
-from tui.screens.question import QuestionScreen
+from tui.screens.dialog import QuestionScreen
 from tui.screens.words import say
 from widgets.composer import Composer
 

@@ -28,10 +28,9 @@ from tui.forms.setup_kept import Kept, keep, remove
 from tui.forms.setup_words import models_found, told, word
 from tui.found import FoundModels
 from tui.live.key_hints import PARTED, Hints, key_of, with_keys
-from tui.screens.dialog import Dialog
+from tui.screens.dialog import Dialog, QuestionScreen
 from tui.screens.line_and_list import LineAndList
 from tui.screens.localised import localised
-from tui.screens.question import QuestionScreen
 
 if TYPE_CHECKING:
     from agent_tui.clients.rooms import RoomsClient

@@ -16,7 +16,7 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line, visible_line
 from tui.forms.fields import Listed
 from tui.live.key_hints import Hints
-from tui.screens.question import QuestionScreen
+from tui.screens.dialog import QuestionScreen
 from tui.screens.words import say
 
 if TYPE_CHECKING:

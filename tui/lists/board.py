@@ -1,19 +1,23 @@
-"""The line above the rows of a list, the line below, and the text of an empty list."""
+"""What surrounds the rows of a list: the lines above and below, the filter, the preview, an empty list."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from textual import events
+from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.theme import Theme
-from textual.widgets import Static
+from textual.widget import Widget
+from textual.widgets import Input, Static
 
+from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import LinkChanged
 from agent_tui.model.inert import inert_line
+from tui.link import Link
 from tui.lists.listing import Listing
 from tui.lists.row_list import RowList, agent_color
 from tui.lists.texts import Piece, Told, heads_of
@@ -22,6 +26,7 @@ from tui.screens.localised import localised
 from tui.screens.words import count, say
 from widgets.status_line import Part, StatusLine
 
+MAX_NEEDLE_CHARACTERS: Final = 200
 WIDE_CELLS: Final = 140  # from this width on there is a preview beside the rows
 LABEL: Final = "$text-muted"
 
@@ -142,3 +147,64 @@ def _server_state(link: LinkChanged) -> str:
     if link.status == "refused":
         return f"{signs.FAILED} {say('link.refused', detail=localised(inert_line(link.detail)))}"
     return ""
+
+
+class FilterBar(Horizontal):
+    """Calls ``look_for`` with the text while it is typed; hidden while it is empty."""
+
+    def __init__(self, placeholder: str, look_for: Callable[[str], None], rows: Widget) -> None:
+        """``rows`` gets the focus back."""
+        super().__init__(id="filter-bar", classes="-hidden")
+        self._line = Input(placeholder=placeholder, id="filter", compact=True, select_on_focus=False)
+        self._line.max_length = MAX_NEEDLE_CHARACTERS
+        self._look_for = look_for
+        self._rows = rows
+
+    def compose(self) -> ComposeResult:
+        yield Static(say("find.label"), markup=False)
+        yield self._line
+
+    def open(self) -> None:
+        self.set_class(False, "-hidden")
+        self._line.focus()
+
+    def clear(self) -> None:
+        self._line.value = ""
+        self._close()
+
+    def _close(self) -> None:
+        self.set_class(not self._line.value, "-hidden")
+        self._rows.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._look_for(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._close()
+
+
+class SetupOffer(Static):
+    """Says which key connects a model, as long as there is none; takes no row otherwise."""
+
+    DEFAULT_CSS = (
+        "SetupOffer { height: auto; padding: 0 1; display: none; } SetupOffer.-shown { display: block; }"
+    )
+
+    def __init__(self, link: Link[Any]) -> None:
+        super().__init__(markup=False)
+        self._link = link
+
+    @work(group="offer", exclusive=True)
+    async def look(self, key: str) -> None:
+        """Ask the backend for its providers; ``key`` is the one that connects a model, "" if there is
+        none.
+        """
+        try:
+            providers = await (await self._link.client()).backend.providers()
+        except AgentTuiError:
+            return  # unknown; the next look may tell
+        is_needed = bool(key) and all(provider.kind == DEMO_PROVIDER for provider in providers)
+        self.update(say("list.only_demo", press=key) if is_needed else "")
+        self.set_class(is_needed, "-shown")

@@ -4,24 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from agent_tui.clients.records import Hit
+from agent_tui.model.errors import AgentTuiError, Refused
 from agent_tui.model.events import ConversationInfo
 from tui.chat.first import NEW
 from tui.forms.chat import ConversationForm
 from tui.link import ChatLink
-from tui.lists.chats_acts import ConversationActs
+from tui.lists.acts import ListActs
 from tui.lists.chats_texts import CHATS, HINTS
 from tui.lists.deleting import Deletions
 from tui.lists.feed import ConversationsFeed
 from tui.lists.listing import Listing
 from tui.lists.screen import ListScreen, keys_of
 
+if TYPE_CHECKING:
+    from agent_tui.clients.chat import ChatClient  # noqa: F401  named below in quotes
+
 SEARCHES: Final = "/"  # typed first into the filter: search instead
+
+
+class ConversationActs(ListActs["ChatClient", ConversationInfo]):
+    """Asks for changes of chats."""
+
+    async def change_now(self, conversation_id: str, **fields: Any) -> ConversationInfo:
+        """Change a chat and return it; raises what ``ChatClient.change`` does."""
+        return await (await self._link.client()).change(conversation_id, **fields)
+
+    async def show_branch(self, conversation_id: str, message_id: str) -> None:
+        """Have the chat show the branch of a message, unless it shows it already."""
+        try:
+            client = await self._link.client()
+            messages, _ = await client.messages(conversation_id)
+            if all(message.id != message_id for message in messages):
+                await client.change(conversation_id, head=message_id)
+        except AgentTuiError as error:
+            # Refused: an answer is under way, or the message is gone; the chat opens as it is.
+            self._failed(error, is_bad=not isinstance(error, Refused))
 
 
 class ConversationsScreen(ListScreen[ConversationInfo]):

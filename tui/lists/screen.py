@@ -16,13 +16,11 @@ from textual.widget import Widget
 
 from tui.link import Link
 from tui.lists.acts import ListActs
-from tui.lists.board import ListBoard, ListBody
+from tui.lists.board import FilterBar, ListBoard, ListBody, SetupOffer
 from tui.lists.deleting import Deletions
 from tui.lists.feed import ListFeed
-from tui.lists.filter_bar import FilterBar
 from tui.lists.following import ListFollowing
 from tui.lists.listing import SORT_KEYS, Listing, T
-from tui.lists.offer import SetupOffer
 from tui.lists.row_list import RowList
 from tui.lists.texts import Hint, Mark
 from tui.screens.rename import RenameScreen

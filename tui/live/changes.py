@@ -23,8 +23,8 @@ from tui.live import signs
 from tui.live.key_hints import key_of
 from tui.live.opened import Opened
 from tui.live.pager import WHOLE, PagerScreen
+from tui.screens.dialog import QuestionScreen
 from tui.screens.localised import localised
-from tui.screens.question import QuestionScreen
 from tui.screens.words import count, list_of, say
 from widgets.status_line import Part, StatusLine
 from widgets.transcript.step_body import diff_body

@@ -15,7 +15,7 @@ from tui.live.changes import ChangesScreen
 from tui.room.open_room import OpenRoom
 from tui.room.queue import QueueScreen
 from tui.room.settings import SettingsScreen
-from tui.screens.question import QuestionScreen
+from tui.screens.dialog import QuestionScreen
 from tui.screens.words import count, say
 
 Act = Literal["stop", "skip", "retry", "continue"]

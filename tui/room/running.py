@@ -11,8 +11,7 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotOffered
 from tui.room import texts
 from tui.room.open_room import OpenRoom
-from tui.screens.question import QuestionScreen
-from tui.screens.quit import Choice, QuitScreen
+from tui.screens.dialog import QuestionScreen, QuitAnswer, QuitScreen
 from tui.screens.words import say
 
 if TYPE_CHECKING:
@@ -124,11 +123,11 @@ class Running:
         """Ask what to do with the agents that are speaking, then leave."""
         self._room.host.open(QuitScreen(), self._chosen)
 
-    def _chosen(self, choice: Choice | None) -> None:
+    def _chosen(self, choice: QuitAnswer | None) -> None:
         if choice in ("pause", "keep"):
             self._room.host.run("leave", self._leave(choice), exclusive=True)
 
-    async def _leave(self, choice: Choice) -> None:
+    async def _leave(self, choice: QuitAnswer) -> None:
         room = self._room
         try:
             client = await room.client()

@@ -23,7 +23,7 @@ from tui.room.open_room import OpenRoom
 from tui.room.panes import PANE_BINDINGS, RoomPanes
 from tui.room.running import Running
 from tui.room.speaking import Speaking
-from tui.screens.quit import QuitScreen
+from tui.screens.dialog import QuitScreen
 from tui.screens.words import say
 from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock

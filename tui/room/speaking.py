@@ -9,8 +9,8 @@ from agent_tui.model.errors import AgentTuiError
 from tui.room.acts import RoomActs
 from tui.room.open_room import OpenRoom
 from tui.room.texts import labels_of
+from tui.screens.dialog import QuestionScreen
 from tui.screens.localised import localised
-from tui.screens.question import QuestionScreen
 from tui.screens.words import say
 from widgets.composer import whispered
 
