@@ -14,12 +14,12 @@ MAX_PATTERN_CHARACTERS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
+class IgnoreRules:
     """The rules in effect in a folder: for each .gitignore on the way, its folder and its rules."""
 
     rules: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
-    def below(self, folder: str, gitignore: bytes) -> Ignored:
+    def below(self, folder: str, gitignore: bytes) -> IgnoreRules:
         """Return the rules in effect in ``folder``, whose own file begins with ``gitignore``."""
         from pathspec import GitIgnoreSpec  # lazy: neither program needs it when it starts
 
@@ -31,7 +31,7 @@ class Ignored:
                 except ValueError:
                     continue  # git ignores such lines, too
                 kept.append(line)
-        return Ignored((*self.rules, (folder, GitIgnoreSpec.from_lines(kept)))) if kept else self
+        return IgnoreRules((*self.rules, (folder, GitIgnoreSpec.from_lines(kept)))) if kept else self
 
     def leave_out(self, path: str, *, is_folder: bool) -> bool:
         """Return whether the rules exclude ``path``; paths and folders are relative to the same folder."""

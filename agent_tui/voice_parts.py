@@ -44,7 +44,7 @@ PartName = Literal["server", "agent", "models"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class VoicePart:
     """One thing that can be downloaded. ``download`` and ``kept`` are bytes, ``room`` is the space needed
     while it is made; ``without`` says how voice works if it is missing.
     """
@@ -58,7 +58,7 @@ class Part:
     without: str
 
 
-SERVER: Final = Part(
+SERVER: Final = VoicePart(
     "server",
     f"livekit-server {SERVER_VERSION}, built from source (two to four minutes)",
     "Apache-2.0",
@@ -67,7 +67,7 @@ SERVER: Final = Part(
     1_500 * MEGABYTE,
     "one person and one agent in a local session, no LiveKit room",
 )
-AGENT: Final = Part(
+AGENT: Final = VoicePart(
     "agent",
     "the agent's libraries: livekit-agents, faster-whisper, Piper, espeak-ng",
     "Apache-2.0, MIT; the voice detector only together with livekit-agents; Piper and espeak-ng: GPL-3.0,"
@@ -77,7 +77,7 @@ AGENT: Final = Part(
     1_300 * MEGABYTE,
     "no agent of ours; the one of a LiveKit server can be talked with",
 )
-MODELS: Final = Part(
+MODELS: Final = VoicePart(
     "models",
     'hearing "tiny.en" (Whisper) and the voice "joe" (Piper), both English',
     "MIT",
@@ -138,7 +138,7 @@ def find_models(data: Path | None = None) -> bool:
     return python is not None and all((packages_of(python) / name).is_file() for name in MODEL_FILES)
 
 
-def missing_parts(data: Path | None = None) -> tuple[Part, ...]:
+def missing_parts(data: Path | None = None) -> tuple[VoicePart, ...]:
     """Return what ``voice setup`` would get, in that order."""
     is_there = {
         "server": find_server(data) is not None,

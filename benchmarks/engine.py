@@ -17,7 +17,7 @@ from statistics import median, quantiles
 
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import ROOMS
-from agent_tui.backend.hub import Frame, Hub, in_dialect
+from agent_tui.backend.hub import Hub, StoredFrame, in_dialect
 from agent_tui.backend.models.model import Model, ModelRequest, Piece, TextPiece
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store.store import FileStore
@@ -92,9 +92,9 @@ async def opened(talker: Talker) -> AsyncIterator[tuple[Engine, Hub]]:
             await store.close()
 
 
-async def read(hub: Hub, room_id: str, until: str) -> list[tuple[float, Frame]]:
+async def read(hub: Hub, room_id: str, until: str) -> list[tuple[float, StoredFrame]]:
     """Return what the room's readers are told, and when it came, up to the first frame of that name."""
-    frames: list[tuple[float, Frame]] = []
+    frames: list[tuple[float, StoredFrame]] = []
     async with aclosing(in_dialect(hub.read(room_id, 0), frame_of)) as batches:
         async for batch in batches:
             now = time.perf_counter()
@@ -104,11 +104,11 @@ async def read(hub: Hub, room_id: str, until: str) -> list[tuple[float, Frame]]:
     return frames
 
 
-async def run_rooms(talker: Talker, rooms: int) -> list[tuple[str, list[tuple[float, Frame]]]]:
+async def run_rooms(talker: Talker, rooms: int) -> list[tuple[str, list[tuple[float, StoredFrame]]]]:
     """Run so many rooms of one turn at once; return each one's task and frames."""
     async with opened(talker) as (engine, hub):
 
-        async def one(number: int) -> tuple[str, list[tuple[float, Frame]]]:
+        async def one(number: int) -> tuple[str, list[tuple[float, StoredFrame]]]:
             task = f"task {number}"
             room = await engine.create(ROOMS, {"task": task, "max_rounds": 1, "agents": ({"name": "Ada"},)})
             reading = asyncio.create_task(read(hub, room.id, "room_completed"))
@@ -118,7 +118,7 @@ async def run_rooms(talker: Talker, rooms: int) -> list[tuple[str, list[tuple[fl
         return await asyncio.gather(*(one(number) for number in range(rooms)))
 
 
-def chunks(frames: list[tuple[float, Frame]]) -> list[tuple[float, int]]:
+def chunks(frames: list[tuple[float, StoredFrame]]) -> list[tuple[float, int]]:
     """Return when each chunk came and how many tokens it had."""
     return [
         (at, len(json.loads(frame.data)["content"]) // len(TOKEN))

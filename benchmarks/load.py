@@ -80,7 +80,7 @@ class Report:
         return (self.cpu - self.idle_share * (self.ended - self.began)) / self.words
 
 
-class Meter:
+class LoadMeter:
     """Measures the process it is in, around what the feed does."""
 
     def __init__(self, load: Load) -> None:

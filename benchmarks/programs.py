@@ -31,7 +31,7 @@ import tui.app
 from agent_tui.config.file import Config
 from agent_tui.model import events as ev
 from benchmarks.corpus import texts, tokens, words
-from benchmarks.load import EARLIER_WORDS, Load, Meter
+from benchmarks.load import EARLIER_WORDS, Load, LoadMeter
 from tui.app import AgentTuiApp, crash_of
 from tui.link import ChatLink, RoomLink
 from tui.opening import Opening
@@ -105,7 +105,7 @@ def mark(pane: int) -> str:
 class Script(RoomLink):
     """A link over which the room and the words of a load come."""
 
-    def __init__(self, load: Load, meter: Meter, app: App[int]) -> None:
+    def __init__(self, load: Load, meter: LoadMeter, app: App[int]) -> None:
         super().__init__(NOWHERE)
         self._load = load
         self._meter = meter
@@ -253,7 +253,7 @@ class Ours(AgentTuiApp):
     CSS_PATH = str(Path(tui.app.__file__).with_name("app.tcss"))  # or it would be looked for beside this file
     BINDINGS: ClassVar[list[BindingType]] = [PRESS]
 
-    def __init__(self, load: Load, meter: Meter) -> None:
+    def __init__(self, load: Load, meter: LoadMeter) -> None:
         request = ScreenRequest(NOWHERE, "room-1", Config(Path("config.toml")))
         self._script = Script(load, meter, self)
         super().__init__(request, self._script)
@@ -292,7 +292,7 @@ class Ours(AgentTuiApp):
 class ChatScript(ChatLink):
     """A link over which a chat and the words of a load come."""
 
-    def __init__(self, load: Load, meter: Meter, app: App[int]) -> None:
+    def __init__(self, load: Load, meter: LoadMeter, app: App[int]) -> None:
         super().__init__(NOWHERE)
         self._load = load
         self._meter = meter
@@ -331,7 +331,7 @@ class OursInAChat(AgentTuiApp):
     CSS_PATH = Ours.CSS_PATH
     BINDINGS: ClassVar[list[BindingType]] = [PRESS]
 
-    def __init__(self, load: Load, meter: Meter) -> None:
+    def __init__(self, load: Load, meter: LoadMeter) -> None:
         request = ScreenRequest(NOWHERE, None, Config(Path("config.toml")), chat="chat-1")
         super().__init__(request, chat_link=ChatScript(load, meter, self))
         self.opening = Known(self, request, "chat-1")
@@ -350,7 +350,7 @@ class Stock(App[int]):
     CSS = "#panes { layout: grid; }"
     BINDINGS: ClassVar[list[BindingType]] = [PRESS]
 
-    def __init__(self, load: Load, meter: Meter) -> None:
+    def __init__(self, load: Load, meter: LoadMeter) -> None:
         super().__init__()
         self._load = load
         self._meter = meter
@@ -400,7 +400,7 @@ class Stock(App[int]):
 def main(argument: str, path: Path) -> None:
     """Run the program of a load and write its report."""
     load = Load(**json.loads(argument))
-    meter = Meter(load)
+    meter = LoadMeter(load)
     try:
         programs = {"ours": Ours, "chat": OursInAChat, "stock": Stock}
         app = programs[load.program](load, meter)

@@ -23,7 +23,7 @@ from starlette.routing import Route
 Tape = list[tuple[str, str, str]]
 
 
-class Player:
+class TapePlayer:
     """Plays one tape to all readers."""
 
     def __init__(self, tape: Tape, seconds: float, readers: int) -> None:
@@ -61,7 +61,7 @@ class Player:
 def main() -> None:
     """Serve until SIGTERM; the first line on stdout is the address."""
     tape, seconds, readers = sys.argv[1:]
-    player = Player(json.loads(Path(tape).read_text()), float(seconds), int(readers))
+    player = TapePlayer(json.loads(Path(tape).read_text()), float(seconds), int(readers))
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
     print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     app = Starlette(routes=[Route("/events", player.events)])

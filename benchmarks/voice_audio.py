@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from agent_tui.audio.device_sound import DeviceSound
-from agent_tui.audio.echo import DEFAULT_PROCESSING, NO_PROCESSING, MicrophoneFilter, Processing
+from agent_tui.audio.echo import DEFAULT_PROCESSING, NO_PROCESSING, MicrophoneFilter, SoundProcessing
 from agent_tui.audio.levels import LevelMeter
-from agent_tui.audio.resampling import Format, FromDevice
+from agent_tui.audio.resampling import FromDevice, SampleFormat
 from agent_tui.audio.rings import ROOM_LIMITS, PlayRing
 from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SAMPLES, BLOCK_SECONDS
 from benchmarks.table import row, times
@@ -44,12 +44,12 @@ def main() -> None:
 
     share("levels of one direction, 100 blocks a second", "≤ 1 %", blocks, meter.feed)
     share("play ring, in and out", "", blocks, through_ring)
-    only_echo = Processing(noise=False, high_pass=False, gain=False)
+    only_echo = SoundProcessing(noise=False, high_pass=False, gain=False)
     for name, processing in (("echo canceller", only_echo), ("echo, noise, high pass", DEFAULT_PROCESSING)):
         share(name, "≤ 3 %", blocks, _filter(processing))
     own = sound[: 2_000 * 882]
     parts = [own[start : start + 882] for start in range(0, len(own), 882)]
-    share("a microphone of 44.1 kHz", "", parts, FromDevice(Format(44_100, 1), meter.feed))
+    share("a microphone of 44.1 kHz", "", parts, FromDevice(SampleFormat(44_100, 1), meter.feed))
     with _sound_server():
         asyncio.run(_streams("nothing done", NO_PROCESSING, SECONDS))
         asyncio.run(_streams("echo, noise, high pass", DEFAULT_PROCESSING, LONG_SECONDS))
@@ -79,7 +79,7 @@ def _variables(wanted: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _filter(processing: Processing) -> Callable[[bytes], object]:
+def _filter(processing: SoundProcessing) -> Callable[[bytes], object]:
     microphone = MicrophoneFilter(processing)
     return lambda block: microphone.filtered(block, block, 0.05)
 
@@ -100,7 +100,7 @@ def _cpu(blocks: list[bytes], take: Callable[[bytes], object]) -> float:
     return time.process_time() - started
 
 
-async def _streams(name: str, processing: Processing, seconds: float) -> None:
+async def _streams(name: str, processing: SoundProcessing, seconds: float) -> None:
     sound = DeviceSound(processing=processing)
     await sound.open()
     try:

@@ -33,7 +33,7 @@ JOINED = (
 )
 
 
-class Talk:
+class SilentSession:
     """A session in which nothing happens."""
 
     transport: vo.Transport = "room"
@@ -85,7 +85,7 @@ class Here:
 
     async def open(self, request: VoiceRequest, tell: Callable[[str], None]) -> VoiceSession:
         sound = Noise(moves=self._moves)
-        return VoiceSession(Talk(), sound, "nowhere")  # type: ignore[arg-type]  # no more is asked
+        return VoiceSession(SilentSession(), sound, "nowhere")  # type: ignore[arg-type]  # no more is asked
 
 
 def show(*, moves: bool) -> None:

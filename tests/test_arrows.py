@@ -14,7 +14,7 @@ import pytest
 
 from agent_tui.backend.engine.answer.asks import Asks
 from agent_tui.backend.engine.answer.attempt import Attempt
-from agent_tui.backend.engine.answer.steps import Steps
+from agent_tui.backend.engine.answer.steps import StepLog
 from agent_tui.backend.engine.chats.acts import ChatActs
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.rooms.acts import RoomActs
@@ -30,7 +30,7 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 
 OF_THE_CLIENT = (RoomsClient, ChatClient, BackendClient, Calls, ConversationState, Turn, Net, LogStream)
-OF_THE_ENGINE = (Engine, RoomActs, ChatActs, Runs, Runner, Attempt, Steps, Asks)
+OF_THE_ENGINE = (Engine, RoomActs, ChatActs, Runs, Runner, Attempt, StepLog, Asks)
 ROOT = Path(__file__).parent.parent
 DISTRIBUTION = "agent-tui-rooms"
 BEFORE_FIRST_FRAME = ("pydantic", "httpx", "websockets", "numpy", "sounddevice", "livekit", "sqlalchemy")

@@ -41,7 +41,7 @@ class SoundCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class SoundSurroundings:
     """What sound depends on: the system, the user and the environment."""
 
     system: str  # as sys.platform
@@ -51,7 +51,7 @@ class Surroundings:
     pulse_sockets: Sequence[str] = ()  # of PulseAudio or PipeWire servers on this machine
 
     @classmethod
-    def of_this_process(cls) -> Surroundings:
+    def of_this_process(cls) -> SoundSurroundings:
         """Return the surroundings of this process."""
         sockets = [str(WSLG_SERVER)] if WSLG_SERVER.exists() else []
         with suppress(OSError):  # a folder that we may not read
@@ -65,7 +65,7 @@ class Surroundings:
         )
 
 
-def no_device(direction: Direction, problem: str, around: Surroundings) -> str:
+def no_device(direction: Direction, problem: str, around: SoundSurroundings) -> str:
     """Return one line: there is no microphone or speaker, and what helps. ``problem`` is the one of the
     device list.
     """
@@ -76,14 +76,14 @@ def no_device(direction: Direction, problem: str, around: Surroundings) -> str:
     return f"There is no {NOUNS[direction]}: {device_fix(around)}"
 
 
-def library_fix(around: Surroundings) -> str:
+def library_fix(around: SoundSurroundings) -> str:
     """Return how to get PortAudio."""
     if around.system.startswith("linux"):
         return "install libportaudio2 (Debian, Ubuntu) or portaudio (Fedora, Arch)"
     return "install the package sounddevice again; it contains PortAudio"
 
 
-def server_fix(around: Surroundings) -> str:
+def server_fix(around: SoundSurroundings) -> str:
     """Return the likely fault when no PulseAudio or PipeWire server answers."""
     named = around.environment.get("PULSE_SERVER", "")
     if named:
@@ -98,7 +98,7 @@ def server_fix(around: Surroundings) -> str:
     return "start PipeWire or PulseAudio (systemctl --user start pipewire-pulse)"
 
 
-def device_fix(around: Surroundings) -> str:
+def device_fix(around: SoundSurroundings) -> str:
     """Return what helps when there are no devices at all."""
     if around.system.startswith("linux"):
         return f"plug one in, or {server_fix(around)}"
@@ -109,7 +109,7 @@ def device_fix(around: Surroundings) -> str:
 
 async def check_sound() -> list[SoundCheck]:
     """Return what sound needs on this machine, in the order in which to fix it. Never raises."""
-    around = Surroundings.of_this_process()
+    around = SoundSurroundings.of_this_process()
     raw = await portaudio_listed()
     if raw.problem:
         fix = library_fix(around) if raw.problem == NO_LIBRARY else "see what agent-tui voice devices says"
@@ -128,7 +128,7 @@ async def check_sound() -> list[SoundCheck]:
     return checks
 
 
-async def _server_check(raw: DeviceList, around: Surroundings) -> SoundCheck:
+async def _server_check(raw: DeviceList, around: SoundSurroundings) -> SoundCheck:
     """Return the check of the server; without one it is only a problem if the sound cards need it."""
     name = "sound server"
     has_bridge = any(device.name in PULSE_BRIDGES for device in raw.devices)

@@ -13,15 +13,15 @@ from contextlib import suppress
 from math import inf
 from typing import Any, Final, TypeVar, cast
 
-from agent_tui.audio.check import NOUNS, Surroundings, no_device
+from agent_tui.audio.check import NOUNS, SoundSurroundings, no_device
 from agent_tui.audio.devices import PULSE, Device, DeviceList, Direction, list_devices, with_pulse
-from agent_tui.audio.echo import DEFAULT_PROCESSING, SILENCE, Lockstep, MicrophoneFilter, Processing
+from agent_tui.audio.echo import DEFAULT_PROCESSING, SILENCE, Lockstep, MicrophoneFilter, SoundProcessing
 from agent_tui.audio.levels import LevelMeter
 from agent_tui.audio.library import LATENCY_SECONDS, LONG_LATENCY_SECONDS, DeviceFailed, Library, Stream
 from agent_tui.audio.pace import LATE_SECONDS
 from agent_tui.audio.portaudio import PortAudio
 from agent_tui.audio.recording import Recording
-from agent_tui.audio.resampling import OURS, Format, FromDevice, ToDevice
+from agent_tui.audio.resampling import OURS, FromDevice, SampleFormat, ToDevice
 from agent_tui.audio.rings import ROOM_LIMITS, CaptureQueue, PlayRing, RingLimits
 from agent_tui.audio.sound import BLOCK_BYTES, BLOCK_SECONDS, SAMPLE_RATE, Level, SoundStatus
 
@@ -115,7 +115,7 @@ class DeviceSound:
         input_name: str = "",
         output_name: str = "",
         limits: RingLimits = ROOM_LIMITS,
-        processing: Processing = DEFAULT_PROCESSING,
+        processing: SoundProcessing = DEFAULT_PROCESSING,
         recording: Recording | None = None,
         library: Library | None = None,
         lister: Lister = list_devices,
@@ -262,7 +262,7 @@ class DeviceSound:
         await self._close(port)
         device = self._meant(port)
         if device is None:
-            port.failed(no_device(port.direction, self._listed.problem, Surroundings.of_this_process()))
+            port.failed(no_device(port.direction, self._listed.problem, SoundSurroundings.of_this_process()))
             return
         try:
             if not await _answered(lambda: self._library.knows(device, port.direction)):
@@ -304,8 +304,8 @@ class DeviceSound:
         self._lockstep.expect(self._delay_seconds())
 
     def _opened(self, port: Port, device: Device) -> Stream:
-        own = Format(device.rate, 1), Format(device.rate, min(2, device.channels(port.direction)))
-        forms = (OURS, Format(SAMPLE_RATE, 2), *own)
+        own = SampleFormat(device.rate, 1), SampleFormat(device.rate, min(2, device.channels(port.direction)))
+        forms = (OURS, SampleFormat(SAMPLE_RATE, 2), *own)
         form = next((form for form in forms if self._library.accepts(device, port.direction, form)), OURS)
         if port.direction == "input":
             self._input_meter.reset()

@@ -32,7 +32,7 @@ MAX_DELAY_MS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Processing:
+class SoundProcessing:
     """How the microphone's sound is processed. Without any of it, the sound is unchanged.
 
     The gain evens out loud and quiet, which speech recognition does not need: it is off by default.
@@ -49,14 +49,14 @@ class Processing:
         return self.echo or self.noise or self.high_pass or self.gain
 
 
-DEFAULT_PROCESSING: Final = Processing()
-NO_PROCESSING: Final = Processing(echo=False, noise=False, high_pass=False, gain=False)
+DEFAULT_PROCESSING: Final = SoundProcessing()
+NO_PROCESSING: Final = SoundProcessing(echo=False, noise=False, high_pass=False, gain=False)
 
 
 class MicrophoneFilter:
     """Applies ``processing`` to blocks of 10 ms; the echo canceller is off with headphones."""
 
-    def __init__(self, processing: Processing = DEFAULT_PROCESSING) -> None:
+    def __init__(self, processing: SoundProcessing = DEFAULT_PROCESSING) -> None:
         self._wanted = processing
         self._uses_headphones = False
         self._start()

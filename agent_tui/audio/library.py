@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from agent_tui.audio.devices import Device, DeviceList, Direction
-from agent_tui.audio.resampling import Format
+from agent_tui.audio.resampling import SampleFormat
 
 LATENCY_SECONDS: Final = 0.06  # of the devices: as long as Python may delay their threads
 LONG_LATENCY_SECONDS: Final = 0.12  # if that is not enough
@@ -51,14 +51,14 @@ class Library(Protocol):
         """Return whether ``device`` was there when devices were last looked for."""
         ...
 
-    def accepts(self, device: Device, direction: Direction, form: Format) -> bool:
+    def accepts(self, device: Device, direction: Direction, form: SampleFormat) -> bool:
         """Return whether ``device`` can run in this format."""
         ...
 
     def open_input(
         self,
         device: Device,
-        form: Format,
+        form: SampleFormat,
         latency_seconds: float,
         taken: Callable[[bytes], None],
         ended: Callable[[], None],
@@ -69,7 +69,7 @@ class Library(Protocol):
     def open_output(
         self,
         device: Device,
-        form: Format,
+        form: SampleFormat,
         latency_seconds: float,
         given: Callable[[int], bytes],
         ended: Callable[[], None],

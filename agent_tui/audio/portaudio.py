@@ -24,7 +24,7 @@ from agent_tui.audio.devices import (
     portaudio_devices,
 )
 from agent_tui.audio.library import DeviceFailed, Stream
-from agent_tui.audio.resampling import Format
+from agent_tui.audio.resampling import SampleFormat
 from agent_tui.audio.sound import BLOCK_SECONDS
 
 _closing: Final[list[Any]] = []  # streams that are being closed
@@ -62,7 +62,7 @@ class PortAudio:
             return False
         return True
 
-    def accepts(self, device: Device, direction: Direction, form: Format) -> bool:
+    def accepts(self, device: Device, direction: Direction, form: SampleFormat) -> bool:
         """Ask PortAudio whether the device supports this rate with this many channels."""
         library = _sounddevice()
         check = library.check_input_settings if direction == "input" else library.check_output_settings
@@ -76,7 +76,7 @@ class PortAudio:
     def open_input(
         self,
         device: Device,
-        form: Format,
+        form: SampleFormat,
         latency_seconds: float,
         taken: Callable[[bytes], None],
         ended: Callable[[], None],
@@ -87,7 +87,7 @@ class PortAudio:
     def open_output(
         self,
         device: Device,
-        form: Format,
+        form: SampleFormat,
         latency_seconds: float,
         given: Callable[[int], bytes],
         ended: Callable[[], None],
@@ -102,7 +102,7 @@ class _Opening:
 
     device: Device
     direction: Direction
-    form: Format
+    form: SampleFormat
     latency_seconds: float
     ended: Callable[[], None]
 

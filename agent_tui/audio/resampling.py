@@ -14,14 +14,14 @@ from agent_tui.audio.sound import BLOCK_BYTES, SAMPLE_RATE
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class SampleFormat:
     """16 bit samples: their rate, and the number of channels."""
 
     rate: int = SAMPLE_RATE
     channels: int = 1
 
 
-OURS = Format()
+OURS = SampleFormat()
 
 
 def to_mono(sound: bytes, channels: int) -> bytes:
@@ -64,7 +64,7 @@ class Resampler:
 class FromDevice:
     """Takes a microphone's sound in its own format and passes it on in our blocks."""
 
-    def __init__(self, form: Format, took: Callable[[bytes], None]) -> None:
+    def __init__(self, form: SampleFormat, took: Callable[[bytes], None]) -> None:
         self._channels = form.channels
         self._resampler = Resampler(form.rate, SAMPLE_RATE)
         self._took = took
@@ -82,7 +82,7 @@ class FromDevice:
 class ToDevice:
     """Takes our blocks and returns what a speaker asks for in its own format."""
 
-    def __init__(self, form: Format, give: Callable[[], bytes]) -> None:
+    def __init__(self, form: SampleFormat, give: Callable[[], bytes]) -> None:
         self._channels = form.channels
         self._resampler = Resampler(SAMPLE_RATE, form.rate)
         self._give = give

@@ -14,14 +14,14 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 
 from agent_tui.backend.store import reads
-from agent_tui.backend.store.rows import Frame
+from agent_tui.backend.store.rows import StoredFrame
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import StoreError
 from agent_tui.model.events import Event, StepAdded, TextAdded
 from agent_tui.wire.log import event_name
 from agent_tui.wire.rooms_encode import frame_bytes
 
-__all__ = ["Batch", "Dialect", "Frame", "Hub", "in_dialect", "translated"]
+__all__ = ["Batch", "Dialect", "Hub", "StoredFrame", "in_dialect", "translated"]
 
 PAGE_FRAMES = 500
 MAX_QUEUED_FRAMES = 2_000
@@ -38,7 +38,7 @@ MAX_HELD_FRAMES = 64  # this many are worth a send of their own
 Dialect = Callable[[Event], tuple[str, str] | None]
 
 
-class Batch(list[Frame]):
+class Batch(list[StoredFrame]):
     """Frames of one room in order, shared by all its readers."""
 
     __slots__ = ("_encoded", "_said")
@@ -64,8 +64,8 @@ class Batch(list[Frame]):
 
 
 async def in_dialect(
-    batches: AsyncGenerator[list[Frame], None], dialect: Dialect
-) -> AsyncGenerator[list[Frame], None]:
+    batches: AsyncGenerator[list[StoredFrame], None], dialect: Dialect
+) -> AsyncGenerator[list[StoredFrame], None]:
     """Yield the frames of ``batches`` in this dialect, without those that it does not have."""
     async with aclosing(batches):
         async for batch in batches:
@@ -74,10 +74,10 @@ async def in_dialect(
                 yield said
 
 
-def translated(batch: Iterable[Frame], dialect: Dialect) -> list[Frame]:
+def translated(batch: Iterable[StoredFrame], dialect: Dialect) -> list[StoredFrame]:
     """Return frames of the log in this dialect, without those that it does not have."""
     return [
-        Frame(frame.room_id, frame.seq, *said, frame.message_id)
+        StoredFrame(frame.room_id, frame.seq, *said, frame.message_id)
         for frame in batch
         if (said := frame.as_sent or dialect(frame.event)) is not None
     ]
@@ -116,7 +116,7 @@ class _Reader:
             self._frames += len(frames)
             self._characters += characters
 
-    async def next(self, last: int) -> list[Frame] | None:
+    async def next(self, last: int) -> list[StoredFrame] | None:
         """Wait for news; return the frames after ``last``, or ``None`` if the log must be read for them."""
         await self._news.wait()
         self._news.clear()
@@ -150,7 +150,7 @@ class _Room:
         self._ripe_at = 0.0  # when the next batch may be sent
         self._timer: asyncio.TimerHandle | None = None
 
-    def publish(self, frames: list[Frame]) -> None:
+    def publish(self, frames: list[StoredFrame]) -> None:
         """Pass on ``frames``, at once or with what comes until the next batch is due."""
         self._held += frames
         crowd = len(self.readers)
@@ -197,7 +197,7 @@ class Hub:
         self._closed = asyncio.Event()
         store.subscribe(self.publish)
 
-    def publish(self, frames: list[Frame]) -> None:
+    def publish(self, frames: list[StoredFrame]) -> None:
         """Pass on ``frames``: committed, of one room, in order."""
         room = self._rooms.get(frames[0].room_id)
         if room is not None:
@@ -205,7 +205,7 @@ class Hub:
 
     async def read(
         self, room_id: str, after: int, *, counts: bool = True
-    ) -> AsyncGenerator[list[Frame], None]:
+    ) -> AsyncGenerator[list[StoredFrame], None]:
         """Yield the room's frames with a seq above ``after``: the stored ones, then live ones, without end.
 
         ``counts``: a person reads, not a program that we started ourselves. Each batch is in order and no

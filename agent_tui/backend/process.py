@@ -22,13 +22,13 @@ from agent_tui.backend.config_file import ConfigFile
 from agent_tui.backend.engine.answer.tool_runs import ToolRuns
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.rooms.commands import RoomCommands
-from agent_tui.backend.engine.unwatched import Presence
+from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.files import DatabaseLock, database_lock, write_private
 from agent_tui.backend.http.agent_tasks import AgentService
 from agent_tui.backend.http.agent_ws import AgentSockets
 from agent_tui.backend.http.app import Face, Traffic, build_app
 from agent_tui.backend.http.auth import KnownHosts, is_loopback
-from agent_tui.backend.http.chats import Conversations
+from agent_tui.backend.http.chats import ChatRoutes
 from agent_tui.backend.http.connection import HttpServer, bound_socket, url_of
 from agent_tui.backend.http.presence import Attendance
 from agent_tui.backend.http.tools import Tools
@@ -43,7 +43,7 @@ from agent_tui.backend.tools.programs.orphans import ORPHANS
 from agent_tui.backend.tools.rooms import room_tools
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.voice.rooms import Home, VoiceRooms
-from agent_tui.backend.voice.routes import Voice
+from agent_tui.backend.voice.routes import VoiceRoutes
 from agent_tui.config.file import load
 from agent_tui.tracebacks import note_unheard
 
@@ -98,7 +98,7 @@ class _Inside:
     hub: Hub
     models: Models
     toolbox: Toolbox
-    presence: Presence
+    presence: OpenPrograms
     voice: VoiceRooms
     tool_runs: ToolRuns
 
@@ -138,7 +138,7 @@ class _Process:
         toolbox = Toolbox(config.read)
         unwatched = settings.unwatched_seconds
         try:
-            hub, presence = Hub(store), Presence()
+            hub, presence = Hub(store), OpenPrograms()
             engine = Engine(store, hub, models, toolbox, unwatched_seconds=unwatched, presence=presence)
             toolbox.add(*room_tools(RoomCommands(engine)))
             await engine.start(resume=settings.resume)
@@ -163,10 +163,10 @@ class _Process:
         )
         workspaces = Workspaces(self.settings.workspaces)
         more = [
-            *Conversations(inside.engine, inside.hub, workspaces).routes(),
+            *ChatRoutes(inside.engine, inside.hub, workspaces).routes(),
             *Tools(inside.engine, inside.toolbox, inside.tool_runs, workspaces).routes(),
             *Attendance(inside.presence).routes(),
-            *Voice(inside.voice).routes(),
+            *VoiceRoutes(inside.voice).routes(),
             *AgentService(inside.engine, inside.hub, workspaces).routes(),
             *AgentSockets(inside.engine, inside.hub, workspaces).routes(),
         ]

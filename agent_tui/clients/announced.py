@@ -13,7 +13,7 @@ from agent_tui.model.events import LOCAL_ID, Attachment, Event, Message, Message
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AnnouncedFrame:
     """One frame of an answer as it was sent, and its events. The first of an answer has no ``name``: the
     question was taken. ``call_id`` belongs to a call that runs here, with its state.
     """

@@ -9,9 +9,9 @@ from typing import Any
 
 from agent_tui.clients.announced import beginning, cut
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
-from agent_tui.clients.conversations import Conversations, FieldValue, Kind
+from agent_tui.clients.conversations import ClientKind, Conversations, FieldValue
 from agent_tui.clients.http import EVENT_STREAM, Net
-from agent_tui.clients.log_stream import GIVE_UP_SECONDS, Item, Loaded, Post
+from agent_tui.clients.log_stream import GIVE_UP_SECONDS, Item, Post, StoredConversation
 from agent_tui.clients.paths import CHAT_PATHS
 from agent_tui.clients.records import Hit, read_all
 from agent_tui.model.errors import (
@@ -69,12 +69,12 @@ _OFFERS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-def _loaded(chat: ConversationInfo, messages: list[Message], as_of: int) -> Loaded:
+def _loaded(chat: ConversationInfo, messages: list[Message], as_of: int) -> StoredConversation:
     read = _Branch(messages[-1].id if messages else "").read
-    return Loaded(ConversationLoaded(chat, tuple(messages)), as_of, read)
+    return StoredConversation(ConversationLoaded(chat, tuple(messages)), as_of, read)
 
 
-CHATS = Kind(
+CHATS = ClientKind(
     one="conversation",
     paths=CHAT_PATHS,
     offers=_OFFERS,
@@ -137,7 +137,7 @@ class ChatClient(Conversations[ConversationInfo]):
     async def record(self, conversation_id: str, **fields: object) -> str:
         """Store what was said in a voice session; return the id of its message.
 
-        ``fields``: ``spoken`` (of ``Spoken``, as a mapping) and either ``message_id`` of a stored message, or
+        ``fields``: ``spoken`` (of ``SpeechRecord``, as a mapping) and either ``message_id`` of a stored message, or
         ``client_key, role, content, speaker, interrupted`` of a whole one. Raises ``Refused`` (409) for a
         whole one while an answer is being given.
         """

@@ -11,10 +11,10 @@ from agent_tui.clients.calls import Calls
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.http import Net
 from agent_tui.clients.log_stream import (
-    Loaded,
     LogStream,
     Post,
     Source,
+    StoredConversation,
     follow,
     read_settled,
     ready,
@@ -33,7 +33,7 @@ FieldValue = str | int | float | bool | Sequence[Mapping[str, str]] | Sequence[s
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[I]):
+class ClientKind(Generic[I]):
     """The differences between rooms and chats; ``one`` is also the name of the path of a single room or chat.
 
     ``offers`` is that of ``Calls``. ``loaded`` makes the event of what was loaded, and says how to read what
@@ -50,7 +50,7 @@ class Kind(Generic[I]):
     decode: Callable[[object], I]
     decode_listed: Callable[[object], list[I]]
     decode_messages: Callable[[object], list[Message]]
-    loaded: Callable[[I, list[Message], int], Loaded]
+    loaded: Callable[[I, list[Message], int], StoredConversation]
     ended_detail: str
     terminal: frozenset[str]
     silence_seconds: float
@@ -68,14 +68,14 @@ class Conversations(Generic[I]):
 
     def __init__(
         self,
-        kind: Kind[I],
+        kind: ClientKind[I],
         net: Net,
         paths: Mapping[str, str] | None = None,
         *,
         clock: Clock = SYSTEM_CLOCK,
         silence_seconds: float | None = None,
     ) -> None:
-        self._kind: Kind[I] = kind
+        self._kind: ClientKind[I] = kind
         self._net = net
         self._clock = clock
         self._paths = Paths(kind.paths, paths or {})
@@ -207,7 +207,7 @@ class Conversations(Generic[I]):
     def source(self, id_: str, give_up_seconds: float | None) -> Source:
         """Return a room or chat as a ``Source`` for ``follow``."""
 
-        async def load() -> Loaded:
+        async def load() -> StoredConversation:
             messages, one, as_of = await read_settled(lambda: self.messages(id_), lambda: self.as_known(id_))
             return self._kind.loaded(one, messages, as_of)
 

@@ -64,7 +64,7 @@ _FAILURES = (httpx.HTTPError, SOCKSError, OSError)  # OSError: httpx does not wr
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StreamedResponse:
     """A streamed answer: its ``status`` (2xx), its ``headers`` (names in lower case), and its ``body`` as it
     arrives, unpacked; the body raises ``StreamLost`` if it is interrupted.
     """
@@ -192,7 +192,7 @@ class Net:
         json: object = None,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> AsyncGenerator[Answer, None]:
+    ) -> AsyncGenerator[StreamedResponse, None]:
         """Open an event stream; its status is 2xx and its type right, or 204 or 205 without a body.
 
         ``timeout`` limits the wait for the headers; the caller limits how long the body may be silent. Raises
@@ -209,7 +209,7 @@ class Net:
                 excerpt = await self._excerpt(response)
                 raise unexpected(response.status_code, kind, excerpt, "event stream")
             async with aclosing(self._body(response)) as body:
-                yield Answer(response.status_code, dict(response.headers), body)
+                yield StreamedResponse(response.status_code, dict(response.headers), body)
         finally:
             await _close(response)
 

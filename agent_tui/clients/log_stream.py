@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock, Watch, nap
-from agent_tui.clients.http import Answer, Net
+from agent_tui.clients.http import Net, StreamedResponse
 from agent_tui.clients.retry import Backoff, Patience
 from agent_tui.model.errors import (
     AgentTuiError,
@@ -30,7 +30,7 @@ from agent_tui.model.events import Event, LinkChanged
 from agent_tui.wire.sse import MAX_EVENT_BYTES, Frame, SSEParser
 
 M = TypeVar("M")
-L = TypeVar("L", bound="Logged")
+L = TypeVar("L", bound="LoggedConversation")
 Item = Frame | LinkChanged
 
 IDLE_SECONDS = 45.0  # three heartbeats of our own backend, which sends one every 15 s
@@ -160,7 +160,7 @@ class LogStream:
         if self._post is not None:
             raise await self._lost_post(self._post, self._lost or StreamLost("the stream has no last event"))
 
-    def _opening(self, watch: Watch) -> AbstractAsyncContextManager[Answer]:
+    def _opening(self, watch: Watch) -> AbstractAsyncContextManager[StreamedResponse]:
         """Return the request for the next connection; ``watch`` gets how long it may be silent."""
         self._live_at, self._frames = None, 0
         headers = {**self._headers, **_last_event_id_header(self._event_id)}
@@ -263,7 +263,7 @@ def _last_event_id_header(last_event_id: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class StoredConversation:
     """A conversation as it is stored, and the event id from which to follow it.
 
     ``read`` makes an event from the name and the data of each following frame; ``None`` means that everything
@@ -283,7 +283,7 @@ class Source:
     log. ``ended_detail`` says why nothing can be followed on a server without a log.
     """
 
-    load: Callable[[], Awaitable[Loaded]]
+    load: Callable[[], Awaitable[StoredConversation]]
     stream: Callable[[int], LogStream]
     last_event_id: Callable[[], Awaitable[int]]
     ended_detail: str
@@ -291,7 +291,7 @@ class Source:
     give_up_seconds: float | None
 
 
-class Logged(Protocol):
+class LoggedConversation(Protocol):
     """A room or a conversation with its last event id."""
 
     @property

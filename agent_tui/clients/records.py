@@ -16,7 +16,7 @@ MOST_AMOUNT = 1e9  # of tokens or dollars: a higher value is nonsense
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SendResult:
     """The answer to a sent message: its ``id``, "queued" or "said", and the messages that wait now."""
 
     id: str
@@ -142,10 +142,10 @@ def read_queue(value: object) -> tuple[QueuedMessage, ...]:
     return decode_room({"id": "queue", "queue": listed(value, "queue")}).queue
 
 
-def read_said(value: object, when: str) -> Said:
+def read_said(value: object, when: str) -> SendResult:
     """Return the answer to ``say``; an empty one counts as what ``when`` asked for."""
     status = text_of(value, "status") or ("said" if when == "now" else "queued")
-    return Said(text_of(value, "id"), status, read_queue(value))
+    return SendResult(text_of(value, "id"), status, read_queue(value))
 
 
 def read_changes(value: object, asked_for_all: bool) -> RoomChanges:

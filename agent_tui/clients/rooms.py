@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
-from agent_tui.clients.conversations import Conversations, FieldValue, Kind
+from agent_tui.clients.conversations import ClientKind, Conversations, FieldValue
 from agent_tui.clients.http import Net
-from agent_tui.clients.log_stream import GIVE_UP_SECONDS, IDLE_SECONDS, Item, Loaded, Post
+from agent_tui.clients.log_stream import GIVE_UP_SECONDS, IDLE_SECONDS, Item, Post, StoredConversation
 from agent_tui.clients.paths import ROOM_PATHS
-from agent_tui.clients.records import RoomChanges, Said, read_changes, read_queue, read_said
+from agent_tui.clients.records import RoomChanges, SendResult, read_changes, read_queue, read_said
 from agent_tui.model.errors import AgentTuiError, StreamLost
 from agent_tui.model.events import Event, LinkChanged, Message, QueuedMessage, RoomInfo, RoomLoaded
 from agent_tui.wire.rooms import TERMINAL, decode, decode_messages, decode_room, decode_rooms
@@ -38,11 +38,11 @@ def _messages(values: object) -> list[Message]:
     return decode_messages(values)[0]
 
 
-def _loaded(room: RoomInfo, messages: list[Message], as_of: int) -> Loaded:
-    return Loaded(RoomLoaded(room, tuple(messages)), as_of, decode)
+def _loaded(room: RoomInfo, messages: list[Message], as_of: int) -> StoredConversation:
+    return StoredConversation(RoomLoaded(room, tuple(messages)), as_of, decode)
 
 
-ROOMS = Kind(
+ROOMS = ClientKind(
     one="room",
     paths=ROOM_PATHS,
     offers=_OFFERS,
@@ -102,7 +102,7 @@ class RoomsClient(Conversations[RoomInfo]):
 
     async def say(
         self, room_id: str, content: str, *, when: str = "next", to: str = "", client_key: str = ""
-    ) -> Said:
+    ) -> SendResult:
         """Say ``content`` before the next turn, or ``when`` "now", to all agents or to one agent's id.
 
         With the same ``client_key`` it is one message, however often it is sent. Raises ``Refused`` (409) if

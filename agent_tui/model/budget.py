@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 
-class Limited(Protocol):
+class HasLimits(Protocol):
     """A room or chat with its limits; 0 means none."""
 
     @property
@@ -14,12 +14,12 @@ class Limited(Protocol):
     def max_cost(self) -> float: ...
 
 
-def ceilings(of: Limited) -> tuple[int, float | None]:
+def ceilings(of: HasLimits) -> tuple[int, float | None]:
     """Return the most tokens, 0 for any number, and the most US dollars, ``None`` for any amount."""
     return of.max_tokens, of.max_cost or None
 
 
-def reached(of: Limited, tokens: int, cost: float | None) -> Literal["", "max_tokens", "max_cost"]:
+def reached(of: HasLimits, tokens: int, cost: float | None) -> Literal["", "max_tokens", "max_cost"]:
     """Return the setting whose limit is reached by what was used, "" for neither."""
     if of.max_tokens and tokens >= of.max_tokens:
         return "max_tokens"

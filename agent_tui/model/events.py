@@ -20,7 +20,7 @@ from agent_tui.model.records import (
     Note as Note,
     QueuedMessage as QueuedMessage,
     RoomInfo as RoomInfo,
-    Spoken as Spoken,
+    SpeechRecord as SpeechRecord,
     Step as Step,
     ToolAsk as ToolAsk,
     Usage as Usage,
@@ -221,7 +221,7 @@ class MessageSpoken:
     """``message_spoken`` (ours): how a stored message was spoken."""
 
     message_id: str
-    spoken: Spoken
+    spoken: SpeechRecord
 
 
 # --- steps of a turn -------------------------------------------------------------------------------

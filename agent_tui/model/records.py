@@ -77,7 +77,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class SpeechRecord:
     """How a message of a voice session was spoken; times are in seconds, ``None`` if unknown.
 
     ``text`` is what was really said of it, if the person cut in; empty if all of it was. ``started_at`` and
@@ -185,7 +185,7 @@ class Message:
     versions: tuple[str, ...] = ()  # chat: ids of all versions of this message, oldest first, if several
     seconds: float | None = None  # how long the answer took
     continues: str = ""  # id of the attempt before it, whose text precedes its own
-    spoken: Spoken | None = None  # of a voice session
+    spoken: SpeechRecord | None = None  # of a voice session
     notes: tuple[Note, ...] = ()  # those of ``events.LASTING_NOTES``
 
 

@@ -11,7 +11,7 @@ from agent_tui.model.events import (
     Attachment,
     Message,
     Note,
-    Spoken,
+    SpeechRecord,
     Step,
     StepAdded,
     StepSet,
@@ -56,7 +56,7 @@ class Turn:
     to: str = ""  # id of the agent that a whisper is for
     to_name: str = ""  # its name, or its id if that is unknown
     attachments: tuple[Attachment, ...] = ()
-    spoken: Spoken | None = None  # in a voice session
+    spoken: SpeechRecord | None = None  # in a voice session
     trimmed: int = 0  # how many older messages its model did not get
     is_loading: bool = False  # its model is being loaded, and has not said anything yet
     is_synthesis: bool = False  # it sums up its room

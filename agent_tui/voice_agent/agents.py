@@ -25,17 +25,17 @@ from livekit.agents import (
 )
 
 from agent_tui.voice_agent.conversation_llm import MAY_ACT
-from agent_tui.voice_agent.talk import Talk
+from agent_tui.voice_agent.talk import VoiceTalk
 from agent_tui.voice_agent.wishes import agrees
 from agent_tui.voice_instructions import INSTRUCTIONS
 
 
-class Guide(Agent):
+class GuideAgent(Agent):
     """Greets once, marks the speaker of each turn, and carries out wishes about the session itself."""
 
     def __init__(
         self,
-        talk: Talk,
+        talk: VoiceTalk,
         chat_ctx: NotGivenOr[llm.ChatContext] = NOT_GIVEN,
         voice: NotGivenOr[tts.TTS[Any]] = NOT_GIVEN,
     ) -> None:
@@ -72,7 +72,7 @@ class Guide(Agent):
             raise StopResponse  # push to talk without a word: else the last question is answered again
 
     @function_tool
-    async def start_recording(self, context: RunContext[Talk]) -> str:
+    async def start_recording(self, context: RunContext[VoiceTalk]) -> str:
         """Record this conversation as a sound file, after the person has agreed."""
         if not self.talk.is_owners():
             return "Only the owner of this program can have it recorded."
@@ -84,13 +84,13 @@ class Guide(Agent):
         return "I am recording now." if path else "There is no sound here to record."
 
     @function_tool
-    async def stop_recording(self, context: RunContext[Talk]) -> str:
+    async def stop_recording(self, context: RunContext[VoiceTalk]) -> str:
         """Stop the recording."""
         path = await self.talk.stop_recording()
         return f"I have stopped. The file is {path.name}." if path else "Nothing is being recorded."
 
     @function_tool
-    async def other_voice(self, context: RunContext[Talk]) -> Agent | str:
+    async def other_voice(self, context: RunContext[VoiceTalk]) -> Agent | str:
         """Hand over to the other voice."""
         if self.talk.other_voice is None:
             return "There is only one voice on this machine."
@@ -102,16 +102,16 @@ def _final_words(event: stt.SpeechEvent) -> str:
     return event.alternatives[0].text if is_final else ""
 
 
-class OtherVoice(Guide):
+class OtherVoice(GuideAgent):
     """The same with the second voice; asked again, it hands back."""
 
     async def on_enter(self) -> None:
         self.session.say("Here I am. This is my other voice.")
 
     @function_tool
-    async def other_voice(self, context: RunContext[Talk]) -> Agent | str:  # type: ignore[override]
+    async def other_voice(self, context: RunContext[VoiceTalk]) -> Agent | str:  # type: ignore[override]
         """Hand back to the first voice."""
-        return Guide(self.talk, self.chat_ctx)
+        return GuideAgent(self.talk, self.chat_ctx)
 
 
 class Consent(AgentTask[bool]):

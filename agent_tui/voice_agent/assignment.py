@@ -18,7 +18,7 @@ TURN_DETECTIONS = ("vad", "stt", "realtime", "manual", "model", "detector")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """The agent's models: the table ``[voice.agent]``.
 
     ``stt``, ``llm`` and ``tts`` are ``provider:model``, or empty for what needs no provider; ``llm`` may also
@@ -54,7 +54,7 @@ class Assignment:
     owners: tuple[str, ...] = ()
     locale: str = ""
     greets: bool = True
-    agent: Choice = Choice()
+    agent: ModelChoice = ModelChoice()
 
 
 def read_assignment(line: str) -> Assignment:
@@ -89,7 +89,7 @@ def assignment(fields: Mapping[str, Any]) -> Assignment:
     )
 
 
-def _choice(fields: Mapping[str, Any]) -> Choice:
+def _choice(fields: Mapping[str, Any]) -> ModelChoice:
     texts = {name: _text(fields, name) for name in ("stt", "llm", "tts", "hearing", "voice")}
     detection = _text(fields, "turn_detection") or TURN_DETECTIONS[0]
     if detection not in TURN_DETECTIONS:
@@ -100,7 +100,7 @@ def _choice(fields: Mapping[str, Any]) -> Choice:
         delay = END_OF_TURN_SECONDS
     if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0.2 <= delay <= 10:
         raise ConfigError("end_of_turn: must be seconds from 0.2 to 10")
-    return Choice(**texts, turn_detection=detection, end_of_turn=float(delay))
+    return ModelChoice(**texts, turn_detection=detection, end_of_turn=float(delay))
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:

@@ -15,7 +15,7 @@ from agent_tui.clients.http import Net
 from agent_tui.config.tools import TOOL_VARIABLE
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ModelError, NotFound, NotOffered, ProtocolError
-from agent_tui.model.records import Spoken
+from agent_tui.model.records import SpeechRecord
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ _QUESTIONS_KEPT = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class AnswerWords:
     """More of the answer, to be spoken."""
 
     text: str
@@ -60,7 +60,7 @@ class ToolEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class Asks:
+class AskOpened:
     """A call waits for a key on the owner's screen; ``call`` says in one line what it would do."""
 
     name: str
@@ -72,7 +72,7 @@ class RanOut:
     """The answer ends here: its model reached the token limit. What was said is kept."""
 
 
-AnswerEvent = Words | ToolStarted | ToolTold | ToolEnded | Asks | RanOut
+AnswerEvent = AnswerWords | ToolStarted | ToolTold | ToolEnded | AskOpened | RanOut
 
 
 class Conversation:
@@ -102,7 +102,7 @@ class Conversation:
         """Ask, and yield the answer as it comes. Closing it early ends the answer in the backend, too.
 
         ``key``: the same question asked again is answered once. Without ``may_act``: only read-only tools.
-        Raises ``AgentTuiError``; after ``Words`` it must not be asked again.
+        Raises ``AgentTuiError``; after ``AnswerWords`` it must not be asked again.
         """
         if self._under_way:  # the next question may come before the interrupted answer was closed
             self._give_up()
@@ -180,14 +180,14 @@ class Conversation:
         except (AgentTuiError, TimeoutError) as error:
             log.warning("an answer that was broken off could not be stopped", exc_info=error)
 
-    async def record(self, message_id: str, spoken: Spoken, *, interrupted: bool) -> None:
+    async def record(self, message_id: str, spoken: SpeechRecord, *, interrupted: bool) -> None:
         """Tell the backend how a message was really spoken. Never raises: the session continues without
         it.
         """
         await self._record(message_id=message_id, spoken=_known(spoken), interrupted=interrupted)
 
     async def record_whole(
-        self, key: str, role: str, text: str, spoken: Spoken, *, speaker: str, interrupted: bool
+        self, key: str, role: str, text: str, spoken: SpeechRecord, *, speaker: str, interrupted: bool
     ) -> None:
         """Store what was said without the conversation's help, once per ``key``. Never raises."""
         await self._record(
@@ -216,7 +216,7 @@ class Conversation:
         await self._client.aclose()
 
 
-def _known(spoken: Spoken) -> dict[str, object]:
+def _known(spoken: SpeechRecord) -> dict[str, object]:
     return {name: value for name, value in asdict(spoken).items() if value not in (None, "")}
 
 
@@ -275,7 +275,7 @@ class _Answer:
         apart = "\n\n" if self._speaking and self._speaking != step_id else ""
         self._speaking = step_id
         self._said[step_id] += text
-        return [Words(apart + text)]
+        return [AnswerWords(apart + text)]
 
     def _call(self, step: ev.Step) -> list[AnswerEvent]:
         """Yield a call when its arguments are complete: it then comes a second time."""
@@ -287,7 +287,7 @@ class _Answer:
     def _status(self, event: ev.ToolStatusChanged) -> list[AnswerEvent]:
         if event.status == "asks":
             name = self._calls.get(event.step_id, "")
-            return [Asks(name, event.ask.call if event.ask is not None else name)]
+            return [AskOpened(name, event.ask.call if event.ask is not None else name)]
         if event.progress and event.step_id in self._calls:
             return [ToolTold(self._call_id(event.step_id), event.progress)]
         return []

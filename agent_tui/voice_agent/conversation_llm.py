@@ -23,13 +23,13 @@ from agent_tui.model.errors import AgentBusy, AgentTuiError, TransportError
 from agent_tui.model.inert import inert_line
 from agent_tui.voice_agent.conversation import (
     AnswerEvent,
-    Asks,
+    AnswerWords,
+    AskOpened,
     Conversation,
     RanOut,
     ToolEnded,
     ToolStarted,
     ToolTold,
-    Words,
 )
 from agent_tui.voice_agent.wishes import Wish, hushes, wish
 
@@ -162,9 +162,9 @@ class ConversationStream(llm.LLMStream):
 
     def _tell(self, event: AnswerEvent) -> None:
         match event:
-            case Words(text):
+            case AnswerWords(text):
                 self._say(text)
-            case Asks(name, call):
+            case AskOpened(name, call):
                 self._owner.asks_in(self)
                 self.say_beside(f"{APPROVAL_WORDS}: {_aloud(name, call)}.\n")
             case RanOut():

@@ -16,7 +16,7 @@ _LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[_.@-].*)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class LanguageNotice:
     """Something that a person should know before talking: ``code`` for programs, the others for reading."""
 
     code: str
@@ -32,7 +32,9 @@ def language_of(locale: str) -> str:
     return found[1].lower() if found and found[1].upper() != "C" else "en"
 
 
-def mismatch(language: str, *, hears: Collection[str] | None, speaks: Collection[str] | None) -> list[Notice]:
+def mismatch(
+    language: str, *, hears: Collection[str] | None, speaks: Collection[str] | None
+) -> list[LanguageNotice]:
     """Return what to say if ``language`` is not heard or not spoken; ``None``: a provider does it, which
     knows more languages than we do. A missing installation is another matter.
     """
@@ -45,7 +47,7 @@ def mismatch(language: str, *, hears: Collection[str] | None, speaks: Collection
     known = ", ".join(NAMES.get(one, one) for one in sorted(hears or ()) if deaf) or "English"
     heard = f"What I hear is {known}." if deaf else "I answer in text as well."
     return [
-        Notice(
+        LanguageNotice(
             "voice.language",
             f"{name} is not {can} by the models on this machine",
             f"{heard} Type in {name}, speak another language, or get a model: agent-tui voice setup",

@@ -16,10 +16,10 @@ from agent_tui import voice_instructions
 from agent_tui.clients.agents.tasks import AgentTasksClient
 from agent_tui.model.errors import AgentTuiError, ConfigError
 from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
-from agent_tui.voice_agent.assignment import Choice
+from agent_tui.voice_agent.assignment import ModelChoice
 from agent_tui.voice_agent.hearing import whisper
 from agent_tui.voice_agent.hearing.plugin import ACTIVATION, DEACTIVATION, WhisperSTT
-from agent_tui.voice_agent.languages import Notice, language_of, mismatch
+from agent_tui.voice_agent.languages import LanguageNotice, language_of, mismatch
 from agent_tui.voice_agent.speaking.plugin import OfflineTTS
 from agent_tui.voice_agent.speaking.voices import Voice, find_voices
 
@@ -41,7 +41,7 @@ class Parts:
     other_voice: tts.TTS[Any] | None = None
     whisper: WhisperSTT | None = None
     language: str = "en"  # the voice's
-    notices: list[Notice] = field(default_factory=list)
+    notices: list[LanguageNotice] = field(default_factory=list)
 
     async def aclose(self) -> None:
         """End the voices and the hearing."""
@@ -52,7 +52,7 @@ class Parts:
                 await voice.aclose()
 
 
-async def load_parts(choice: Choice, locale: str) -> Parts:
+async def load_parts(choice: ModelChoice, locale: str) -> Parts:
     """Load and warm up what ``choice`` names, hearing and voices in parallel.
 
     What is missing becomes a notice: without hearing people type, without a voice they read. Raises
@@ -94,7 +94,7 @@ async def load_parts(choice: Choice, locale: str) -> Parts:
     return parts
 
 
-def choose_llm(choice: Choice, locale: str, conversation: Callable[[], llm.LLM[Any]]) -> llm.LLM[Any]:
+def choose_llm(choice: ModelChoice, locale: str, conversation: Callable[[], llm.LLM[Any]]) -> llm.LLM[Any]:
     """Return the LLM: our conversation, an agent service, or the named provider with the conversation as its
     fallback. Raises ``ConfigError``.
     """
@@ -137,7 +137,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
-async def _ear(choice: Choice, detector: vad.VAD, language: str) -> WhisperSTT:
+async def _ear(choice: ModelChoice, detector: vad.VAD, language: str) -> WhisperSTT:
     decoding = await whisper.load(choice.hearing, language)
     name = choice.hearing or whisper.BUNDLED
     return WhisperSTT(decoding, detector, end_seconds=choice.end_of_turn, name=name)
@@ -149,7 +149,7 @@ class _Spoken(OfflineTTS):
     language = ""
 
 
-async def _voices(choice: Choice, language: str) -> list[_Spoken]:
+async def _voices(choice: ModelChoice, language: str) -> list[_Spoken]:
     """Return the best voice that starts, and a second one."""
     started: list[_Spoken] = []
     failed: AgentTuiError | None = None
@@ -172,6 +172,6 @@ async def _voices(choice: Choice, language: str) -> list[_Spoken]:
 def _note(parts: Parts, error: object, *, is_needed: bool) -> None:
     if isinstance(error, ConfigError | AgentTuiError):
         if is_needed:
-            parts.notices.append(Notice("voice.missing", error.title, error.detail))
+            parts.notices.append(LanguageNotice("voice.missing", error.title, error.detail))
     elif isinstance(error, BaseException):
         raise error

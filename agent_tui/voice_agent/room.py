@@ -35,7 +35,7 @@ _STATE_SECONDS: Final = 0.3  # after which a state that arrived late is correcte
 log = logging.getLogger(__name__)
 
 
-class RoomAgent:
+class RoomSession:
     """One session in ``room``, which is already connected."""
 
     def __init__(self, assignment: Assignment, parts: Parts, room: rtc.Room) -> None:

@@ -18,11 +18,11 @@ from livekit import rtc
 from livekit.agents import AgentServer, JobContext, JobExecutorType
 
 from agent_tui.model.errors import AgentTuiError, ConfigError, ConnectFailed
-from agent_tui.voice_agent.assignment import Assignment, Choice, assignment, read_assignment, tell
+from agent_tui.voice_agent.assignment import Assignment, ModelChoice, assignment, read_assignment, tell
 from agent_tui.voice_agent.console import ConsoleAgent, read_address
-from agent_tui.voice_agent.languages import Notice, language_of
+from agent_tui.voice_agent.languages import LanguageNotice, language_of
 from agent_tui.voice_agent.parts import Parts, load_parts
-from agent_tui.voice_agent.room import AGENT_NAME, RoomAgent
+from agent_tui.voice_agent.room import AGENT_NAME, RoomSession
 
 CONNECT_SECONDS = 10.0
 LEAVE_SECONDS = 0.5
@@ -94,7 +94,7 @@ class Life:
         self.end()
 
 
-class Prepared:
+class PreparedParts:
     """The parts that most people use, loaded before it is known who will come. Unused ones are closed at the
     end.
     """
@@ -103,8 +103,8 @@ class Prepared:
         self._locale = os.environ.get("LC_ALL") or os.environ.get("LANG") or ""
         self._loading: asyncio.Task[Parts] | None = None
 
-    async def __aenter__(self) -> Prepared:
-        self._loading = asyncio.create_task(load_parts(Choice(), self._locale), name="prepared")
+    async def __aenter__(self) -> PreparedParts:
+        self._loading = asyncio.create_task(load_parts(ModelChoice(), self._locale), name="prepared")
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -118,7 +118,7 @@ class Prepared:
         choice = told.agent
         is_usual = not (choice.stt or choice.tts or choice.hearing or choice.voice)
         same_language = language_of(told.locale) == language_of(self._locale)
-        if self._loading and is_usual and same_language and choice.end_of_turn == Choice().end_of_turn:
+        if self._loading and is_usual and same_language and choice.end_of_turn == ModelChoice().end_of_turn:
             loaded = await asyncio.shield(self._loading)
             self._loading = None
             return loaded
@@ -129,7 +129,7 @@ async def run_room(out: TextIO) -> None:
     """Join the room that the first line names, with its token; raises ``AgentTuiError``."""
     life = Life(out)
     closing: list[Closable] = []
-    async with Prepared() as prepared:
+    async with PreparedParts() as prepared:
         told = await life.begin()
         if told is None:
             return
@@ -141,7 +141,7 @@ async def run_room(out: TextIO) -> None:
             parts = await prepared.parts(told)
             closing.append(parts)
             _notify(out, parts.notices)
-            agent = RoomAgent(told, parts, room)
+            agent = RoomSession(told, parts, room)
             closing.append(agent)
             await agent.start()
             tell(out, "joined")
@@ -160,7 +160,7 @@ async def run_console(out: TextIO, address: str) -> None:
     where = read_address(address)
     life = Life(out)
     closing: list[Closable] = []
-    async with Prepared() as prepared:
+    async with PreparedParts() as prepared:
         told = await life.begin()
         if told is None:
             return
@@ -236,7 +236,7 @@ async def _serve_job(context: JobContext, shared: Assignment) -> None:
     )
     parts = await load_parts(told.agent, told.locale)
     await context.connect()
-    agent = RoomAgent(told, parts, context.room)
+    agent = RoomSession(told, parts, context.room)
 
     async def close() -> None:
         await _closed([parts, agent])
@@ -259,7 +259,7 @@ async def _join(room: rtc.Room, told: Assignment) -> None:
         raise ConnectFailed("the LiveKit server did not let the agent in", reason) from None
 
 
-def _notify(out: TextIO, notices: list[Notice]) -> None:
+def _notify(out: TextIO, notices: list[LanguageNotice]) -> None:
     for notice in notices:
         tell(out, "notice", code=notice.code, title=notice.title, detail=notice.detail)
 

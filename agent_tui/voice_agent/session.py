@@ -14,10 +14,10 @@ from livekit.agents.voice.speech_handle import SpeechHandle
 
 from agent_tui import voice_instructions
 from agent_tui.model.events import Attachment
-from agent_tui.model.records import Spoken
+from agent_tui.model.records import SpeechRecord
 from agent_tui.voice_agent.agent_tasks_llm import AgentTasksLLM
-from agent_tui.voice_agent.agents import Guide
-from agent_tui.voice_agent.assignment import Assignment, Choice
+from agent_tui.voice_agent.agents import GuideAgent
+from agent_tui.voice_agent.assignment import Assignment, ModelChoice
 from agent_tui.voice_agent.conversation import Conversation, ToolEnded, ToolStarted, ToolTold
 from agent_tui.voice_agent.conversation_llm import (
     APOLOGY,
@@ -30,7 +30,7 @@ from agent_tui.voice_agent.conversation_llm import (
 )
 from agent_tui.voice_agent.parts import TASKS, Parts, choose_llm
 from agent_tui.voice_agent.speaking.plugin import spoken_in
-from agent_tui.voice_agent.talk import Talk
+from agent_tui.voice_agent.talk import VoiceTalk
 from agent_tui.yes_or_no import yes_or_no
 
 AGENT_SERVICE = "agent service"
@@ -50,7 +50,7 @@ class Session:
     def __init__(self, assignment: Assignment, parts: Parts, is_owners: Callable[[], bool]) -> None:
         choice = assignment.agent
         self.parts = parts
-        self.talk = Talk(
+        self.talk = VoiceTalk(
             assignment.room,
             is_owners,
             self._hears_answer,
@@ -74,7 +74,7 @@ class Session:
         self.is_manual = choice.turn_detection == "manual"
         if parts.whisper:
             parts.whisper.is_flushed = self.is_manual
-        self.agent = Guide(self.talk)
+        self.agent = GuideAgent(self.talk)
         self.livekit = self._made(choice)
         # The LLM that answers instead of the conversation, which then only stores words; "" for none.
         self._other_mind = "" if isinstance(self.livekit.llm, ConversationLLM) else _name_of(choice.llm)
@@ -84,7 +84,7 @@ class Session:
         self.livekit.on("conversation_item_added", self._on_item)
         self.livekit.on("error", self._on_error)
 
-    def _made(self, choice: Choice) -> AgentSession[Talk]:
+    def _made(self, choice: ModelChoice) -> AgentSession[VoiceTalk]:
         return AgentSession(
             userdata=self.talk,
             vad=self.parts.detector,
@@ -317,11 +317,11 @@ class Session:
         await self.conversation.aclose()
 
 
-def _spoken(item: llm.ChatMessage) -> Spoken:
+def _spoken(item: llm.ChatMessage) -> SpeechRecord:
     """Return how a message was spoken; with its text only if the person cut in."""
     known = item.metrics
     text = item.text_content or "" if item.interrupted else ""
-    return Spoken(
+    return SpeechRecord(
         OUR_WORDS.sub("", text),
         known.get("started_speaking_at"),
         known.get("stopped_speaking_at"),

@@ -11,14 +11,14 @@ from typing import Any
 from livekit.agents import AgentSession, tts
 from livekit.agents.voice.recorder_io import RecorderIO
 
-from agent_tui.voice_agent.languages import Notice
+from agent_tui.voice_agent.languages import LanguageNotice
 from agent_tui.voice_agent.people import TurnOfWords
 from agent_tui.voice_instructions import Language
 from agent_tui.voice_parts import voice_folder
 
 
 @dataclass(slots=True)
-class Talk:
+class VoiceTalk:
     """``is_owners``: whether the current speaker is an owner. ``answers_ask`` takes words that may answer a
     call which asks, and returns whether they do: then they are not a question.
     """
@@ -30,7 +30,7 @@ class Talk:
     greets: bool = True
     can_hear: bool = True
     other_voice: tts.TTS[Any] | None = None
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[LanguageNotice, ...] = ()
     turn: TurnOfWords = field(default_factory=TurnOfWords)
     recorder: RecorderIO | None = None
     has_greeted: bool = False
@@ -45,7 +45,7 @@ class Talk:
             words.append("I cannot hear here. Type to me.")
         return " ".join(words)
 
-    async def start_recording(self, session: AgentSession[Talk]) -> Path | None:
+    async def start_recording(self, session: AgentSession[VoiceTalk]) -> Path | None:
         """Record what is heard and said from now on; return the file, ``None`` if there is no sound."""
         heard, said = session.input.audio, session.output.audio
         if heard is None or said is None:

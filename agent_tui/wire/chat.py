@@ -21,7 +21,7 @@ from agent_tui.wire.chat_message import (
     ChatMessage,
     Count,
     Seconds,
-    StepAdded,
+    StepAddedFrame,
     ToolStatus,
     chat_message,
     fitting,
@@ -115,7 +115,7 @@ class ChatDecoder:
             case "process_step":
                 return self._step(data)
             case "process_step_delta":
-                added = parse(StepAdded, data)
+                added = parse(StepAddedFrame, data)
                 return ev.StepAdded(self._turn(), added.id, added.content, added.arguments)
             case "tool_status":
                 status = ev.ToolStatusChanged(**vars(parse(ToolStatus, data)))

@@ -133,7 +133,7 @@ def stored_content(message: ev.Message) -> str:
     return answer_content(message.text, message.steps)
 
 
-def spoken_fields(spoken: ev.Spoken) -> dict[str, Any]:
+def spoken_fields(spoken: ev.SpeechRecord) -> dict[str, Any]:
     """Return how a message was spoken, as far as it is known."""
     return {name: value for name, value in asdict(spoken).items() if value not in (None, "")}
 

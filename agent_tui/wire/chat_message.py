@@ -78,7 +78,7 @@ def read_step(value: object) -> ev.Step:
 AnyStep = Annotated[ev.Step, BeforeValidator(read_step)]
 
 
-class StepAdded(Wire):
+class StepAddedFrame(Wire):
     """More of a step."""
 
     id: Text
@@ -117,12 +117,12 @@ _SPANS: Mapping[str, Any] = dict.fromkeys(
     ("hearing", "end_of_turn", "model", "voice", "whole"), (AnySeconds, None)
 )
 _read_spoken = reader(
-    ev.Spoken,
+    ev.SpeechRecord,
     started_at=(_AnyMoment, None),
     ended_at=(_AnyMoment, None),
     **_SPANS,
 )
-AnySpoken = Annotated[ev.Spoken, BeforeValidator(_read_spoken)]
+AnySpoken = Annotated[ev.SpeechRecord, BeforeValidator(_read_spoken)]
 
 
 def _spoken(value: object) -> object:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, ValidationError
 
 from agent_tui.model import events as ev
-from agent_tui.wire.chat_message import Seconds, StepAdded, ToolStatus, fitting, read_step, stored_steps
+from agent_tui.wire.chat_message import Seconds, StepAddedFrame, ToolStatus, fitting, read_step, stored_steps
 from agent_tui.wire.content import content_text
 from agent_tui.wire.fields import (
     ADVICE,
@@ -84,7 +84,7 @@ class _MessageChunk(Wire):
         if self.tool_status is not None:
             changed = vars(ToolStatus.model_validate(self.tool_status)) | {"turn_id": self.id}
             return ev.ToolStatusChanged(**changed, agent_id=self.agent_id, percent=self.progress)
-        added = StepAdded.model_validate(self.step_delta)
+        added = StepAddedFrame.model_validate(self.step_delta)
         if self.content or not (added.content or added.arguments):
             return added.id
         return ev.StepAdded(self.id, added.id, added.content, added.arguments, self.agent_id, self.progress)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.audio.check import Surroundings, check_sound, no_device
+from agent_tui.audio.check import SoundSurroundings, check_sound, no_device
 from agent_tui.audio.devices import NO_LIBRARY
 
 
@@ -16,31 +16,31 @@ from agent_tui.audio.devices import NO_LIBRARY
     ("around", "helps"),
     [
         (
-            Surroundings("linux", is_root=True),
+            SoundSurroundings("linux", is_root=True),
             "set XDG_RUNTIME_DIR to the folder of the user who is logged in",
         ),
-        (Surroundings("linux"), "set XDG_RUNTIME_DIR to the folder /run/user/$(id -u)"),
+        (SoundSurroundings("linux"), "set XDG_RUNTIME_DIR to the folder /run/user/$(id -u)"),
         (
-            Surroundings("linux", is_root=True, pulse_sockets=["/run/user/1000/pulse/native"]),
+            SoundSurroundings("linux", is_root=True, pulse_sockets=["/run/user/1000/pulse/native"]),
             "set PULSE_SERVER=unix:/run/user/1000/pulse/native",
         ),
-        (Surroundings("linux", is_wsl=True), 'run "wsl --update" in Windows'),
+        (SoundSurroundings("linux", is_wsl=True), 'run "wsl --update" in Windows'),
         (
-            Surroundings("linux", is_wsl=True, pulse_sockets=["/mnt/wslg/PulseServer"]),
+            SoundSurroundings("linux", is_wsl=True, pulse_sockets=["/mnt/wslg/PulseServer"]),
             "set PULSE_SERVER=unix:/mnt/wslg/PulseServer",
         ),
         (
-            Surroundings("linux", environment={"PULSE_SERVER": "tcp:host"}),
+            SoundSurroundings("linux", environment={"PULSE_SERVER": "tcp:host"}),
             "correct or unset PULSE_SERVER (nothing answers at tcp:host)",
         ),
         (
-            Surroundings("linux", environment={"XDG_RUNTIME_DIR": "/run/user/1"}),
+            SoundSurroundings("linux", environment={"XDG_RUNTIME_DIR": "/run/user/1"}),
             "start PipeWire or PulseAudio",
         ),
-        (Surroundings("darwin"), "allow this terminal the microphone"),
+        (SoundSurroundings("darwin"), "allow this terminal the microphone"),
     ],
 )
-def test_a_missing_microphone_comes_with_what_helps_here(around: Surroundings, helps: str) -> None:
+def test_a_missing_microphone_comes_with_what_helps_here(around: SoundSurroundings, helps: str) -> None:
     line = no_device("input", "", around)
     assert line.startswith("There is no microphone: plug one in")
     assert helps in line
@@ -48,7 +48,7 @@ def test_a_missing_microphone_comes_with_what_helps_here(around: Surroundings, h
 
 
 def test_missing_portaudio_names_the_package() -> None:
-    line = no_device("output", NO_LIBRARY, Surroundings("linux"))
+    line = no_device("output", NO_LIBRARY, SoundSurroundings("linux"))
     assert (
         line
         == "PortAudio is not installed: install libportaudio2 (Debian, Ubuntu) or portaudio (Fedora, Arch)"

@@ -11,7 +11,7 @@ import pytest
 from agent_tui.audio.device_sound import DeviceSound
 from agent_tui.audio.devices import NO_LIBRARY, Device
 from agent_tui.audio.echo import NO_PROCESSING
-from agent_tui.audio.resampling import Format
+from agent_tui.audio.resampling import SampleFormat
 from agent_tui.audio.rings import CONSOLE_LIMITS
 from agent_tui.audio.sound import BLOCK_BYTES, SILENT_DBFS
 from tests.audio.sounds import pitch, samples, tone
@@ -87,7 +87,7 @@ async def test_what_is_queued_is_played_held_and_dropped() -> None:
 
 
 async def test_a_device_with_its_own_rate_and_two_channels_hears_and_plays_the_same_tone() -> None:
-    form = Format(44_100, 2)
+    form = SampleFormat(44_100, 2)
     microphone = Device("Desk Microphone", "ALSA", inputs=2, rate=44_100, is_default_input=True)
     speaker = Device("Screen", "ALSA", outputs=2, rate=44_100, is_default_output=True)
     library = FakeLibrary(microphone, speaker, forms=[form])

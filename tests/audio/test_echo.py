@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agent_tui.audio.echo import KEPT_BLOCKS, NO_PROCESSING, Lockstep, MicrophoneFilter, Processing
+from agent_tui.audio.echo import KEPT_BLOCKS, NO_PROCESSING, Lockstep, MicrophoneFilter, SoundProcessing
 from agent_tui.audio.sound import BLOCK_BYTES
 from tests.audio.sounds import samples
 
@@ -40,7 +40,7 @@ def test_with_everything_off_each_bit_passes() -> None:
 
 def test_headphones_turn_the_echo_canceller_off_bit_by_bit() -> None:
     heard, played = noise(0.2, 30_000, seed=1), noise(0.2, 30_000, seed=2)
-    microphone = MicrophoneFilter(Processing(noise=False, high_pass=False))
+    microphone = MicrophoneFilter(SoundProcessing(noise=False, high_pass=False))
     microphone.use_headphones(True)
     pairs = zip(blocks(heard), blocks(played), strict=True)
     assert b"".join(microphone.filtered(one, two, 0.04) for one, two in pairs) == heard
@@ -51,7 +51,7 @@ def test_the_echo_of_what_is_played_is_taken_out(delay_blocks: int) -> None:
     """Another voice's sound comes back from the room a third as loud; after six seconds little is left."""
     played = noise(8, 12_000, seed=3)
     echo = bytes(BLOCK_BYTES * delay_blocks) + (samples(played) * 0.3).astype(np.int16).tobytes()
-    microphone = MicrophoneFilter(Processing(noise=False))
+    microphone = MicrophoneFilter(SoundProcessing(noise=False))
     delay = delay_blocks * 0.01
     pairs = list(zip(blocks(echo), blocks(played), strict=False))
     left = b"".join(microphone.filtered(heard, other, delay) for heard, other in pairs)

@@ -15,7 +15,7 @@ from agent_tui.backend.http.agent_tasks import AgentService
 from agent_tui.backend.http.agent_ws import AgentSockets
 from agent_tui.backend.http.app import Face, Traffic, build_app
 from agent_tui.backend.http.auth import KnownHosts
-from agent_tui.backend.http.chats import Conversations
+from agent_tui.backend.http.chats import ChatRoutes
 from agent_tui.backend.http.tools import Tools
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
@@ -91,7 +91,7 @@ async def chat_backend(
     traffic = Traffic()
     folders = Workspaces(workspaces)
     more = [
-        *Conversations(engine, hub, folders, keep_alive_seconds).routes(),
+        *ChatRoutes(engine, hub, folders, keep_alive_seconds).routes(),
         *Tools(engine, box, ToolRuns(box, engine.asks, frozenset(box.tools), quick), folders).routes(),
         *AgentService(engine, hub, folders).routes(),
         *AgentSockets(engine, hub, folders).routes(),

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.http.chat_forms import Form, Snapshots, form_asked, in_form
+from agent_tui.backend.http.chat_forms import ClientForm, Snapshots, form_asked, in_form
 from agent_tui.backend.hub import Batch
-from agent_tui.backend.store.rows import Frame
+from agent_tui.backend.store.rows import StoredFrame
 from agent_tui.wire.content import dump
 
 Event = tuple[str, dict[str, Any]]
@@ -73,24 +73,24 @@ ANSWER: list[Event] = [
 ]
 
 
-def log(*events: Event) -> list[Frame]:
-    return [Frame("c", seq, name, dump(fields), "a") for seq, (name, fields) in enumerate(events, 1)]
+def log(*events: Event) -> list[StoredFrame]:
+    return [StoredFrame("c", seq, name, dump(fields), "a") for seq, (name, fields) in enumerate(events, 1)]
 
 
-async def batched(*batches: Sequence[Frame]) -> AsyncGenerator[list[Frame], None]:
+async def batched(*batches: Sequence[StoredFrame]) -> AsyncGenerator[list[StoredFrame], None]:
     for batch in batches:
         yield list(batch)
 
 
 async def sent(
-    form: Form, *batches: Sequence[Frame], after: int = 0, ends: Sequence[str] = ("done",)
-) -> list[Frame]:
+    form: ClientForm, *batches: Sequence[StoredFrame], after: int = 0, ends: Sequence[str] = ("done",)
+) -> list[StoredFrame]:
     """Return all frames that go out for ``batches``."""
     stream = in_form(batched(*batches), form, after, lambda frame: frame.name in ends)
     return [frame async for frames in stream for frame in frames]
 
 
-def told(frames: Sequence[Frame]) -> list[tuple[int, str, Any]]:
+def told(frames: Sequence[StoredFrame]) -> list[tuple[int, str, Any]]:
     """Return (id, name, what its data or its step says) of each frame."""
     fields = [(frame.seq, frame.name, json.loads(frame.data)) for frame in frames]
     return [(seq, name, data.get("step", data)) for seq, name, data in fields]
@@ -102,43 +102,43 @@ def told(frames: Sequence[Frame]) -> list[tuple[int, str, Any]]:
 @pytest.mark.parametrize(
     ("accept", "form"),
     [
-        ("", Form.PLAIN),
-        ("*/*", Form.PLAIN),
-        ("text/event-stream", Form.PLAIN),
-        ("text/event-stream; deltas=0; full=1", Form.PLAIN),
-        ("text/event-stream; full=1", Form.PLAIN),
-        ("application/json; deltas=1", Form.PLAIN),
-        ("*/*; deltas=1", Form.PLAIN),
-        ("text/event-streams;deltas=1", Form.PLAIN),
-        ("text/event-stream; deltas=1", Form.DELTAS),
-        ("text/event-stream;deltas=1", Form.DELTAS),
-        ("Text/Event-Stream ; Deltas = 1", Form.DELTAS),
-        ('text/event-stream; deltas="1"', Form.DELTAS),
-        ("application/json, text/event-stream; deltas=1; q=0.5, */*; q=0.1", Form.DELTAS),
-        ("text/event-stream; deltas=1; full=1", Form.FULL),
-        ("text/event-stream; full=1; x; deltas=1;", Form.FULL),
-        ("text/event-stream, text/event-stream; deltas=1; full=1", Form.FULL),
-        ("text/event-stream; deltas=1; full=1; q=0", Form.PLAIN),
-        ("text/event-stream; q=0.9, text/event-stream; deltas=1; q=0.8", Form.PLAIN),
-        ("text/event-stream; q=0.2, text/event-stream; deltas=1; q=0.8", Form.DELTAS),
-        ('application/x; a="text/event-stream; deltas=1, text/event-stream; deltas=1"', Form.PLAIN),
-        ('text/event-stream; a="\\"; deltas=1"', Form.PLAIN),
-        ('text/event-stream; deltas=1; a="', Form.DELTAS),
-        ("text/event-stream; deltas=1; q=nan", Form.DELTAS),
-        (",;,=;;,", Form.PLAIN),
+        ("", ClientForm.PLAIN),
+        ("*/*", ClientForm.PLAIN),
+        ("text/event-stream", ClientForm.PLAIN),
+        ("text/event-stream; deltas=0; full=1", ClientForm.PLAIN),
+        ("text/event-stream; full=1", ClientForm.PLAIN),
+        ("application/json; deltas=1", ClientForm.PLAIN),
+        ("*/*; deltas=1", ClientForm.PLAIN),
+        ("text/event-streams;deltas=1", ClientForm.PLAIN),
+        ("text/event-stream; deltas=1", ClientForm.DELTAS),
+        ("text/event-stream;deltas=1", ClientForm.DELTAS),
+        ("Text/Event-Stream ; Deltas = 1", ClientForm.DELTAS),
+        ('text/event-stream; deltas="1"', ClientForm.DELTAS),
+        ("application/json, text/event-stream; deltas=1; q=0.5, */*; q=0.1", ClientForm.DELTAS),
+        ("text/event-stream; deltas=1; full=1", ClientForm.FULL),
+        ("text/event-stream; full=1; x; deltas=1;", ClientForm.FULL),
+        ("text/event-stream, text/event-stream; deltas=1; full=1", ClientForm.FULL),
+        ("text/event-stream; deltas=1; full=1; q=0", ClientForm.PLAIN),
+        ("text/event-stream; q=0.9, text/event-stream; deltas=1; q=0.8", ClientForm.PLAIN),
+        ("text/event-stream; q=0.2, text/event-stream; deltas=1; q=0.8", ClientForm.DELTAS),
+        ('application/x; a="text/event-stream; deltas=1, text/event-stream; deltas=1"', ClientForm.PLAIN),
+        ('text/event-stream; a="\\"; deltas=1"', ClientForm.PLAIN),
+        ('text/event-stream; deltas=1; a="', ClientForm.DELTAS),
+        ("text/event-stream; deltas=1; q=nan", ClientForm.DELTAS),
+        (",;,=;;,", ClientForm.PLAIN),
     ],
 )
-def test_the_accept_header_says_which_form(accept: str, form: Form) -> None:
+def test_the_accept_header_says_which_form(accept: str, form: ClientForm) -> None:
     assert form_asked(accept) is form
 
 
 @given(st.text(alphabet='text/event-stream;,="\\ deltas1full', max_size=200))
 def test_no_accept_header_is_too_strange(accept: str) -> None:
-    assert form_asked(accept) in Form
+    assert form_asked(accept) in ClientForm
 
 
 def test_a_huge_accept_header_takes_no_time() -> None:
-    assert form_asked('"\\' * 30_000 + "," * 30_000 + "text/event-stream; deltas=1") is Form.PLAIN
+    assert form_asked('"\\' * 30_000 + "," * 30_000 + "text/event-stream; deltas=1") is ClientForm.PLAIN
 
 
 # --- each form -----------------------------------------------------------------------------------------
@@ -147,19 +147,19 @@ def test_a_huge_accept_header_takes_no_time() -> None:
 async def test_the_full_form_is_the_log_and_its_batches_are_shared() -> None:
     frames = log(*ANSWER)
     shared = Batch(frames[:5])
-    stream = in_form(batched_as_is(shared), Form.FULL, 0, lambda frame: False)
+    stream = in_form(batched_as_is(shared), ClientForm.FULL, 0, lambda frame: False)
     assert [batch is shared async for batch in stream] == [True]
-    assert await sent(Form.FULL, frames) == frames
+    assert await sent(ClientForm.FULL, frames) == frames
 
 
-async def batched_as_is(batch: Batch) -> AsyncGenerator[list[Frame], None]:
+async def batched_as_is(batch: Batch) -> AsyncGenerator[list[StoredFrame], None]:
     yield batch
 
 
 async def test_the_deltas_form_is_the_log_without_what_only_we_know() -> None:
     frames = log(*ANSWER)
     ours = {"message", "answer_started", "conversation", "tool_status", "answer_ended"}
-    assert await sent(Form.DELTAS, frames) == [frame for frame in frames if frame.name not in ours]
+    assert await sent(ClientForm.DELTAS, frames) == [frame for frame in frames if frame.name not in ours]
 
 
 async def test_the_plain_form_has_each_step_whole_and_nothing_else() -> None:
@@ -175,7 +175,7 @@ async def test_the_plain_form_has_each_step_whole_and_nothing_else() -> None:
         (23, "process_step", {"id": "step-6", "index": 6, "type": "text", "content": "It is."}),
         (26, *DONE),
     ]
-    one_by_one = await sent(Form.PLAIN, *([frame] for frame in log(*ANSWER)))
+    one_by_one = await sent(ClientForm.PLAIN, *([frame] for frame in log(*ANSWER)))
     assert told(one_by_one) == [
         (5, "process_step", {**thought, "content": "Über "}),
         (6, "process_step", {**thought, "content": 'Über "so"\n'}),
@@ -183,7 +183,7 @@ async def test_the_plain_form_has_each_step_whole_and_nothing_else() -> None:
         (9, "process_step", {**words, "content": "目标: 😀\\"}),
         *rest,
     ]
-    at_once = await sent(Form.PLAIN, log(*ANSWER))
+    at_once = await sent(ClientForm.PLAIN, log(*ANSWER))
     assert told(at_once) == [
         (6, "process_step", {**thought, "content": 'Über "so"\n'}),
         (9, "process_step", {**words, "content": "目标: 😀\\"}),
@@ -193,12 +193,12 @@ async def test_the_plain_form_has_each_step_whole_and_nothing_else() -> None:
 
 async def test_a_call_without_arguments_is_sent_once_in_the_plain_form() -> None:
     frames = log(ANSWER[1], call(0, ""), call(0, ""), stands(0, "asks"), stands(0, "running"), DONE)
-    assert [seq for seq, _, _ in told(await sent(Form.PLAIN, *([frame] for frame in frames)))] == [4, 6]
+    assert [seq for seq, _, _ in told(await sent(ClientForm.PLAIN, *([frame] for frame in frames)))] == [4, 6]
 
 
 async def test_a_call_whose_name_came_last_is_sent_once_in_every_form() -> None:
     frames = log(ANSWER[1], call(0, ""), stands(0, "failed"), result(1, 0), DONE)
-    for form in (Form.PLAIN, Form.DELTAS):
+    for form in (ClientForm.PLAIN, ClientForm.DELTAS):
         assert len(told(await sent(form, frames))) == 3
 
 
@@ -212,19 +212,19 @@ async def test_steps_of_the_next_answer_have_nothing_of_the_one_before() -> None
         DONE,
     ]
     frames = log(ANSWER[1], step(0, "text", content=""), said(0, "Old."), call(1, "{}"), *again)
-    plain = told(await sent(Form.PLAIN, *([frame] for frame in frames)))
+    plain = told(await sent(ClientForm.PLAIN, *([frame] for frame in frames)))
     assert [step.get("content", step.get("arguments")) for _, _, step in plain] == ["Old.", "Anew.", "", None]
 
 
 async def test_a_stream_ends_with_its_last_frame_whatever_comes_behind_it() -> None:
     frames = log(*ANSWER, ("conversation", {"id": "c"}), ("answer_started", {}), DONE)
-    for form in Form:
+    for form in ClientForm:
         for batches in ([frames], [[frame] for frame in frames]):
             assert (await sent(form, *batches))[-1].seq == len(ANSWER)
 
 
 async def test_the_last_frame_is_sent_to_those_too_who_know_it() -> None:
-    for form in Form:
+    for form in ClientForm:
         assert [frame.seq for frame in await sent(form, log(*ANSWER), after=1000)] == [len(ANSWER)]
 
 
@@ -236,7 +236,7 @@ async def test_the_last_frame_is_sent_to_those_too_who_know_it() -> None:
 async def test_who_comes_back_anywhere_has_the_same_frames_from_there(after: int, size: int) -> None:
     frames = log(*ANSWER)
     batches = [frames[at : at + size] for at in range(0, len(frames), size)]
-    for form in Form:
+    for form in ClientForm:
         whole = await sent(form, *batches)
         assert await sent(form, *batches, after=after) == [frame for frame in whole if frame.seq > after]
 
@@ -253,20 +253,20 @@ async def test_plain_and_deltas_tell_the_same_however_they_are_sent(
     for number, words in enumerate(steps):
         events += [step(number, "text", content=""), *(said(number, word) for word in words)]
     frames = log(*events, DONE)
-    batches: list[list[Frame]] = []
+    batches: list[list[StoredFrame]] = []
     at = 0
     while at < len(frames):
         size = sizes[len(batches) % len(sizes)]
         batches.append(frames[at : at + size])
         at += size
     whole = {f"step-{number}": "".join(words) for number, words in enumerate(steps)}
-    plain = told(await sent(Form.PLAIN, *batches))
+    plain = told(await sent(ClientForm.PLAIN, *batches))
     assert {one["id"]: one["content"] for _, name, one in plain if name == "process_step"} == whole
     ids = [seq for seq, _, _ in plain]
     assert ids == sorted(set(ids))
-    late = await sent(Form.PLAIN, *batches, after=after)
+    late = await sent(ClientForm.PLAIN, *batches, after=after)
     assert {frame.seq: frame.data for frame in late}.items() <= {
-        frame.seq: frame.data for frame in await sent(Form.PLAIN, *([frame] for frame in frames))
+        frame.seq: frame.data for frame in await sent(ClientForm.PLAIN, *([frame] for frame in frames))
     }.items()
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.backend import hub as hubs
-from agent_tui.backend.hub import Frame, Hub
+from agent_tui.backend.hub import Hub, StoredFrame
 from agent_tui.backend.store.rows import (
     ConversationCreated,
     ConversationDropped,
@@ -255,8 +255,8 @@ def test_however_a_reader_and_the_writer_take_turns_no_frame_is_lost_or_doubled(
                     for size in sizes:
                         await store.append("a", [event()] * size)
 
-                async def read() -> list[Frame]:
-                    frames: list[Frame] = []
+                async def read() -> list[StoredFrame]:
+                    frames: list[StoredFrame] = []
                     async with aclosing(hub.read("a", after)) as batches:
                         async for batch in batches:
                             frames += batch

@@ -9,7 +9,7 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 from starlette.applications import Starlette
 
-from agent_tui.backend.engine.unwatched import Notice, Presence
+from agent_tui.backend.engine.unwatched import OpenPrograms, PauseNotice
 from agent_tui.backend.http.presence import Attendance
 from agent_tui.clients.http import Net
 from agent_tui.clients.records import PausesSoon
@@ -19,7 +19,9 @@ from tests.backend.served import served
 
 
 @asynccontextmanager
-async def client(presence: Presence, environ: Mapping[str, str] = os.environ) -> AsyncIterator[RoomsClient]:
+async def client(
+    presence: OpenPrograms, environ: Mapping[str, str] = os.environ
+) -> AsyncIterator[RoomsClient]:
     async with served(Starlette(routes=Attendance(presence).routes())) as port:
         try:
             async with Net(f"http://127.0.0.1:{port}", environ=environ) as net:
@@ -28,13 +30,13 @@ async def client(presence: Presence, environ: Mapping[str, str] = os.environ) ->
             presence.close()
 
 
-def warn_all(presence: Presence) -> None:
+def warn_all(presence: OpenPrograms) -> None:
     if presence.programs:
-        presence.warn(Notice("r1", "Stores", 120.0))
+        presence.warn(PauseNotice("r1", "Stores", 120.0))
 
 
 async def test_a_program_is_there_as_long_as_it_attends_and_hears_what_pauses_soon() -> None:
-    presence, presses = Presence(), list[int]()
+    presence, presses = OpenPrograms(), list[int]()
     presence.on_key.append(lambda: presses.append(presence.programs))
     presence.on_change.append(lambda: warn_all(presence))
     async with client(presence) as program:
@@ -47,7 +49,7 @@ async def test_a_program_is_there_as_long_as_it_attends_and_hears_what_pauses_so
 
 
 async def test_a_program_that_left_is_there_no_more() -> None:
-    presence, counts = Presence(), list[int]()
+    presence, counts = OpenPrograms(), list[int]()
     presence.on_change.append(lambda: counts.append(presence.programs))
     presence.on_change.append(lambda: warn_all(presence))
     async with client(presence) as program:
@@ -60,7 +62,7 @@ async def test_a_program_that_left_is_there_no_more() -> None:
 
 
 async def test_a_program_in_a_tool_of_ours_is_nobody() -> None:
-    presence, presses = Presence(), list[int]()
+    presence, presses = OpenPrograms(), list[int]()
     presence.on_key.append(lambda: presses.append(1))
     async with client(presence, {**os.environ, "CALL_OF_A_TOOL": "x"}) as program:
         async with aclosing(program.backend.attend()) as told:

@@ -13,7 +13,7 @@ import pytest
 
 from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.models.endpoints import Endpoint
+from agent_tui.backend.models.endpoints import ProviderAddress
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.model.errors import ModelError
@@ -185,7 +185,7 @@ async def test_who_asks_in_the_plain_form_hears_nothing_of_that(tmp_path: Path) 
 async def test_a_provider_is_believed_that_says_it_over_http(tmp_path: Path, after: str) -> None:
     async with FakeModelServer() as server:
         server.will(fails(429, "slow down", Retry_After=after), says("Here", " I am"))
-        provider = RemoteProvider(Endpoint("p", server.url, key="k"))
+        provider = RemoteProvider(ProviderAddress("p", server.url, key="k"))
         models = FakeModels(provider.model("m"))
         try:
             async with backend(tmp_path, ScriptedModel(lambda request: []), models=models) as running:

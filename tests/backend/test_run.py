@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.models.endpoints import Endpoint
+from agent_tui.backend.models.endpoints import ProviderAddress
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.clients.http import Net
@@ -424,7 +424,7 @@ async def test_a_real_model_is_told_who_it_is_who_else_is_there_and_which_round_
 ) -> None:
     async with FakeModelServer() as server:
         server.default = says("[Agent 2]: Green.")
-        provider = RemoteProvider(Endpoint("p", server.url, key="k"))
+        provider = RemoteProvider(ProviderAddress("p", server.url, key="k"))
         try:
             models = FakeModels(provider.model("m"))
             async with backend(tmp_path, ScriptedModel(lambda request: []), models=models) as running:

@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from agent_tui.backend.http.streaming import FRAMES_PER_SEND, Accumulator, EventStream, pieces, run_frames
-from agent_tui.backend.store.rows import Frame
+from agent_tui.backend.store.rows import StoredFrame
 from agent_tui.model.errors import StoreError
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import frame_bytes
@@ -24,12 +24,14 @@ from tests.backend.served import served
 from tests.backend.wire_client import WireClient
 
 
-def chunk(seq: int, text: str, message_id: str = "m", **more: object) -> Frame:
-    return Frame("r", seq, "message_chunk", dump({"id": message_id, "content": text, **more}), message_id)
+def chunk(seq: int, text: str, message_id: str = "m", **more: object) -> StoredFrame:
+    return StoredFrame(
+        "r", seq, "message_chunk", dump({"id": message_id, "content": text, **more}), message_id
+    )
 
 
-def frame(seq: int, name: str, message_id: str = "", **fields: object) -> Frame:
-    return Frame("r", seq, name, dump(fields), message_id)
+def frame(seq: int, name: str, message_id: str = "", **fields: object) -> StoredFrame:
+    return StoredFrame("r", seq, name, dump(fields), message_id)
 
 
 SAID = [
@@ -47,7 +49,7 @@ SAID = [
 class Log:
     """A log of frames that answers ``text_before`` from itself."""
 
-    def __init__(self, frames: Sequence[Frame]) -> None:
+    def __init__(self, frames: Sequence[StoredFrame]) -> None:
         self.frames = frames
         self.asked = 0
 
@@ -57,7 +59,7 @@ class Log:
         return "".join(json.loads(f.data)["content"] for f in earlier if f.message_id == message_id)
 
 
-async def batched(*batches: Sequence[Frame]) -> AsyncGenerator[list[Frame], None]:
+async def batched(*batches: Sequence[StoredFrame]) -> AsyncGenerator[list[StoredFrame], None]:
     for batch in batches:
         yield list(batch)
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from agent_tui.clients import http as http_module
-from agent_tui.clients.http import PIECE_BYTES, Answer, Net
+from agent_tui.clients.http import PIECE_BYTES, Net, StreamedResponse
 from agent_tui.model.errors import (
     AgentTuiError,
     ConnectFailed,
@@ -26,7 +26,7 @@ from agent_tui.model.errors import (
 from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json, listening, streams
 
 
-async def body_of(answer: Answer) -> bytes:
+async def body_of(answer: StreamedResponse) -> bytes:
     return b"".join([piece async for piece in answer.body])
 
 

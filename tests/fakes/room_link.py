@@ -13,7 +13,7 @@ from agent_tui.clients.records import (
     ProviderInfo,
     ProviderTest,
     RoomChanges,
-    Said,
+    SendResult,
     ToolInfo,
     ToolServer,
 )
@@ -83,13 +83,13 @@ class FakeClient(FakeRules):
 
     async def say(
         self, room_id: str, content: str, *, when: str = "next", to: str = "", client_key: str = ""
-    ) -> Said:
+    ) -> SendResult:
         self.keys.append(client_key)
         self._answer(f"say {when} {f'to {to} ' if to else ''}{content}", room_id)
         message = QueuedMessage(f"said{len(self.keys)}", content, to, when)
         if when == "next":
             self.waiting.append(message)
-        return Said(message.id, "said" if when == "now" else "queued", tuple(self.waiting))
+        return SendResult(message.id, "said" if when == "now" else "queued", tuple(self.waiting))
 
     async def queue(self, room_id: str) -> tuple[QueuedMessage, ...]:
         self._answer("queue", room_id)

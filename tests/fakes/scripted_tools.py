@@ -11,7 +11,7 @@ from typing import Any
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.mcp.server import ServerListed
 from agent_tui.backend.tools.tool import Permission, Tool, ToolError, ToolOutput, ToolPlace
-from agent_tui.backend.tools.toolbox import BUILT_IN, Listed
+from agent_tui.backend.tools.toolbox import BUILT_IN, ListedTool
 from agent_tui.model.events import ToolAsk
 
 ANYTHING = {"type": "object"}
@@ -65,9 +65,9 @@ class ScriptedBox:
     def begin(self) -> None:
         """Start nothing: there is no MCP server."""
 
-    async def listed(self, *, is_waiting: bool = True) -> tuple[Listed, ...]:
+    async def listed(self, *, is_waiting: bool = True) -> tuple[ListedTool, ...]:
         """Return what people are told of."""
-        return tuple(Listed(tool.spec, tool.permission, BUILT_IN) for tool in self.tools.values())
+        return tuple(ListedTool(tool.spec, tool.permission, BUILT_IN) for tool in self.tools.values())
 
     def servers(self, names: Collection[str] | None = None) -> tuple[ServerListed, ...]:
         """Return that there is no MCP server."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from agent_tui.audio.devices import Device, DeviceList, Direction
 from agent_tui.audio.library import DeviceFailed
-from agent_tui.audio.resampling import OURS, Format
+from agent_tui.audio.resampling import OURS, SampleFormat
 
 
 class FakeStream:
@@ -15,7 +15,7 @@ class FakeStream:
     def __init__(
         self,
         device: Device,
-        form: Format,
+        form: SampleFormat,
         latency_seconds: float,
         ended: Callable[[], None],
         taken: Callable[[bytes], None] | None = None,
@@ -55,7 +55,7 @@ class FakeStream:
 class FakeLibrary:
     """Knows the devices that ``plugged`` held when it last began, as PortAudio does."""
 
-    def __init__(self, *plugged: Device, forms: Sequence[Format] = (OURS,), problem: str = "") -> None:
+    def __init__(self, *plugged: Device, forms: Sequence[SampleFormat] = (OURS,), problem: str = "") -> None:
         self.plugged = list(plugged)
         self.forms = forms
         self.problem = problem
@@ -92,14 +92,14 @@ class FakeLibrary:
         """Return whether it was plugged in then."""
         return any(known.key == device.key for known in self.begin().of(direction))
 
-    def accepts(self, device: Device, direction: Direction, form: Format) -> bool:
+    def accepts(self, device: Device, direction: Direction, form: SampleFormat) -> bool:
         """Return whether it is one of the formats."""
         return form in self.forms
 
     def open_input(
         self,
         device: Device,
-        form: Format,
+        form: SampleFormat,
         latency_seconds: float,
         taken: Callable[[bytes], None],
         ended: Callable[[], None],
@@ -110,7 +110,7 @@ class FakeLibrary:
     def open_output(
         self,
         device: Device,
-        form: Format,
+        form: SampleFormat,
         latency_seconds: float,
         given: Callable[[int], bytes],
         ended: Callable[[], None],

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from agent_tui.backend.engine.chats.fields import Question
+from agent_tui.backend.engine.chats.fields import QuestionFields
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.clients.records import Hit, ModelInfo, ProviderInfo, ToolInfo, ToolServer
 from agent_tui.config.file import Config, ScreenConfig
@@ -144,7 +144,7 @@ class Real(Chats):
 
     async def answered(self, chat_id: str, content: str, **fields: Any) -> str:
         """Ask, and return the id of the answer once it is there."""
-        asked = await self.backend.engine.chats.ask(chat_id, Question(content, **fields))
+        asked = await self.backend.engine.chats.ask(chat_id, QuestionFields(content, **fields))
         while (await self.backend.engine.show(CHATS, chat_id)).status == "running":
             await self.pilot.pause()
         return asked.message_id

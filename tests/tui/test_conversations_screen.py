@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 from textual.events import Key
 
-from agent_tui.backend.engine.answer.asks import Word
+from agent_tui.backend.engine.answer.asks import AskDecision
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.clients.records import Hit
 from agent_tui.model.errors import Refused
@@ -118,7 +118,7 @@ async def test_the_list_is_live_from_the_question_to_the_last_word(tmp_path: Pat
             assert "1 answering · 2 in all" in rows[0]
             assert "Name it" in rows[2], "what is active comes first"
             message_id = (await seen.backend.engine.show(CHATS, chat_id)).head
-            await seen.backend.engine.answer(CHATS, chat_id, message_id, "step-1", Word("deny"))
+            await seen.backend.engine.answer(CHATS, chat_id, message_id, "step-1", AskDecision("deny"))
             await seen.until(
                 "✓ Name it", "Call it Ledger.", lambda: re.search(r"\d+ +now", seen.now) is not None
             )

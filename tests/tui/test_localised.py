@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.audio.check import Surroundings, no_device
+from agent_tui.audio.check import SoundSurroundings, no_device
 from agent_tui.config.presets import PRESETS
 from agent_tui.model.errors import ConnectFailed
 from agent_tui.model.events import LinkChanged, ToolAsk
@@ -240,7 +240,7 @@ def test_what_was_found_here_is_told_in_the_language_and_stays_english_for_scrip
 )
 def test_why_a_voice_room_has_no_microphone_is_said_in_the_language(language: str, said: str) -> None:
     speak(language)
-    problem = no_device("input", "", Surroundings("linux", pulse_sockets=["/p"]))
+    problem = no_device("input", "", SoundSurroundings("linux", pulse_sockets=["/p"]))
     state = VoiceState("listening", sound=SoundChanged(problem, problem))
     card = voice_texts.card(state, VoiceShown())
     assert card is not None

@@ -12,16 +12,16 @@ import pytest
 from agent_tui.backend.models.model import CutPiece, ModelRequest
 from agent_tui.model.errors import AgentTuiError, ConnectFailed
 from agent_tui.model.events import Attachment
-from agent_tui.model.records import Spoken
+from agent_tui.model.records import SpeechRecord
 from agent_tui.voice_agent.conversation import (
     LOOKING_TOOLS,
     AnswerEvent,
-    Asks,
+    AnswerWords,
+    AskOpened,
     Conversation,
     RanOut,
     ToolEnded,
     ToolStarted,
-    Words,
 )
 from agent_tui.wire.chat import decode_messages
 from tests.backend.chat_backend import TOKEN, ChatBackend, chat_backend
@@ -57,7 +57,7 @@ async def answer(talking: Conversation, question: str, *, may_act: bool = True) 
 
 
 def words(events: list[AnswerEvent]) -> str:
-    return "".join(event.text for event in events if isinstance(event, Words))
+    return "".join(event.text for event in events if isinstance(event, AnswerWords))
 
 
 async def test_words_and_steps_come_in_order_and_tools_have_ids_of_their_own(running: ChatBackend) -> None:
@@ -86,7 +86,7 @@ async def test_a_call_that_asks_is_told_and_given_up_for_the_next_question(runni
     events = talking.ask("change it", key="1", may_act=True)
     async with aclosing(events):
         async for event in events:
-            if isinstance(event, Asks):
+            if isinstance(event, AskOpened):
                 break
     assert words(await answer(talking, "How many rooms?")) == "Let me look.\n\nThere are two."
     await talking.aclose()
@@ -108,7 +108,7 @@ async def test_cutting_in_ends_the_answer_in_the_backend_too(tmp_path: Path) -> 
         events = talking.ask("Count.", key="1", may_act=True)
         first = asyncio.ensure_future(anext(aiter(events)))
         (await model.called(1)).release(1)
-        assert await first == Words("One ")
+        assert await first == AnswerWords("One ")
         await events.aclose()
         await talking.stopped()
         stored = await running.client.call("GET", f"/api/conversations/{talking.id}/messages")
@@ -122,7 +122,7 @@ async def test_the_next_question_ends_an_answer_that_is_not_closed_yet(running: 
     first = talking.ask("change it", key="1", may_act=True)
     async with aclosing(first):
         async for event in first:
-            if isinstance(event, Asks):
+            if isinstance(event, AskOpened):
                 break
         assert words(await answer(talking, "How many rooms?")) == "Let me look.\n\nThere are two."
     stored = await running.client.call("GET", f"/api/conversations/{talking.id}/messages")
@@ -145,18 +145,18 @@ async def test_a_file_goes_along_with_the_next_question_and_no_other(running: Ch
 async def test_what_was_really_said_is_put_on_record(running: ChatBackend) -> None:
     talking = await talk(running)
     await answer(talking, "How many?")
-    await talking.record(talking.answer_id, Spoken("Let me", 1.0, 2.0, whole=0.5), interrupted=True)
+    await talking.record(talking.answer_id, SpeechRecord("Let me", 1.0, 2.0, whole=0.5), interrupted=True)
     stored = await running.client.call("GET", f"/api/conversations/{talking.id}/messages")
     (_, said) = decode_messages(stored.json)
-    assert said.spoken == Spoken("Let me", 1.0, 2.0, whole=0.5)
+    assert said.spoken == SpeechRecord("Let me", 1.0, 2.0, whole=0.5)
     await talking.aclose()
 
 
 async def test_recording_never_fails_a_talk(running: ChatBackend) -> None:
     talking = await talk(running)
-    await talking.record("no-such-message", Spoken("x"), interrupted=False)
+    await talking.record("no-such-message", SpeechRecord("x"), interrupted=False)
     await talking.aclose()
-    await talking.record("closed", Spoken("x"), interrupted=False)
+    await talking.record("closed", SpeechRecord("x"), interrupted=False)
 
 
 async def test_a_model_that_fails_is_an_error_and_a_backend_that_is_gone_another(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ async def test_an_answer_that_runs_out_of_tokens_is_an_end_and_no_failure(tmp_pa
     model = ScriptedModel(lambda request: ["One and", CutPiece("length")], free=True)
     async with chat_backend(tmp_path, model) as running:
         talking = await talk(running)
-        assert (await answer(talking, "Count."))[-2:] == [Words("One and"), RanOut()]
+        assert (await answer(talking, "Count."))[-2:] == [AnswerWords("One and"), RanOut()]
         await talking.aclose()
 
 

@@ -8,16 +8,16 @@ pytest.importorskip("livekit.agents", reason="the extra voice-agent is not insta
 
 from livekit.agents import StopResponse, llm
 
-from agent_tui.voice_agent.agents import Guide
+from agent_tui.voice_agent.agents import GuideAgent
 from agent_tui.voice_agent.conversation_llm import MAY_ACT
-from agent_tui.voice_agent.talk import Talk
+from agent_tui.voice_agent.talk import VoiceTalk
 
 pytestmark = pytest.mark.voice
 
 
 async def test_a_turn_without_words_is_not_answered() -> None:
-    talk = Talk("demo", lambda: True, lambda _: False)
-    guide = Guide(talk)
+    talk = VoiceTalk("demo", lambda: True, lambda _: False)
+    guide = GuideAgent(talk)
     for said in ("", " \n"):
         with pytest.raises(StopResponse):
             await guide.on_user_turn_completed(

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from agent_tui.model.errors import ConfigError
-from agent_tui.voice_agent.assignment import Choice, read_assignment, tell
+from agent_tui.voice_agent.assignment import ModelChoice, read_assignment, tell
 from agent_tui.voice_agent.languages import language_of, mismatch
 from agent_tui.voice_agent.people import Owners, TurnOfWords
 from agent_tui.voice_agent.wishes import agrees, hushes, wish
@@ -132,7 +132,7 @@ def test_an_assignment_is_read_and_its_secrets_never_show() -> None:
     )
     told = read_assignment(line)
     assert told.token == "eyJ-token"
-    assert told.agent == Choice(stt="deepgram:nova-3", end_of_turn=1.0)
+    assert told.agent == ModelChoice(stt="deepgram:nova-3", end_of_turn=1.0)
     assert told.owners == ("user-a",)
     assert "eyJ" not in repr(told)
     assert "secret" not in repr(told)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from agent_tui.ignored import MAX_IGNORE_BYTES, Ignored
+from agent_tui.ignored import MAX_IGNORE_BYTES, IgnoreRules
 from agent_tui.model.events import Attachment
 from agent_tui.model.images import (
     MAX_IMAGE_BYTES,
@@ -255,7 +255,7 @@ def _in_folder(begun: str, most: int) -> list[str]:
 
 def _below(top: Path) -> Iterator[str]:
     """Yield the files below a folder, nearer ones first, without those that .gitignore excludes."""
-    waiting: deque[tuple[str, Ignored]] = deque([("", Ignored())])
+    waiting: deque[tuple[str, IgnoreRules]] = deque([("", IgnoreRules())])
     while waiting:
         path, ignored = waiting.popleft()
         ignored = _with_rules_of(top / path, path, ignored)
@@ -266,7 +266,7 @@ def _below(top: Path) -> Iterator[str]:
                 waiting.append((where, ignored))
 
 
-def _in(folder: Path, path: str, ignored: Ignored) -> Iterator[tuple[str, bool]]:
+def _in(folder: Path, path: str, ignored: IgnoreRules) -> Iterator[tuple[str, bool]]:
     """Yield the files and folders of a folder that are not ignored, and whether each is a folder."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -291,7 +291,7 @@ def _can_be_named(name: str) -> bool:
     return inert(name) == name and "\n" not in name and '"' not in name
 
 
-def _with_rules_of(folder: Path, path: str, ignored: Ignored) -> Ignored:
+def _with_rules_of(folder: Path, path: str, ignored: IgnoreRules) -> IgnoreRules:
     try:
         with (folder / ".gitignore").open("rb") as file:
             return ignored.below(path, file.read(MAX_IGNORE_BYTES))

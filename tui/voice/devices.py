@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from agent_tui.audio import devices
-from agent_tui.audio.check import NOUNS, Surroundings, no_device
+from agent_tui.audio.check import NOUNS, SoundSurroundings, no_device
 from agent_tui.audio.devices import Device, DeviceList, Direction
 from agent_tui.config.file import load
 from tui.cli import exits, output
@@ -30,7 +30,7 @@ def list_devices(output_format: OutputFormat) -> int:
     ]
     if table:
         output.say(output.table(table))
-    around, lacking = Surroundings.of_this_process(), []
+    around, lacking = SoundSurroundings.of_this_process(), []
     for direction, noun in NOUNS.items():
         if not listed.of(direction):
             lacking.append(localised(no_device(direction, listed.problem, around)))

@@ -218,7 +218,7 @@ def _sound(request: VoiceRequest, voice: VoiceConfig, limits: Any) -> tuple[Soun
     """Return the session's sound, and the file that is played into it, if there is one."""
     from agent_tui.audio.clocked import silent_sound
     from agent_tui.audio.device_sound import DeviceSound
-    from agent_tui.audio.echo import Processing
+    from agent_tui.audio.echo import SoundProcessing
     from agent_tui.audio.recording import Recording
     from agent_tui.audio.wav import wav_sound
 
@@ -234,7 +234,7 @@ def _sound(request: VoiceRequest, voice: VoiceConfig, limits: Any) -> tuple[Soun
         input_name=request.input_name or voice.input,
         output_name=request.output_name or voice.output,
         limits=limits,
-        processing=Processing(echo=request.uses_aec),
+        processing=SoundProcessing(echo=request.uses_aec),
         recording=recording,
     ), None
 

@@ -11,7 +11,7 @@ import re
 import secrets
 from dataclasses import dataclass
 
-from agent_tui.backend.store.rows import Frame
+from agent_tui.backend.store.rows import StoredFrame
 from agent_tui.model.events import (
     ConversationChanged,
     MessageSpoken,
@@ -64,7 +64,7 @@ class Changes:
         """A snapshot of everything that happened so far."""
         return f"{self._epoch}-{self._count}"
 
-    def publish(self, frames: list[Frame]) -> None:
+    def publish(self, frames: list[StoredFrame]) -> None:
         """Note frames of one room: at once if they begin or end a run, else now and then."""
         room_id = frames[0].room_id
         if any(frame.name in _OF_CHATS for frame in frames):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from agent_tui.backend.engine.answer.call import Call
-from agent_tui.backend.engine.answer.steps import Encode, Steps
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.answer.steps import Encode, StepLog
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.prices import Cost
 from agent_tui.backend.store.rows import TurnRow
@@ -21,7 +21,7 @@ NOT_RUN = failed("not run: the program ended before that").content
 
 
 @dataclass(slots=True)
-class Used:
+class TokenUse:
     """The usage of finished calls of the model; ``guessed`` are tokens that a model did not report."""
 
     prompt: int = 0
@@ -73,7 +73,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class TurnEnding:
     """The result: complete, failed (``error``) or ``cut``. ``rest`` is written with the end: the last of its
     steps.
     """
@@ -81,9 +81,9 @@ class Ending:
     steps: tuple[Step, ...] = ()
     error: str = ""
     cut: str = ""
-    used: Used = field(default_factory=Used)
+    used: TokenUse = field(default_factory=TokenUse)
     seconds: float | None = None
-    rest: Written = field(default_factory=Written)
+    rest: ChangeSet = field(default_factory=ChangeSet)
 
     def of(self, turn: TurnRow) -> TurnRow:
         """Return ``turn`` closed, with its text, its usage and how it ended."""
@@ -103,9 +103,11 @@ class Ending:
         )
 
 
-def left_open(turn: TurnRow, found: Sequence[Step], reason: str, now: str, encode: Encode | None) -> Ending:
+def left_open(
+    turn: TurnRow, found: Sequence[Step], reason: str, now: str, encode: Encode | None
+) -> TurnEnding:
     """Return the ending of an attempt whose process died after these steps. Nothing is run again."""
-    steps, written = Steps(turn.message_id, now, found, encode), Written()
+    steps, written = StepLog(turn.message_id, now, found, encode), ChangeSet()
     for step in found:
         if step.type in ("text", "thinking"):
             steps.put(step, written)
@@ -120,5 +122,5 @@ def left_open(turn: TurnRow, found: Sequence[Step], reason: str, now: str, encod
             steps.set_call(call, "unknown", None, written)
             steps.put_result(call, UNKNOWN, success=False, written=written)
     said = (step.content + step.arguments for step in steps.in_order if step.type != "tool_result")
-    used = Used(guessed=token_count("".join(said)))
-    return Ending(steps.in_order, cut=reason, used=used, rest=written)
+    used = TokenUse(guessed=token_count("".join(said)))
+    return TurnEnding(steps.in_order, cut=reason, used=used, rest=written)

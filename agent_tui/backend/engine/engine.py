@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from functools import partial
 
 from agent_tui.backend.engine import budget
-from agent_tui.backend.engine.answer.asks import Asks, Word
+from agent_tui.backend.engine.answer.asks import AskDecision, Asks
 from agent_tui.backend.engine.answer.file_changes import FileChanges
 from agent_tui.backend.engine.answer.tools import ToolSource
 from agent_tui.backend.engine.changes import Changes
 from agent_tui.backend.engine.chats.acts import ChatActs
 from agent_tui.backend.engine.fields import waits
-from agent_tui.backend.engine.kinds import ROOMS, Info, Kind
+from agent_tui.backend.engine.kinds import ROOMS, EngineKind, Info
 from agent_tui.backend.engine.resources import ModelSource, Resources
 from agent_tui.backend.engine.rooms.acts import RoomActs
 from agent_tui.backend.engine.runs import Runs, whole
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.unwatched import Presence
+from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import (
@@ -30,8 +30,8 @@ from agent_tui.backend.store.rows import (
     ConversationCreated,
     ConversationRow,
     ConversationSet,
-    Hit,
-    ToolRule,
+    FoundMessage,
+    StoredRule,
 )
 from agent_tui.backend.store.store import Store
 from agent_tui.model.errors import NotFound
@@ -83,10 +83,10 @@ class Engine:
         *,
         unwatched_seconds: float | None,
         timing: Timing | None = None,
-        presence: Presence | None = None,
+        presence: OpenPrograms | None = None,
     ) -> None:
         """``unwatched_seconds`` and ``presence``: see ``Runs``."""
-        timing, presence = timing or Timing(), presence or Presence()
+        timing, presence = timing or Timing(), presence or OpenPrograms()
         self.asks = Asks(store, timing, lambda: tools.allow, presence)
         self._store = store
         self._resources = resources = Resources(store, models, timing, tools, self.asks)
@@ -137,7 +137,7 @@ class Engine:
     # --- conversations ---------------------------------------------------------------------------------
 
     @whole
-    async def create(self, kind: Kind[Info], new: Values) -> Info:
+    async def create(self, kind: EngineKind[Info], new: Values) -> Info:
         """Make a conversation with these settings, and what else ``kind.new`` takes; raises ``Refused`` (422)
         for invalid values. The same ``client_key`` again is the same conversation.
         """
@@ -150,7 +150,7 @@ class Engine:
             self._note(kind, row.id)
             return await self.show(kind, row.id)
 
-    async def listed(self, kind: Kind[Info], *, archived: bool = False) -> list[Info]:
+    async def listed(self, kind: EngineKind[Info], *, archived: bool = False) -> list[Info]:
         """Return all of the kind, rooms in the order of their making, chats by their newest activity; with
         ``archived`` also archived ones.
         """
@@ -159,14 +159,14 @@ class Engine:
             shown = sorted(shown, key=lambda one: one[0].updated_at)[::-1]
         return [info for row, info in shown if archived or not row.archived]
 
-    async def show(self, kind: Kind[Info], id_: str) -> Info:
+    async def show(self, kind: EngineKind[Info], id_: str) -> Info:
         """Return a conversation."""
         ran = self.runs.ids
         row, turn_states = await self._store.read(reads.conversation_with_states, id_, kind.names)
         return self._info(kind, row, turn_states, ran)
 
     @whole
-    async def change(self, kind: Kind[Info], id_: str, change: Values) -> Info:
+    async def change(self, kind: EngineKind[Info], id_: str, change: Values) -> Info:
         """Change settings, also while it is running: changes of agents count from the next turn or question
         on, the mode of a room from the next round.
 
@@ -191,7 +191,7 @@ class Engine:
             return await self.show(kind, id_)
 
     @whole
-    async def delete(self, kind: Kind[Info], id_: str) -> Info:
+    async def delete(self, kind: EngineKind[Info], id_: str) -> Info:
         """Stop the run, end the readers, delete the conversation; return its last state."""
         async with self.runs.lock(id_):
             row = await self.runs.delete(id_, kind.names)
@@ -201,7 +201,7 @@ class Engine:
             return kind.info(row, {}, running=False, asks=False)
 
     @whole
-    async def pause(self, kind: Kind[Info], id_: str, reason: str = "") -> Info:
+    async def pause(self, kind: EngineKind[Info], id_: str, reason: str = "") -> Info:
         """Ask a running room to pause, an answer to stop; returns when that is stored, the rest follows by
         itself.
         """
@@ -209,7 +209,7 @@ class Engine:
         return await self.show(kind, id_)
 
     async def messages(
-        self, kind: Kind[Info], id_: str, after: str | None, limit: int | None
+        self, kind: EngineKind[Info], id_: str, after: str | None, limit: int | None
     ) -> MessagesPage:
         """Return at most ``limit`` messages (and never more than 1,000) that follow the one called ``after``;
         of a chat those of the shown branch.
@@ -220,7 +220,7 @@ class Engine:
         page = await self._store.read(reads.page, id_, kind.names, after, limit)
         return MessagesPage(page.messages, page.messages[-1].id if page.more else None, page.as_of)
 
-    async def search(self, words: str, limit: int = 50, kinds: Collection[str] = KINDS) -> list[Hit]:
+    async def search(self, words: str, limit: int = 50, kinds: Collection[str] = KINDS) -> list[FoundMessage]:
         """Return the newest messages of all conversations of these kinds that contain all of ``words``."""
         return await self._store.read(reads.search, words, max(1, min(limit, MAX_HITS)), kinds)
 
@@ -243,14 +243,16 @@ class Engine:
     # --- tools -----------------------------------------------------------------------------------------
 
     @whole
-    async def answer(self, kind: Kind[Info], id_: str, message_id: str, step_id: str, word: Word) -> None:
+    async def answer(
+        self, kind: EngineKind[Info], id_: str, message_id: str, step_id: str, word: AskDecision
+    ) -> None:
         """Take a person's decision about a call that asks.
 
         Raises ``Refused``: 422 for an invalid one, 409 if it no longer asks; ``NotFound``.
         """
         await self.asks.answer((id_, message_id, step_id), word, kind.names)
 
-    def rules(self) -> list[ToolRule]:
+    def rules(self) -> list[StoredRule]:
         """Return which calls are allowed, without the config file's rules."""
         return self.asks.rules()
 
@@ -271,21 +273,25 @@ class Engine:
             raise NotFound(f"There is no message {head[:100]}", status=404)
         return reads.leaf(links, head)
 
-    def _note(self, kind: Kind[Info], id_: str) -> None:
+    def _note(self, kind: EngineKind[Info], id_: str) -> None:
         if kind.names == ROOM:
             self._changes.note(id_)
 
     # --- as callers see them ---------------------------------------------------------------------------
 
     async def _shown(
-        self, kind: Kind[Info], ids: Collection[str] | None
+        self, kind: EngineKind[Info], ids: Collection[str] | None
     ) -> list[tuple[ConversationRow, Info]]:
         ran = self.runs.ids
         rows, turn_states = await self._store.read(reads.conversations_with_states, kind.names, ids)
         return [(row, self._info(kind, row, turn_states, ran)) for row in rows]
 
     def _info(
-        self, kind: Kind[Info], row: ConversationRow, turn_states: Mapping[str, str], ran: Collection[str]
+        self,
+        kind: EngineKind[Info],
+        row: ConversationRow,
+        turn_states: Mapping[str, str],
+        ran: Collection[str],
     ) -> Info:
         """``ran``: what was running before ``row`` was read; its run may have ended since."""
         running = row.status == "running" and (row.id in ran or self.runs.of(row.id) is not None)

@@ -10,12 +10,12 @@ from agent_tui.backend.engine.answer.chunks import TurnChunks
 from agent_tui.backend.engine.answer.steps import Encode
 from agent_tui.backend.engine.chats.fields import chat_row, conversation_info
 from agent_tui.backend.engine.chats.record import answer_ended, changed_chat
-from agent_tui.backend.engine.ending import Ending
+from agent_tui.backend.engine.ending import TurnEnding
 from agent_tui.backend.engine.plan import Step, plan, plan_answer
 from agent_tui.backend.engine.record import turn_ended
 from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.rooms.fields import changed_room, room_info, room_row
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.store import rows
 from agent_tui.backend.store.rows import ConversationRow, TurnRow, Value
 from agent_tui.model import events as ev
@@ -40,7 +40,7 @@ class ShowsInfo(Protocol[Info_co]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind(Generic[Info_co]):
+class EngineKind(Generic[Info_co]):
     """The differences between rooms and chats (voice sessions are chats here). Functions of rows are pure."""
 
     names: Collection[str]  # of rows of this kind
@@ -48,7 +48,7 @@ class Kind(Generic[Info_co]):
     newest_first: bool  # the order of lists
     settings: type  # the record that declares the settings
     new: Callable[[Values, ModelSource, str], ConversationRow]  # the row of a new one
-    changed: Callable[[ConversationRow, Values, ModelSource, str], Written]  # what a change writes
+    changed: Callable[[ConversationRow, Values, ModelSource, str], ChangeSet]  # what a change writes
     info: ShowsInfo[Info_co]
     busy: Callable[[], Refused]  # the refusal of a change that cannot be made while an agent is running
     run_again: str  # what to do when the backend is back
@@ -56,7 +56,7 @@ class Kind(Generic[Info_co]):
     interrupted: Mapping[str, Value]  # what is stored, besides the reason, before that
     plan: Callable[[ConversationRow, Sequence[TurnRow], str, Collection[str]], Step]
     encode: Callable[[ConversationRow, TurnRow, bool], Encode | None]  # how steps are written to the log
-    ended: Callable[[ConversationRow, TurnRow, Ending, Sequence[ev.Step]], Written]
+    ended: Callable[[ConversationRow, TurnRow, TurnEnding, Sequence[ev.Step]], ChangeSet]
     tells_info: bool  # the end of a turn includes the conversation's state
 
 
@@ -66,7 +66,7 @@ def answering() -> Refused:
     return Refused("An answer is under way in this conversation", detail, status=409, code=ANSWER_RUNNING)
 
 
-ROOMS: Kind[RoomInfo] = Kind(
+ROOMS: EngineKind[RoomInfo] = EngineKind(
     names=rows.ROOM,
     noun="room",
     newest_first=False,
@@ -83,7 +83,7 @@ ROOMS: Kind[RoomInfo] = Kind(
     ended=turn_ended,
     tells_info=False,
 )
-CHATS: Kind[ConversationInfo] = Kind(
+CHATS: EngineKind[ConversationInfo] = EngineKind(
     names=rows.CHATS,
     noun="conversation",
     newest_first=True,
@@ -102,6 +102,6 @@ CHATS: Kind[ConversationInfo] = Kind(
 )
 
 
-def kind_of(row: ConversationRow) -> Kind[Any]:
+def kind_of(row: ConversationRow) -> EngineKind[Any]:
     """Return the kind of a stored conversation."""
     return ROOMS if row.kind in rows.ROOM else CHATS

@@ -43,7 +43,7 @@ class OpenRound:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class DueTurn:
     """One agent is due: ``attempt`` counts from 1; ``supersedes`` is the message to be said again,
     ``continues`` the one to be continued. With both it is continued if it said anything, else said again.
     """
@@ -66,14 +66,14 @@ class Say:
 class Skip:
     """The agent's turn is skipped, as requested."""
 
-    turn: Turn
+    turn: DueTurn
 
 
 @dataclass(frozen=True, slots=True)
 class Speak:
     """Speak these turns together: one in a sequential room, all unfinished ones in a parallel one."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[DueTurn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _newest(turns: Sequence[TurnRow]) -> Newest:
 
 def _due(
     room: ConversationRow, newest: Newest, speaking: Collection[str], parts: Mapping[str, TurnRow]
-) -> tuple[Turn, ...]:
+) -> tuple[DueTurn, ...]:
     """Return the turns that a person asked to retry, then the unfinished ones. ``parts`` are all attempts, by
     their messages.
     """
@@ -205,19 +205,19 @@ def _due(
                 continue
             if last is None:
                 if round_ in opened:
-                    due.append(Turn(round_, agent.id, 1))
+                    due.append(DueTurn(round_, agent.id, 1))
             elif last.again:
                 old = "" if last.status == "skipped" else last.message_id
-                asked.append(Turn(round_, agent.id, last.attempt + 1, old))
+                asked.append(DueTurn(round_, agent.id, last.attempt + 1, old))
             elif last.to_continue:
-                asked.append(Turn(round_, agent.id, last.attempt + 1, last.message_id, last.message_id))
+                asked.append(DueTurn(round_, agent.id, last.attempt + 1, last.message_id, last.message_id))
             elif not is_final(last):
                 before = last.message_id if _goes_on(room, last, parts) else ""
-                due.append(Turn(round_, agent.id, last.attempt + 1, continues=before))
+                due.append(DueTurn(round_, agent.id, last.attempt + 1, continues=before))
     return (*asked, *due)
 
 
-def _ready(room: ConversationRow, due: tuple[Turn, ...], speaking: Collection[str]) -> tuple[Turn, ...]:
+def _ready(room: ConversationRow, due: tuple[DueTurn, ...], speaking: Collection[str]) -> tuple[DueTurn, ...]:
     """Return the turns that can begin: all in a parallel room, else one; a synthesis after all others."""
     others = tuple(turn for turn in due if not is_synthesis(room, turn.round, turn.agent_id))
     if room.parallel:
@@ -290,7 +290,7 @@ def _between(room: ConversationRow, cut: str) -> Step:
     return Pause("budget") if used_up(room) else OpenRound(room.round_open + 1)
 
 
-def _speak(room: ConversationRow, newest: Newest, chosen: tuple[Turn, ...]) -> Step:
+def _speak(room: ConversationRow, newest: Newest, chosen: tuple[DueTurn, ...]) -> Step:
     skipping = {agent.id for agent in room.agents if agent.skip_next}
     for turn in chosen:
         last = newest.get((turn.round, turn.agent_id))

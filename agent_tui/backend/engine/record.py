@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent_tui.backend.engine.ending import Ending
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.ending import TurnEnding
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.store.messages import turn_message, user_message
 from agent_tui.backend.store.rows import (
     AgentSkips,
@@ -41,7 +41,7 @@ LAST_WORDS_CHARACTERS = 120
 OWN_PAUSES = ("error", "budget")
 
 
-def person_said(row: ConversationRow, said: UserSaid, written: Written) -> None:
+def person_said(row: ConversationRow, said: UserSaid, written: ChangeSet) -> None:
     """Add a person's words as a message that a search finds."""
     found = [Searchable(said.id, "user", said.text, said.created_at)] if said.text else []
     written.changes += [replace(said, event=len(written.events)), *found]
@@ -49,37 +49,37 @@ def person_said(row: ConversationRow, said: UserSaid, written: Written) -> None:
     written.events.append(NewEvent.of(stored, said.id))
 
 
-def run_started(room: ConversationRow, *, resumed: bool, task_id: str, now: str) -> Written:
+def run_started(room: ConversationRow, *, resumed: bool, task_id: str, now: str) -> ChangeSet:
     """Record that the run begins; the first time the task is said, under ``task_id``."""
-    started = Written([NewEvent.of(ev.RunStarted(room.id, room.task, resumed))], [RunOpened()])
+    started = ChangeSet([NewEvent.of(ev.RunStarted(room.id, room.task, resumed))], [RunOpened()])
     if not resumed:
         person_said(room, UserSaid(task_id, 0, room.task, USER_NAME, USER_COLOR, now), started)
     return started
 
 
-def round_opened(room: ConversationRow, round_: int) -> Written:
+def round_opened(room: ConversationRow, round_: int) -> ChangeSet:
     """Record that a round begins, in the room's current mode, which it keeps."""
     events = [NewEvent.of(ev.RoundStarted(round_, room.max_rounds))]
     if room.execution_mode == "parallel":
         events.append(NewEvent.of(ev.ParallelStarted(round_, room.max_rounds, room.agents)))
-    return Written(events, [ConversationSet({"round_open": round_, "round_mode": room.execution_mode})])
+    return ChangeSet(events, [ConversationSet({"round_open": round_, "round_mode": room.execution_mode})])
 
 
-def round_closed(room: ConversationRow, round_: int) -> Written:
+def round_closed(room: ConversationRow, round_: int) -> ChangeSet:
     """Record that all turns of the round are finished."""
     events = [NewEvent.of(ev.RoundEnded(round_))]
     if room.parallel:
         events.insert(0, NewEvent.of(ev.ParallelEnded(round_, len(room.agents))))
-    return Written(events, [ConversationSet({"round_done": round_})])
+    return ChangeSet(events, [ConversationSet({"round_done": round_})])
 
 
-def run_completed(room: ConversationRow) -> Written:
+def run_completed(room: ConversationRow) -> ChangeSet:
     """Record that the last round is over."""
     ended = ConversationSet({"status": "completed", "desired": "idle", "interrupted": ""})
-    return Written([NewEvent.of(ev.RunCompleted(room.id, room.max_rounds))], [ended])
+    return ChangeSet([NewEvent.of(ev.RunCompleted(room.id, room.max_rounds))], [ended])
 
 
-def run_paused(room: ConversationRow, reason: str, again: Sequence[str] = ()) -> Written:
+def run_paused(room: ConversationRow, reason: str, again: Sequence[str] = ()) -> ChangeSet:
     """Record that the room stopped; whether it is to resume later (``desired``) is not decided here.
 
     Except if it stopped by itself: then it waits until a person looks. ``again``: see ``plan.Pause``.
@@ -89,18 +89,18 @@ def run_paused(room: ConversationRow, reason: str, again: Sequence[str] = ()) ->
         values["desired"] = "paused"
     changes: list[Change] = [ConversationSet(values)]
     changes += [TurnAgain(message_id, rest=room.on_resume == "continue") for message_id in again]
-    return Written([NewEvent.of(ev.RunPaused(room.id, room.round_open or None, reason))], changes)
+    return ChangeSet([NewEvent.of(ev.RunPaused(room.id, room.round_open or None, reason))], changes)
 
 
-def run_failed(content: str) -> Written:
+def run_failed(content: str) -> ChangeSet:
     """Record that the run as a whole cannot continue."""
     failed = ConversationSet({"status": "error", "desired": "idle", "interrupted": ""})
-    return Written([NewEvent.of(ev.RunFailed(content))], [failed])
+    return ChangeSet([NewEvent.of(ev.RunFailed(content))], [failed])
 
 
-def people_said(room: ConversationRow, words: Sequence[QueuedMessage], now: str) -> Written:
+def people_said(room: ConversationRow, words: Sequence[QueuedMessage], now: str) -> ChangeSet:
     """Record waiting messages as said, in their order."""
-    written = Written([], [InboxSet(tuple(one.id for one in words), {"state": "taken"})])
+    written = ChangeSet([], [InboxSet(tuple(one.id for one in words), {"state": "taken"})])
     for one in words:
         name = one.sender_name or USER_NAME
         said = UserSaid(one.id, room.round_open, one.content, name, USER_COLOR, now, one.to)
@@ -108,18 +108,18 @@ def people_said(room: ConversationRow, words: Sequence[QueuedMessage], now: str)
     return written
 
 
-def turns_pending(turns: Sequence[TurnRow]) -> Written:
+def turns_pending(turns: Sequence[TurnRow]) -> ChangeSet:
     """Record that these agents are about to speak at once."""
-    return Written([_status(turn, "pending") for turn in turns], [])
+    return ChangeSet([_status(turn, "pending") for turn in turns], [])
 
 
-def turn_skipped(turn: TurnRow) -> Written:
+def turn_skipped(turn: TurnRow) -> ChangeSet:
     """Record that the agent's turn is skipped; the next one is its own again."""
     skipped = replace(turn, status="skipped", reason="skip", supersedes="")
-    return Written([_status(turn, "skipped")], [TurnOpened(skipped), AgentSkips(turn.agent_id, False)])
+    return ChangeSet([_status(turn, "skipped")], [TurnOpened(skipped), AgentSkips(turn.agent_id, False)])
 
 
-def turn_started(room: ConversationRow, turn: TurnRow) -> Written:
+def turn_started(room: ConversationRow, turn: TurnRow) -> ChangeSet:
     """Record that the agent's model is asked; what this turn supersedes is superseded from now on."""
     started = ev.TurnStarted(
         turn.message_id,
@@ -136,17 +136,17 @@ def turn_started(room: ConversationRow, turn: TurnRow) -> Written:
     )
     events = [_status(turn, "streaming")] if room.parallel else []
     events.append(NewEvent.of(started, turn.message_id))
-    return Written(events, [TurnOpened(turn, event=len(events) - 1)])
+    return ChangeSet(events, [TurnOpened(turn, event=len(events) - 1)])
 
 
-def turn_refused(turn: TurnRow, error: str) -> Written:
+def turn_refused(turn: TurnRow, error: str) -> ChangeSet:
     """Record that there is no model to ask."""
-    return Written([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
+    return ChangeSet([_error(turn, error)], [TurnOpened(replace(turn, status="failed", error=error))])
 
 
 def turn_ended(
-    room: ConversationRow, turn: TurnRow, ending: Ending, before: Sequence[ev.Step] = ()
-) -> Written:
+    room: ConversationRow, turn: TurnRow, ending: TurnEnding, before: Sequence[ev.Step] = ()
+) -> ChangeSet:
     """Record that the turn is over, complete or not; if it is not, and has no words or calls, it stores no
     message. ``before`` are the steps of the turn that it continues.
     """
@@ -158,7 +158,7 @@ def turn_ended(
         stored = turn_message(room.id, closed, ending.steps, kind=room.kind)
         events.append(NewEvent.of(ev.MessageStored(stored), turn.message_id))
     used = closed.prompt_tokens + closed.completion_tokens or token_count(closed.text)
-    return Written(events, turn_closed(closed, used, whole_words(closed, ending.steps, before)))
+    return ChangeSet(events, turn_closed(closed, used, whole_words(closed, ending.steps, before)))
 
 
 def _status(turn: TurnRow, status: str) -> NewEvent:

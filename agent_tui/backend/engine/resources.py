@@ -8,7 +8,7 @@ from typing import Protocol
 from agent_tui.backend.engine.answer.asks import Asks
 from agent_tui.backend.engine.answer.tools import ToolSource
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.models.model import Model
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store.store import Store
@@ -52,6 +52,6 @@ class Resources:
         """Return the current time for stored things (ISO 8601)."""
         return self.timing.now().isoformat()
 
-    async def write(self, conversation_id: str, written: Written) -> int:
+    async def write(self, conversation_id: str, written: ChangeSet) -> int:
         """Commit ``written`` as a whole; return the seq of its first event. Raises ``StoreError``."""
         return await self.store.append(conversation_id, written.events, written.changes)

@@ -11,12 +11,13 @@ from agent_tui.backend.engine import record
 from agent_tui.backend.engine.answer.attempt import Attempt
 from agent_tui.backend.engine.budget import used_up
 from agent_tui.backend.engine.context.history import Brief, Chain, room_brief
-from agent_tui.backend.engine.ending import Ending, left_open
+from agent_tui.backend.engine.ending import TurnEnding, left_open
 from agent_tui.backend.engine.kinds import kind_of
 from agent_tui.backend.engine.plan import (
     CloseRound,
     CloseTurns,
     Complete,
+    DueTurn,
     Fail,
     OpenRound,
     Pause,
@@ -26,15 +27,14 @@ from agent_tui.backend.engine.plan import (
     Speak,
     StartRun,
     Step,
-    Turn,
     Wait,
 )
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.words import failure
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.store import reads
 from agent_tui.backend.store import steps as stored_steps
-from agent_tui.backend.store.reads.turns import Said
+from agent_tui.backend.store.reads.turns import Contribution
 from agent_tui.backend.store.rows import ConversationRow, ConversationSet, TurnRow
 
 
@@ -59,7 +59,7 @@ class Runner:
         self._speaking: dict[str, asyncio.Task[None]] = {}
         self._news = asyncio.Event()  # a turn ended, or a person acted
         self._stepped = asyncio.Event()
-        self._said: list[Said] = []  # the words of finished rounds
+        self._said: list[Contribution] = []  # the words of finished rounds
         self._round = 0  # the first round that is not among them
 
     @property
@@ -132,7 +132,7 @@ class Runner:
         """Return a new attempt at this turn, not yet begun."""
         return Attempt(self._resources, self.row, turn, brief, self.kind.encode, self._check_budget)
 
-    async def answer(self, attempt: Attempt, opening: Written) -> int:
+    async def answer(self, attempt: Attempt, opening: ChangeSet) -> int:
         """Store a question of a chat and the beginning of its answer; return the first seq."""
         first = await self._resources.write(self.row.id, opening)
         self._begin(attempt)
@@ -216,7 +216,7 @@ class Runner:
             case Fail(content):
                 await self._write(record.run_failed(content))
             case Rest() if room.status == "running":  # the process died before an answer began
-                await self._write(Written([], [ConversationSet({"status": "idle", "interrupted": ""})]))
+                await self._write(ChangeSet([], [ConversationSet({"status": "idle", "interrupted": ""})]))
             case Rest():
                 pass
 
@@ -227,7 +227,7 @@ class Runner:
         ending.rest.add(self.kind.ended(room, turn, ending, ()))
         await self._write(ending.rest)
 
-    async def _speak(self, room: ConversationRow, due: Sequence[Turn]) -> None:
+    async def _speak(self, room: ConversationRow, due: Sequence[DueTurn]) -> None:
         said = await self._words(room.round_open)
         chains = {turn.agent_id: await self._chain(turn) for turn in due}
         turns = [self._turn_row(room, turn, chains[turn.agent_id]) for turn in due]
@@ -277,11 +277,11 @@ class Runner:
             self.cut("crash")
             raise
 
-    async def _end(self, attempt: Attempt, ending: Ending, row: ConversationRow) -> None:
+    async def _end(self, attempt: Attempt, ending: TurnEnding, row: ConversationRow) -> None:
         ending.rest.add(self.kind.ended(row, attempt.turn, ending, attempt.brief.before))
         await self._write(ending.rest)
 
-    async def _words(self, newest: int) -> list[Said]:
+    async def _words(self, newest: int) -> list[Contribution]:
         """Return everything that was said; what is older than the round before the ``newest`` is read
         once.
         """
@@ -292,7 +292,7 @@ class Runner:
         self._round = max(self._round, newest - 1)
         return said
 
-    async def _chain(self, turn: Turn) -> Chain:
+    async def _chain(self, turn: DueTurn) -> Chain:
         """Return the attempts that the ``turn`` continues; no message was stored for thoughts alone."""
         if not turn.continues:
             return []
@@ -303,7 +303,7 @@ class Runner:
             if row.text or any(step.type == "tool_call" for step in steps)
         ]
 
-    def _turn_row(self, room: ConversationRow, turn: Turn, chain: Chain = ()) -> TurnRow:
+    def _turn_row(self, room: ConversationRow, turn: DueTurn, chain: Chain = ()) -> TurnRow:
         agent = next(agent for agent in room.agents if agent.id == turn.agent_id)
         return TurnRow(
             turn.round,
@@ -317,5 +317,5 @@ class Runner:
             continues=chain[-1][0].message_id if chain else "",
         )
 
-    async def _write(self, written: Written) -> int:
+    async def _write(self, written: ChangeSet) -> int:
         return await self._resources.write(self.row.id, written)

@@ -18,7 +18,7 @@ from agent_tui.backend.engine import budget
 from agent_tui.backend.engine.kinds import kind_of
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.runner import Runner
-from agent_tui.backend.engine.unwatched import Notice, Presence, Stage, Unwatched
+from agent_tui.backend.engine.unwatched import OpenPrograms, PauseNotice, Stage, UnwatchedTimers
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.prices import costs_money
 from agent_tui.backend.store import reads
@@ -66,7 +66,7 @@ class Runs:
     """All runs of one store, in one event loop, by the ids of their conversations."""
 
     def __init__(
-        self, resources: Resources, hub: Hub, unwatched_seconds: float | None, presence: Presence
+        self, resources: Resources, hub: Hub, unwatched_seconds: float | None, presence: OpenPrograms
     ) -> None:
         """``unwatched_seconds``: how long a run continues while no program is open and nobody reads a stream;
         ``None``: to its end, watched or not. ``presence`` knows the programs.
@@ -87,8 +87,8 @@ class Runs:
         if unwatched_seconds is not None:
             left = ((unwatched_seconds, self._cut_unwatched),)
             idle = ((timing.idle, self._warn_of_pause), (timing.idle_warned, self._cut_idle))
-        self._unwatched = Unwatched(left, timing.sleep)
-        self._idle = Unwatched(idle, timing.sleep)
+        self._unwatched = UnwatchedTimers(left, timing.sleep)
+        self._idle = UnwatchedTimers(idle, timing.sleep)
         hub.on_watchers.append(self._look_at_all)
         presence.on_change.append(self._look_at_all)
         presence.on_key.append(self._idle.begin_again)
@@ -319,7 +319,7 @@ class Runs:
 
     async def _warn(self, id_: str) -> None:
         row = await self._store.read(reads.conversation, id_, or_damaged=True)
-        self._presence.warn(Notice(id_, row.name, self._timing.idle_warned))
+        self._presence.warn(PauseNotice(id_, row.name, self._timing.idle_warned))
 
     def _cut_unwatched(self, id_: str) -> None:
         self.task(self.interrupt(id_, "unwatched")).add_done_callback(say_failed)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 Stage = tuple[float, Callable[[str], None]]
 
 
-class Unwatched:
+class UnwatchedTimers:
     """One timer for each unwatched room or chat. It goes through ``stages``: after the seconds of each, the
     function is called with the id.
     """
@@ -61,7 +61,7 @@ class Unwatched:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class PauseNotice:
     """What people's programs are told: that ``name`` pauses in this many ``seconds`` unless a key is pressed;
     without a ``name``, that one was.
     """
@@ -72,14 +72,14 @@ class Notice:
 
 
 @dataclass(slots=True)
-class Presence:
+class OpenPrograms:
     """Which programs of people are open, on any screen. ``on_change`` are called when one comes or goes,
     ``on_key`` when a key was pressed in one.
     """
 
     on_change: list[Callable[[], None]] = field(default_factory=list)
     on_key: list[Callable[[], None]] = field(default_factory=list)
-    _programs: list[deque[Notice]] = field(default_factory=list)
+    _programs: list[deque[PauseNotice]] = field(default_factory=list)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _has_warned: bool = False
     _is_closed: bool = False
@@ -89,9 +89,9 @@ class Presence:
         """Return how many programs are open."""
         return len(self._programs)
 
-    async def attend(self) -> AsyncGenerator[Notice, None]:
+    async def attend(self) -> AsyncGenerator[PauseNotice, None]:
         """Count a program while this is read; yields what the person is to be told."""
-        told: deque[Notice] = deque(maxlen=100)
+        told: deque[PauseNotice] = deque(maxlen=100)
         self._programs.append(told)
         self._tell(self.on_change)
         try:
@@ -110,9 +110,9 @@ class Presence:
         self._tell(self.on_key)
         if self._has_warned:
             self._has_warned = False
-            self._send(Notice())
+            self._send(PauseNotice())
 
-    def warn(self, notice: Notice) -> None:
+    def warn(self, notice: PauseNotice) -> None:
         """Tell all programs that something pauses soon."""
         self._has_warned = True
         self._send(notice)
@@ -122,7 +122,7 @@ class Presence:
         self._is_closed = True
         self._wake()
 
-    def _send(self, notice: Notice) -> None:
+    def _send(self, notice: PauseNotice) -> None:
         for told in self._programs:
             told.append(notice)
         self._wake()

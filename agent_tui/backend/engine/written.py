@@ -12,7 +12,7 @@ MAX_PIECE_CHARACTERS = 16_384
 
 
 @dataclass(slots=True)
-class Written:
+class ChangeSet:
     """What is committed as a whole: events, and the changes of rows that come with them."""
 
     events: list[NewEvent] = field(default_factory=list)
@@ -26,7 +26,7 @@ class Written:
         if event.lasting:
             self.changes.append(TurnNotePut(event.turn_id, event.lasting))
 
-    def add(self, more: Written) -> None:
+    def add(self, more: ChangeSet) -> None:
         """Add ``more`` to it, after the rest."""
         self.events += more.events
         self.changes += more.changes

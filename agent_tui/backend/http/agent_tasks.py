@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from agent_tui.backend.engine.chats.fields import Question, id_of
+from agent_tui.backend.engine.chats.fields import QuestionFields, id_of
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import ANSWER_RUNNING, CHATS
 from agent_tui.backend.http.body import Fields, read_fields, wrong_field
@@ -31,7 +31,7 @@ from agent_tui.backend.http.room_requests import path_id
 from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store.rows import Frame
+from agent_tui.backend.store.rows import StoredFrame
 from agent_tui.model.errors import AgentTuiError, NotFound, Refused
 from agent_tui.model.events import Attachment
 from agent_tui.wire.agent_tasks_encode import (
@@ -58,7 +58,7 @@ class _Queued:
     """A task that waits for the end of the one before; ``is_asked``: it is being stored."""
 
     task_id: str
-    question: Question
+    question: QuestionFields
     is_asked: bool = False
     is_cancelled: bool = False
 
@@ -85,7 +85,7 @@ class _Subscription:
         """Subscribe to this task, instead of the whole session."""
         self.tasks = {task_id, *(self.tasks or ())}
 
-    def frames(self, frame: Frame) -> list[str]:
+    def frames(self, frame: StoredFrame) -> list[str]:
         """Return the frames of one event that were not sent before."""
         self.seen = max(self.seen, frame.seq)
         task_id = frame.message_id
@@ -172,7 +172,7 @@ class AgentService:
                 listener.session_made(session_id, chat_id)
         return session_id or chat_id, chat_id
 
-    async def _asked(self, chat_id: str, question: Question) -> bool:
+    async def _asked(self, chat_id: str, question: QuestionFields) -> bool:
         """Ask; return False if another answer comes first."""
         if chat_id in self._queues:
             return False
@@ -359,13 +359,13 @@ class _Listener:
                 await self._socket.send_text(frame)
 
 
-def _question(fields: Fields) -> Question:
+def _question(fields: Fields) -> QuestionFields:
     files = tuple(_file(one, place) for place, one in enumerate(fields.objects("attachments") or (), 1))
     prompt = prompt_asked(fields.text("prompt") or "", has_files=bool(files))
     if not prompt.strip() and not files:
         raise wrong_field("prompt", "is empty")
     task_id = task_id_of(uuid4().hex, voice_mode=fields.flag("voiceMode") or False)
-    return Question(
+    return QuestionFields(
         content=prompt,
         attachments=files,
         system_prompt=fields.text("systemPrompt") or None,

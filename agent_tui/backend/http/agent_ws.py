@@ -16,8 +16,8 @@ from pathlib import Path
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from agent_tui.backend.engine.chats.acts import Asked
-from agent_tui.backend.engine.chats.fields import MAX_ATTACHMENTS, Question
+from agent_tui.backend.engine.chats.acts import AnswerStart
+from agent_tui.backend.engine.chats.fields import MAX_ATTACHMENTS, QuestionFields
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import ANSWER_RUNNING, CHATS
 from agent_tui.backend.http.presence import is_child
@@ -25,7 +25,7 @@ from agent_tui.backend.http.problem import problem
 from agent_tui.backend.http.room_requests import ID
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
-from agent_tui.backend.store.rows import Frame
+from agent_tui.backend.store.rows import StoredFrame
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.model import events as ev
@@ -97,7 +97,7 @@ class _Connection:
         self._socket = socket
         self._new = new
         self._answering: asyncio.Task[None] | None = None
-        self._asked: Asked | None = None
+        self._asked: AnswerStart | None = None
         self._is_left = False
 
     async def serve(self) -> None:
@@ -142,7 +142,7 @@ class _Connection:
         try:
             chat = await self._engine.create(CHATS, self._new)
             files = await asyncio.to_thread(_attachments, chat.workspace, message.attachments)
-            question = Question(content=message.text, attachments=files, is_alone=True)
+            question = QuestionFields(content=message.text, attachments=files, is_alone=True)
             counts = not is_child(self._socket)
             with self._engine.wait_for(chat.id) if counts else nullcontext():
                 self._asked = asked = await self._engine.chats.ask(chat.id, question)
@@ -158,7 +158,7 @@ class _Connection:
             await self._send(error_frame(str(error)))
 
     async def _tell(
-        self, batches: AsyncGenerator[list[Frame], None], encoder: AgentSocketEncoder, offers: _Offers
+        self, batches: AsyncGenerator[list[StoredFrame], None], encoder: AgentSocketEncoder, offers: _Offers
     ) -> None:
         """Send the frames of one answer to its end."""
         async for batch in batches:

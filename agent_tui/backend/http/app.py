@@ -19,7 +19,7 @@ from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.http.auth import Guard, KnownHosts
 from agent_tui.backend.http.problem import ERROR_ANSWERS, json_answer, problem
 from agent_tui.backend.http.providers import Providers
-from agent_tui.backend.http.rooms import Rooms
+from agent_tui.backend.http.rooms import RoomRoutes
 from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS
 from agent_tui.backend.http.workspaces import Workspaces
@@ -113,7 +113,7 @@ def build_app(
     routes: list[BaseRoute] = [by_method("/health", GET=health), by_method("/api/backend", GET=backend)]
     if face.token is not None:
         routes.append(by_method("/api/backend/stop", POST=stop))
-    routes += Rooms(engine, hub, face.keep_alive_seconds, workspaces).routes()
+    routes += RoomRoutes(engine, hub, face.keep_alive_seconds, workspaces).routes()
     if models is not None:
         routes += Providers(models).routes()
     routes += more

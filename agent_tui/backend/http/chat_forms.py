@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from enum import IntEnum
 
-from agent_tui.backend.store.rows import Frame
+from agent_tui.backend.store.rows import StoredFrame
 from agent_tui.wire.chat_encode import TERMINAL
 from agent_tui.wire.content import dump
 
@@ -28,7 +28,7 @@ _IN_DELTAS = frozenset({"process_step", "process_step_delta", *TERMINAL})
 _CLOSING = '"}}'  # after the content of a step, which is its last field (``chat_encode.step_fields``)
 
 
-class Form(IntEnum):
+class ClientForm(IntEnum):
     """How much a client understands."""
 
     PLAIN = 0
@@ -36,22 +36,22 @@ class Form(IntEnum):
     FULL = 2
 
 
-def form_asked(accept: str) -> Form:
+def form_asked(accept: str) -> ClientForm:
     """Return the form that an ``Accept`` header asks for: of its ranges for event streams the one with the
     greatest ``q``; of several such, the most detailed.
     """
-    best = (0.0, Form.PLAIN)
+    best = (0.0, ClientForm.PLAIN)
     for range_ in _RANGE.findall(accept):
         type_, *parts = (part.strip() for part in _PART.findall(range_) or [""])
         if type_.lower() != EVENT_STREAM:
             continue
         named = (part.partition("=") for part in parts)
         parameters = {name.strip().lower(): value.strip().strip('"') for name, _, value in named}
-        form = Form.PLAIN
+        form = ClientForm.PLAIN
         if parameters.get("deltas") == "1":
-            form = Form.FULL if parameters.get("full") == "1" else Form.DELTAS
+            form = ClientForm.FULL if parameters.get("full") == "1" else ClientForm.DELTAS
         best = max(best, (_quality(parameters.get("q", "1")), form))
-    return best[1] if best[0] else Form.PLAIN
+    return best[1] if best[0] else ClientForm.PLAIN
 
 
 def _quality(text: str) -> float:
@@ -59,17 +59,20 @@ def _quality(text: str) -> float:
 
 
 async def in_form(
-    batches: AsyncGenerator[list[Frame], None], form: Form, after: int, ends: Callable[[Frame], bool]
-) -> AsyncGenerator[list[Frame], None]:
+    batches: AsyncGenerator[list[StoredFrame], None],
+    form: ClientForm,
+    after: int,
+    ends: Callable[[StoredFrame], bool],
+) -> AsyncGenerator[list[StoredFrame], None]:
     """Yield the frames of ``batches`` in ``form``: those greater than ``after``, up to and including the one
     that ``ends`` the stream.
 
     For the plain form ``batches`` begin at the beginning of the answer that contains ``after``.
     """
-    write: Callable[[list[Frame]], list[Frame]] = {
-        Form.PLAIN: Snapshots().frames,
-        Form.DELTAS: _deltas,
-        Form.FULL: lambda batch: batch,
+    write: Callable[[list[StoredFrame]], list[StoredFrame]] = {
+        ClientForm.PLAIN: Snapshots().frames,
+        ClientForm.DELTAS: _deltas,
+        ClientForm.FULL: lambda batch: batch,
     }[form]
     async with aclosing(batches):
         async for batch in batches:
@@ -83,7 +86,7 @@ async def in_form(
                 return
 
 
-def _deltas(batch: list[Frame]) -> list[Frame]:
+def _deltas(batch: list[StoredFrame]) -> list[StoredFrame]:
     return [frame for frame in batch if frame.name in _IN_DELTAS]
 
 
@@ -97,12 +100,12 @@ class Snapshots:
     def __init__(self) -> None:
         self._step_id = ""  # of the current words
         self._grown = ""  # the frame's data so far, without its closing part
-        self._newest: Frame | None = None  # the newest event of these words, if it was not sent yet
+        self._newest: StoredFrame | None = None  # the newest event of these words, if it was not sent yet
         self._calls: dict[str, str] = {}  # not sent yet: step id → data
 
-    def frames(self, batch: list[Frame]) -> list[Frame]:
+    def frames(self, batch: list[StoredFrame]) -> list[StoredFrame]:
         """Return the frames to send for ``batch``."""
-        sent: list[Frame] = []
+        sent: list[StoredFrame] = []
         for frame in batch:
             match frame.name:
                 case "process_step_delta":
@@ -126,7 +129,7 @@ class Snapshots:
         self._flush(sent)
         return sent
 
-    def _step(self, frame: Frame, sent: list[Frame]) -> None:
+    def _step(self, frame: StoredFrame, sent: list[StoredFrame]) -> None:
         step = json.loads(frame.data)["step"]
         if step["type"] == "tool_call":
             self._calls[step["id"]] = frame.data
@@ -136,17 +139,17 @@ class Snapshots:
         else:
             sent.append(frame)
 
-    def _add(self, frame: Frame) -> None:
+    def _add(self, frame: StoredFrame) -> None:
         added = json.loads(frame.data)
         if added["id"] == self._step_id and "content" in added:
             self._grown += dump(added["content"])[1:-1]
             self._newest = frame
 
-    def _flush(self, sent: list[Frame]) -> None:
+    def _flush(self, sent: list[StoredFrame]) -> None:
         newest, self._newest = self._newest, None
         if newest is not None:
             sent.append(_step_frame(newest, self._grown + _CLOSING))
 
 
-def _step_frame(frame: Frame, data: str) -> Frame:
-    return Frame(frame.room_id, frame.seq, "process_step", data, frame.message_id)
+def _step_frame(frame: StoredFrame, data: str) -> StoredFrame:
+    return StoredFrame(frame.room_id, frame.seq, "process_step", data, frame.message_id)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_tui.backend.engine.answer.asks import Word
-from agent_tui.backend.engine.chats.fields import Question, Recorded
+from agent_tui.backend.engine.answer.asks import AskDecision
+from agent_tui.backend.engine.chats.fields import QuestionFields, RecordedSpeech
 from agent_tui.backend.http.body import Fields
 from agent_tui.backend.http.room_requests import settings
 from agent_tui.backend.http.workspaces import Workspaces
-from agent_tui.model.events import Attachment, ConversationInfo, Spoken
+from agent_tui.model.events import Attachment, ConversationInfo, SpeechRecord
 
 SPOKEN_TIMES = ("started_at", "ended_at", "hearing", "end_of_turn", "model", "voice", "whole")
 MAX_QUESTION_BYTES = 8 * 1024 * 1024  # files are part of it
@@ -26,9 +26,9 @@ def conversation_change(fields: Fields, workspaces: Workspaces) -> dict[str, Any
     return settings(fields, ConversationInfo, workspaces)
 
 
-def question(fields: Fields) -> Question:
+def question(fields: Fields) -> QuestionFields:
     """Return the question."""
-    return Question(
+    return QuestionFields(
         content=fields.text("content") or "",
         attachments=tuple(_attachment(one) for one in fields.objects("attachments") or ()),
         thinking=fields.flag("thinking_enabled"),
@@ -40,11 +40,13 @@ def question(fields: Fields) -> Question:
     )
 
 
-def recorded(fields: Fields) -> Recorded:
+def recorded(fields: Fields) -> RecordedSpeech:
     """Return what was said in a voice session."""
     spoken = fields.object("spoken") or Fields({})
-    return Recorded(
-        spoken=Spoken(spoken.text("text") or "", **{name: spoken.decimal(name) for name in SPOKEN_TIMES}),
+    return RecordedSpeech(
+        spoken=SpeechRecord(
+            spoken.text("text") or "", **{name: spoken.decimal(name) for name in SPOKEN_TIMES}
+        ),
         message_id=fields.text("message_id") or "",
         client_key=fields.text("client_key") or "",
         role=fields.text("role") or "",
@@ -60,9 +62,9 @@ def _attachment(fields: Fields) -> Attachment:
     )
 
 
-def word_of(fields: Fields) -> Word:
+def word_of(fields: Fields) -> AskDecision:
     """Return a person's decision about a call that asks, in a chat or a room."""
-    return Word(
+    return AskDecision(
         fields.needed_text("decision"),
         fields.text("pattern") or "",
         fields.text("reason") or "",

@@ -15,16 +15,16 @@ from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.http import chat_requests, room_requests
 from agent_tui.backend.http.body import read_fields
-from agent_tui.backend.http.chat_forms import Form, form_asked, in_form
+from agent_tui.backend.http.chat_forms import ClientForm, form_asked, in_form
 from agent_tui.backend.http.chat_requests import MAX_QUESTION_BYTES
-from agent_tui.backend.http.conversations import Calls, Dialect
+from agent_tui.backend.http.conversations import ConversationCalls, Dialect
 from agent_tui.backend.http.presence import is_child
 from agent_tui.backend.http.problem import json_answer
 from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS, EventStream, pieces
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub, in_dialect
-from agent_tui.backend.store.rows import KINDS, Frame
+from agent_tui.backend.store.rows import KINDS, StoredFrame
 from agent_tui.model.errors import Refused
 from agent_tui.wire.chat_encode import TERMINAL, conversation_fields, frame, stored_message_fields
 
@@ -32,7 +32,7 @@ DEFAULT_HITS = 50
 MAX_QUERY_CHARACTERS = 1_000
 
 
-class Conversations:
+class ChatRoutes:
     """The routes under ``/api/conversations``, and the search in all of them."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Conversations:
             fields=conversation_fields,
             message_fields=stored_message_fields,
         )
-        self._calls = Calls(engine, dialect, workspaces)
+        self._calls = ConversationCalls(engine, dialect, workspaces)
 
     def routes(self) -> list[Route]:
         """Return one route for each path, so that a 405 names all its methods."""
@@ -138,7 +138,7 @@ class Conversations:
         is_idle = chat.status != "running" and not follow
         if is_idle and after == chat.last_event_id:
             return Response(status_code=HTTPStatus.NO_CONTENT)
-        start = await self._hub.answer_start(chat_id, after) if form is Form.PLAIN else after + 1
+        start = await self._hub.answer_start(chat_id, after) if form is ClientForm.PLAIN else after + 1
         ends = _never if follow else _end_after(after, chat.last_event_id if is_idle else None)
         read = self._hub.read(chat_id, max(start - 1, 0), counts=not is_child(request))
         batches = in_dialect(read, frame)
@@ -150,23 +150,23 @@ class Conversations:
             body = _from_first(first, body)
         return EventStream(body, self._keep_alive_seconds, self._attending(chat_id, form))
 
-    def _attending(self, chat_id: str, form: Form) -> AbstractContextManager[None]:
+    def _attending(self, chat_id: str, form: ClientForm) -> AbstractContextManager[None]:
         """Count a client that reads everything: it can answer what tools ask."""
-        return self._chats.attend(chat_id) if form is Form.FULL else nullcontext()
+        return self._chats.attend(chat_id) if form is ClientForm.FULL else nullcontext()
 
 
-def _form(request: Request) -> Form:
+def _form(request: Request) -> ClientForm:
     return form_asked(",".join(request.headers.getlist("accept")))
 
 
-def _never(_: Frame) -> bool:
+def _never(_: StoredFrame) -> bool:
     return False
 
 
-def _end_after(after: int, last: int | None) -> Callable[[Frame], bool]:
+def _end_after(after: int, last: int | None) -> Callable[[StoredFrame], bool]:
     """Return whether a frame is the first end of an answer after ``after``, or the ``last`` frame."""
 
-    def ends(said: Frame) -> bool:
+    def ends(said: StoredFrame) -> bool:
         return said.seq > after and (said.name in TERMINAL or said.seq == last)
 
     return ends

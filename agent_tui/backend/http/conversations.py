@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agent_tui.backend.engine.engine import Engine
-from agent_tui.backend.engine.kinds import Info, Kind
+from agent_tui.backend.engine.kinds import EngineKind, Info
 from agent_tui.backend.http.body import Fields, read_fields
 from agent_tui.backend.http.chat_requests import word_of
 from agent_tui.backend.http.problem import json_answer
@@ -31,7 +31,7 @@ from agent_tui.model.settings import Values
 class Dialect(Generic[Info]):
     """How the conversations of one dialect are named and answered."""
 
-    kind: Kind[Info]
+    kind: EngineKind[Info]
     path: str  # of the list; a conversation's path is this and its id
     read_new: Callable[[Fields, Workspaces], Values]
     read_change: Callable[[Fields, Workspaces], Values]
@@ -39,7 +39,7 @@ class Dialect(Generic[Info]):
     message_fields: Callable[[Message], dict[str, Any]]
 
 
-class Calls(Generic[Info]):
+class ConversationCalls(Generic[Info]):
     """The calls about the conversations of one dialect, which the engine carries out."""
 
     def __init__(self, engine: Engine, dialect: Dialect[Info], workspaces: Workspaces) -> None:

@@ -10,7 +10,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agent_tui.backend.engine.unwatched import Notice, Presence
+from agent_tui.backend.engine.unwatched import OpenPrograms, PauseNotice
 from agent_tui.backend.http.problem import json_answer
 from agent_tui.backend.http.routing import by_method
 from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS, EventStream
@@ -23,7 +23,7 @@ class Attendance:
     a key.
     """
 
-    def __init__(self, presence: Presence, keep_alive_seconds: float = KEEP_ALIVE_SECONDS) -> None:
+    def __init__(self, presence: OpenPrograms, keep_alive_seconds: float = KEEP_ALIVE_SECONDS) -> None:
         self._presence = presence
         self._keep_alive_seconds = keep_alive_seconds
 
@@ -47,7 +47,7 @@ def is_child(request: HTTPConnection) -> bool:
     return TOOL_HEADER in request.headers
 
 
-async def _told(notices: AsyncGenerator[Notice, None]) -> AsyncGenerator[bytes, None]:
+async def _told(notices: AsyncGenerator[PauseNotice, None]) -> AsyncGenerator[bytes, None]:
     async with aclosing(notices):
         async for notice in notices:
             name = "pauses_soon" if notice.id else "goes_on"

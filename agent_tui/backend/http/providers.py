@@ -18,7 +18,7 @@ from starlette.routing import Route
 from agent_tui.backend.http.body import Fields, read_fields, wrong_field
 from agent_tui.backend.http.problem import json_answer, problem
 from agent_tui.backend.http.routing import by_method
-from agent_tui.backend.models.endpoints import TYPED, Endpoint, endpoint_of, tried
+from agent_tui.backend.models.endpoints import TYPED, ProviderAddress, endpoint_of, tried
 from agent_tui.backend.models.model import ChatMessage, ModelRequest, NotePiece, ToolSpec
 from agent_tui.backend.models.prices import offer_of
 from agent_tui.backend.models.providers import DEMO, Models
@@ -112,7 +112,7 @@ class Providers:
         return json_answer({**answer, "no_tools": True} if "no_tools" in notes else answer)
 
 
-async def _listed(endpoint: Endpoint, *, is_needed: bool) -> tuple[str, ...]:
+async def _listed(endpoint: ProviderAddress, *, is_needed: bool) -> tuple[str, ...]:
     """Return the models that the provider offers; many gateways have no list, which is an error if one
     ``is_needed``.
     """
@@ -124,7 +124,7 @@ async def _listed(endpoint: Endpoint, *, is_needed: bool) -> tuple[str, ...]:
         return ()
 
 
-async def _first_word(endpoint: Endpoint, model: str) -> set[str]:
+async def _first_word(endpoint: ProviderAddress, model: str) -> set[str]:
     """Ask the model as a chat does, until it begins to speak; return what was noted besides words.
 
     Some servers list their models to everyone, whatever the key, and some models refuse tools.
@@ -144,7 +144,7 @@ async def _first_word(endpoint: Endpoint, model: str) -> set[str]:
     return notes
 
 
-def _endpoint(fields: Fields) -> Endpoint:
+def _endpoint(fields: Fields) -> ProviderAddress:
     kind = fields.needed_text("kind")
     if kind not in PROVIDER_KINDS:
         raise wrong_field("kind", f"must be one of: {', '.join(PROVIDER_KINDS)}")

@@ -16,7 +16,7 @@ from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.http import room_requests as asked
 from agent_tui.backend.http.body import read_fields
-from agent_tui.backend.http.conversations import Calls, Dialect
+from agent_tui.backend.http.conversations import ConversationCalls, Dialect
 from agent_tui.backend.http.presence import is_child
 from agent_tui.backend.http.problem import json_answer
 from agent_tui.backend.http.routing import by_method
@@ -34,7 +34,7 @@ from agent_tui.model.events import QueuedMessage
 from agent_tui.wire.rooms_encode import frame, listed_message_fields, queued_fields, room_fields
 
 
-class Rooms:
+class RoomRoutes:
     """The routes under ``/api/rooms``."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Rooms:
             fields=room_fields,
             message_fields=listed_message_fields,
         )
-        self._calls = Calls(engine, dialect, workspaces)
+        self._calls = ConversationCalls(engine, dialect, workspaces)
 
     def routes(self) -> list[Route]:
         """Return one route for each path, so that a 405 names all its methods."""

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from agent_tui.backend.hub import Batch
-from agent_tui.backend.store.rows import Frame
+from agent_tui.backend.store.rows import StoredFrame
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.wire.content import dump
 from agent_tui.wire.rooms_encode import TERMINAL, frame_bytes
@@ -54,7 +54,7 @@ class Accumulator:
         self._source = source
         self._texts: dict[str, str] = {}
 
-    async def data(self, frame: Frame) -> str:
+    async def data(self, frame: StoredFrame) -> str:
         """Return the frame's data, that of a chunk with ``accumulated`` right after ``content``."""
         if frame.name == "message_chunk":
             return await self._chunk(frame)
@@ -64,7 +64,7 @@ class Accumulator:
             self._texts.pop(frame.message_id, None)
         return frame.data
 
-    async def _chunk(self, frame: Frame) -> str:
+    async def _chunk(self, frame: StoredFrame) -> str:
         before = self._texts.get(frame.message_id)
         if before is None:
             before = await self._source.text_before(frame.room_id, frame.message_id, frame.seq)
@@ -79,7 +79,7 @@ class Accumulator:
 
 
 async def pieces(
-    batches: AsyncGenerator[list[Frame], None], accumulator: Accumulator | None
+    batches: AsyncGenerator[list[StoredFrame], None], accumulator: Accumulator | None
 ) -> AsyncGenerator[bytes, None]:
     """Yield the batches as bytes, at most ``FRAMES_PER_SEND`` frames in a piece."""
     async with aclosing(batches):
@@ -102,8 +102,8 @@ async def pieces(
 
 
 async def run_frames(
-    batches: AsyncGenerator[list[Frame], None], after: int
-) -> AsyncGenerator[list[Frame], None]:
+    batches: AsyncGenerator[list[StoredFrame], None], after: int
+) -> AsyncGenerator[list[StoredFrame], None]:
     """Yield one run's frames: those greater than ``after``, up to and including the one that ends it.
 
     ``batches`` begin with the run's ``room_started`` (or the ``room_completed`` of a completed room).

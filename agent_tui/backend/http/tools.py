@@ -25,24 +25,24 @@ from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.store.rows import NewEvent
 from agent_tui.backend.tools.calling import MAX_ARGUMENT_CHARACTERS
 from agent_tui.backend.tools.mcp.server import ServerListed
-from agent_tui.backend.tools.toolbox import Listed
+from agent_tui.backend.tools.toolbox import ListedTool
 from agent_tui.wire.rooms_encode import frame_bytes
 
 MAX_CALL_BYTES = 6 * MAX_ARGUMENT_CHARACTERS + 64 * 1024
 MAX_NAME_CHARACTERS = 200
 
 
-class ToolList(Protocol):
+class ToolListing(Protocol):
     """The list of all tools (tools/toolbox.py)."""
 
-    async def listed(self, *, is_waiting: bool = True) -> Sequence[Listed]: ...
+    async def listed(self, *, is_waiting: bool = True) -> Sequence[ListedTool]: ...
     def servers(self) -> Sequence[ServerListed]: ...
 
 
 class Tools:
     """The routes under ``/api/tools``."""
 
-    def __init__(self, engine: Engine, tools: ToolList, runs: ToolRuns, workspaces: Workspaces) -> None:
+    def __init__(self, engine: Engine, tools: ToolListing, runs: ToolRuns, workspaces: Workspaces) -> None:
         self._engine = engine
         self._tools = tools
         self._runs = runs

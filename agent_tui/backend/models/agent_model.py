@@ -77,7 +77,7 @@ def agent_terms(backend: BackendConfig) -> Terms:
     return Terms(kind=backend.kind, base_url=backend.url, silence_seconds=SILENCE_SECONDS, acts=True)
 
 
-class Agents:
+class RemoteAgents:
     """The agents on other servers that speak here. Each finishes its last call before it is asked again."""
 
     def __init__(self, sessions: Sessions) -> None:
@@ -122,7 +122,7 @@ class Agents:
 class AgentModel:
     """The agents of one backend."""
 
-    agents: Agents
+    agents: RemoteAgents
     backend: BackendConfig = field(repr=False)
 
     @property

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 
-from agent_tui.backend.models.endpoints import Endpoint, key_headers
+from agent_tui.backend.models.endpoints import ProviderAddress, key_headers
 from agent_tui.backend.models.model import NotePiece
 from agent_tui.backend.models.prices import listed_context
 from agent_tui.model.errors import ModelError
@@ -63,7 +63,7 @@ class Contexts:
     """
 
     def __init__(
-        self, endpoint: Endpoint, root: str, http: httpx2.AsyncClient, known: dict[str, int]
+        self, endpoint: ProviderAddress, root: str, http: httpx2.AsyncClient, known: dict[str, int]
     ) -> None:
         """``root`` is the beginning of its API's URLs, as ``endpoints.api_root`` returns it."""
         parts = urlsplit(root)

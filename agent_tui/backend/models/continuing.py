@@ -52,11 +52,11 @@ def quoted_end(before: str) -> str:
 
 def asked_to_go_on(model: Model, request: ModelRequest) -> Model:
     """Return ``model``, or, if it is asked to continue, one that leaves out what it repeats."""
-    return Continuing(model) if request.continues else model
+    return ContinuingModel(model) if request.continues else model
 
 
 @dataclass(frozen=True, slots=True)
-class Continuing:
+class ContinuingModel:
     """A ``Model`` that says only what is new after ``request.continues``."""
 
     model: Model
@@ -67,7 +67,7 @@ class Continuing:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece]:
         """Yield what is new; see ``Model.stream``."""
-        rest = Rest(request.continues)
+        rest = NewText(request.continues)
         pieces = self.model.stream(request)
         try:
             async for piece in pieces:
@@ -93,7 +93,7 @@ class Continuing:
             yield TextPiece(new)
 
 
-class Rest:
+class NewText:
     """Takes what is said after ``before`` and returns what is new in it.
 
     It holds words back as long as they may be a repetition: of the end of ``before``, or of all of it from

@@ -18,7 +18,7 @@ import httpx2
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
-from agent_tui.backend.models.endpoints import Endpoint
+from agent_tui.backend.models.endpoints import ProviderAddress
 from agent_tui.backend.models.model import ModelRequest
 
 PLACEHOLDER_KEY = "none"  # the SDKs require a key; local servers take any
@@ -55,7 +55,7 @@ _TOO_MANY_TOKENS = re.compile(r"max_tokens: \d+ > (\d{1,9})\b")
 _THINKING_CLAUDE = re.compile(r"claude-(?!(?:instant|2|3-(?!7)))")
 
 
-class Dialect(ABC):
+class ProviderDialect(ABC):
     """One kind of provider at one address, and what its models refused so far, by their names."""
 
     failures: tuple[type[Exception], ...]  # raised by its SDK
@@ -101,7 +101,9 @@ class Dialect(ABC):
         return bool(refused)
 
 
-def dialect(endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout) -> Dialect:
+def dialect(
+    endpoint: ProviderAddress, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout
+) -> ProviderDialect:
     """Return the dialect of the endpoint's kind, which uses ``http`` with its root ``url``."""
     match endpoint.kind:
         case "anthropic":
@@ -112,7 +114,7 @@ def dialect(endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: htt
             return OpenAIDialect(endpoint, url, http, timeout)
 
 
-class OpenAIDialect(Dialect):
+class OpenAIDialect(ProviderDialect):
     """Chat completions, as spoken by OpenAI and all its imitators."""
 
     # A line of the stream itself: inside its texts a line break is written as two characters.
@@ -120,7 +122,7 @@ class OpenAIDialect(Dialect):
     signs = REFUSED_SIGNS
 
     def __init__(
-        self, endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout
+        self, endpoint: ProviderAddress, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout
     ) -> None:
         from openai import AsyncOpenAI, OpenAIError
         from pydantic_ai.profiles.openai import OpenAIModelProfile
@@ -176,14 +178,14 @@ class OpenAIDialect(Dialect):
         return {"chat_template_kwargs": {"enable_thinking": is_wanted}}
 
 
-class AnthropicDialect(Dialect):
+class AnthropicDialect(ProviderDialect):
     """The Messages API. Its streams end with a reason, in a ``message_delta``."""
 
     odd_ids = False
     wants_thoughts = True
 
     def __init__(
-        self, endpoint: Endpoint, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout
+        self, endpoint: ProviderAddress, url: str, http: httpx2.AsyncClient, timeout: httpx2.Timeout
     ) -> None:
         from anthropic import AnthropicError, AsyncAnthropic
         from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
@@ -238,10 +240,10 @@ class AnthropicDialect(Dialect):
         return settings
 
 
-class GoogleDialect(Dialect):
+class GoogleDialect(ProviderDialect):
     """The Gemini API. Its streams end with a ``finishReason``."""
 
-    def __init__(self, endpoint: Endpoint, url: str, http: httpx2.AsyncClient) -> None:
+    def __init__(self, endpoint: ProviderAddress, url: str, http: httpx2.AsyncClient) -> None:
         from google.genai.errors import APIError, UnknownApiResponseError
         from pydantic_ai.models.google import GoogleModel
         from pydantic_ai.providers.google import GoogleProvider

@@ -28,7 +28,7 @@ _ENDS = {  # of addresses as in manuals and other programs, the longest first
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ProviderAddress:
     """A provider's address. ``base_url`` may contain ``user:password@``, which are sent as Basic
     authorisation instead of the key; ``key_name`` says in an error where the key comes from.
 
@@ -53,7 +53,7 @@ class Endpoint:
         return (self.key, *login, *coded)
 
 
-def endpoint_of(provider: ProviderConfig) -> Endpoint:
+def endpoint_of(provider: ProviderConfig) -> ProviderAddress:
     """Return a provider's endpoint, with its key unless it is in the keyring.
 
     Raises ``ModelError`` if a key is required and missing. The order: environment, keyring, file.
@@ -67,7 +67,7 @@ def endpoint_of(provider: ProviderConfig) -> Endpoint:
         )
     key_name = f"the environment's {variable}" if variable else f"providers.{provider.name}.api_key"
     in_keyring = provider.keyring and not from_environment
-    return Endpoint(
+    return ProviderAddress(
         provider.name,
         provider.base_url,
         key,
@@ -94,7 +94,7 @@ def _is_local(base_url: str) -> bool:
         return False
 
 
-def key_headers(endpoint: Endpoint) -> dict[str, str]:
+def key_headers(endpoint: ProviderAddress) -> dict[str, str]:
     """Return the headers with the key, for calls without an SDK."""
     if not endpoint.key:
         return {}
@@ -107,7 +107,7 @@ def key_headers(endpoint: Endpoint) -> dict[str, str]:
             return {"authorization": f"Bearer {endpoint.key}"}
 
 
-def with_key(endpoint: Endpoint) -> Endpoint:
+def with_key(endpoint: ProviderAddress) -> ProviderAddress:
     """Return the endpoint with its key from the keyring; may take seconds, so call it in a thread.
 
     Raises ``ConfigError`` if the system has no keyring, ``ModelError`` if there is no key in it.
@@ -124,11 +124,11 @@ def with_key(endpoint: Endpoint) -> Endpoint:
     return replace(endpoint, key=key, key_name="the keyring", in_keyring=False)
 
 
-def tried(kind: str, base_url: str, key: str, key_name: str) -> Endpoint:
+def tried(kind: str, base_url: str, key: str, key_name: str) -> ProviderAddress:
     """Return an endpoint that is not in the config file, for a test."""
     url = base_url or PROVIDER_URLS[kind]
     seconds = LOCAL_SILENCE_SECONDS if _is_local(url) else SILENCE_SECONDS
-    return Endpoint(TRIED, url, key, key_name, seconds, kind=kind)
+    return ProviderAddress(TRIED, url, key, key_name, seconds, kind=kind)
 
 
 def without_login(base_url: str) -> tuple[str, tuple[str, str] | tuple[()]]:
@@ -155,7 +155,7 @@ def api_root(kind: str, url: str) -> str:
     return urlunsplit(parts._replace(path=path))
 
 
-def unusable(endpoint: Endpoint) -> ModelError:
+def unusable(endpoint: ProviderAddress) -> ModelError:
     """Return the error for an invalid base_url; it quotes nothing, since it may contain a password."""
     where = "base_url" if endpoint.provider_id == TRIED else f"providers.{endpoint.provider_id}.base_url"
     return ModelError(f"{where} is not a usable address", "it looks like http://HOST:PORT/v1")

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from agent_tui.backend.models.endpoints import Endpoint, key_headers
+from agent_tui.backend.models.endpoints import ProviderAddress, key_headers
 from agent_tui.backend.models.remote_errors import Teller
 from agent_tui.model.errors import ModelError
 from agent_tui.model.inert import inert_line
@@ -27,12 +27,14 @@ _LISTS = {"anthropic": ("/v1/models", "limit=1000"), "google": ("/v1beta/models"
 SPEAKS = "generateContent"  # required of a Gemini model; others only make vectors or pictures
 
 
-class Listing:
+class ModelListing:
     """The models of one provider; ``root`` is the beginning of its API's URLs, as ``endpoints.api_root``
     returns it.
     """
 
-    def __init__(self, endpoint: Endpoint, root: str, http: httpx2.AsyncClient, teller: Teller) -> None:
+    def __init__(
+        self, endpoint: ProviderAddress, root: str, http: httpx2.AsyncClient, teller: Teller
+    ) -> None:
         parts = urlsplit(root)
         path, query = _LISTS.get(endpoint.kind, ("/models", ""))
         query = "&".join(part for part in (parts.query, query) if part)

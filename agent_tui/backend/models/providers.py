@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent_tui.backend.config_file import ConfigFile
-from agent_tui.backend.models.agent_model import Agents, Sessions, agent_terms, backend_named
+from agent_tui.backend.models.agent_model import RemoteAgents, Sessions, agent_terms, backend_named
 from agent_tui.backend.models.demo.pacer import DEMO as DEMO
 from agent_tui.backend.models.demo.pacer import DemoModel
-from agent_tui.backend.models.endpoints import Endpoint, endpoint_of, silence_seconds
+from agent_tui.backend.models.endpoints import ProviderAddress, endpoint_of, silence_seconds
 from agent_tui.backend.models.model import Model
 from agent_tui.backend.models.prices import UNLIMITED_TOKENS, Terms
 from agent_tui.backend.models.remote import RemoteProvider
@@ -30,8 +30,8 @@ class Models:
         """
         self._file = ConfigFile(config_path)
         self._demo = DemoModel(demo_rate, demo_seed)
-        self._opened: dict[Endpoint, RemoteProvider] = {}
-        self._agents = Agents(sessions)
+        self._opened: dict[ProviderAddress, RemoteProvider] = {}
+        self._agents = RemoteAgents(sessions)
 
     def default_provider(self) -> str:
         """Return the name of the first configured provider, else ``DEMO``.
@@ -140,7 +140,7 @@ class Models:
             raise ModelError(f"no agent called {name!r}", f"the config file has these backends: {known}")
         return agents[name]
 
-    def _at(self, endpoint: Endpoint) -> RemoteProvider:
+    def _at(self, endpoint: ProviderAddress) -> RemoteProvider:
         """Return the endpoint's one client; a changed configuration gets one of its own, and current turns
         keep theirs until ``aclose``.
         """

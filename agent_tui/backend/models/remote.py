@@ -13,31 +13,31 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from agent_tui.backend.models.endpoints import Endpoint, with_key
+from agent_tui.backend.models.endpoints import ProviderAddress, with_key
 from agent_tui.backend.models.model import ModelRequest, Piece
 from agent_tui.model.errors import ModelError
 
 if TYPE_CHECKING:
-    from agent_tui.backend.models.remote_calls import Connection
+    from agent_tui.backend.models.remote_calls import ProviderConnection
 WRONG_KEY = (401, 403)
 
 
 class RemoteProvider:
     """One provider: its models share one HTTP client, opened at the first call, closed by ``aclose``."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ProviderAddress) -> None:
         self.contexts: dict[str, int] = {}  # model → the size of its context, when known
         self._endpoint = endpoint
-        self._connection: Connection | None = None
+        self._connection: ProviderConnection | None = None
         self._opening = asyncio.Lock()
-        self._left: list[Connection] = []
+        self._left: list[ProviderConnection] = []
         self._closed = False
 
     def model(self, name: str) -> RemoteModel:
         """Return the provider's model of that name; many turns may use it at once."""
         return RemoteModel(self, name)
 
-    async def connection(self) -> Connection:
+    async def connection(self) -> ProviderConnection:
         """Return the open connection pool; opening it again after ``aclose`` is a mistake of the caller."""
         async with self._opening:
             if self._closed:
@@ -68,7 +68,7 @@ class RemoteProvider:
                 await one.aclose()
 
 
-async def list_models(endpoint: Endpoint) -> tuple[str, ...]:
+async def list_models(endpoint: ProviderAddress) -> tuple[str, ...]:
     """Return the names of the provider's models, in its order; raises ``ModelError``.
 
     Raises ``ConfigError`` if its key is in a keyring that cannot be used.
@@ -80,7 +80,7 @@ async def list_models(endpoint: Endpoint) -> tuple[str, ...]:
         await provider.aclose()
 
 
-def _connect(endpoint: Endpoint, contexts: dict[str, int]) -> Connection:
+def _connect(endpoint: ProviderAddress, contexts: dict[str, int]) -> ProviderConnection:
     keyed = with_key(endpoint)
     known = len(sys.modules)
     gc.disable()  # what is imported stays: looking for cycles in it would take an eighth of the time

@@ -35,12 +35,12 @@ from agent_tui.backend.models.contexts import Contexts
 from agent_tui.backend.models.dialects import OPENAI_HOST, dialect
 from agent_tui.backend.models.endpoints import (
     LOOPBACK_HOSTS,
-    Endpoint,
+    ProviderAddress,
     api_root,
     unusable,
     without_login,
 )
-from agent_tui.backend.models.listing import Listing
+from agent_tui.backend.models.listing import ModelListing
 from agent_tui.backend.models.model import (
     ApartPiece,
     CutPiece,
@@ -53,7 +53,7 @@ from agent_tui.backend.models.model import (
 )
 from agent_tui.backend.models.ollama import OllamaTransport
 from agent_tui.backend.models.remote_errors import FAILURES, Teller, is_too_long
-from agent_tui.backend.models.remote_history import Kept, has_thoughts, told
+from agent_tui.backend.models.remote_history import ProviderThoughts, has_thoughts, told
 from agent_tui.backend.models.remote_pieces import Pieces, ending
 from agent_tui.model.errors import ConfigError, ModelError
 from agent_tui.redaction import shown_url
@@ -121,22 +121,22 @@ class _Again:
 _watch: ContextVar[_Watch | None] = ContextVar("_watch", default=None)
 
 
-def connect(endpoint: Endpoint, contexts: dict[str, int]) -> Connection:
+def connect(endpoint: ProviderAddress, contexts: dict[str, int]) -> ProviderConnection:
     """Return the endpoint's connection pool; raises ``ModelError`` for an invalid address. What is learned
     about its models is stored in ``contexts``.
     """
     try:
-        return Connection(endpoint, contexts)
+        return ProviderConnection(endpoint, contexts)
     except (ValueError, httpx2.InvalidURL):
         raise unusable(endpoint) from None  # not chained: it may quote the URL, and with it a password
     except ConfigError as error:  # of the environment's certificates
         raise ModelError(error.title, error.detail) from error
 
 
-class Connection:
+class ProviderConnection:
     """One provider's connection pool; slow to make (TLS), so made in a thread."""
 
-    def __init__(self, endpoint: Endpoint, contexts: dict[str, int]) -> None:
+    def __init__(self, endpoint: ProviderAddress, contexts: dict[str, int]) -> None:
         url, login = without_login(endpoint.base_url)
         host = urlsplit(url).hostname or ""
         self._is_openai = host == OPENAI_HOST
@@ -161,12 +161,12 @@ class Connection:
         root = api_root(endpoint.kind, url)
         self._dialect = dialect(endpoint, root, self._http, timeout)
         self._contexts = Contexts(endpoint, root, self._http, contexts)
-        self._kept = Kept()
+        self._kept = ProviderThoughts()
         self._asked_why: set[str] = set()  # models whose stream ended before its first word
         self._server: str | None = None  # its own name, once it was asked
         self._without_prefill: set[str] = set()  # models
         self._teller = Teller(endpoint, shown_url=shown_url(url), secrets=endpoint.secrets())
-        self.listing = Listing(endpoint, root, self._http, self._teller)
+        self.listing = ModelListing(endpoint, root, self._http, self._teller)
         self._failures: tuple[type[Exception], ...] = (
             ModelError,
             *FAILURES,

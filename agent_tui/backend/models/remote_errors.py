@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from httpx2 import HTTPError, InvalidURL
 from pydantic_ai import exceptions as failed
 
-from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, TRIED, TYPED, Endpoint
+from agent_tui.backend.models.endpoints import LOOPBACK_HOSTS, TRIED, TYPED, ProviderAddress
 from agent_tui.causes import reason, tls_cause
 from agent_tui.model.errors import ModelError
 from agent_tui.model.inert import inert_line
@@ -61,7 +61,7 @@ _TAG = re.compile("<[^>]*>")
 class Teller:
     """Turns failures of one endpoint into ``ModelError``; ``secrets`` are hidden wherever they appear."""
 
-    endpoint: Endpoint
+    endpoint: ProviderAddress
     shown_url: str
     secrets: tuple[str, ...]
 

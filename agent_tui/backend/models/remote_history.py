@@ -31,7 +31,7 @@ _Content = str | Sequence[pai.UserContent]  # of a user's message
 Key = tuple[int, tuple[tuple[str, str], ...]]
 
 
-class Kept:
+class ProviderThoughts:
     """What providers want back while an answer uses tools: thoughts, with their signatures.
 
     No one else understands it, so it is not stored: after a restart it is missing, and they do without.
@@ -67,7 +67,7 @@ def arguments_text(arguments: str | Mapping[str, Any] | None) -> str:
 
 def told(
     messages: Sequence[ChatMessage],
-    kept: Kept,
+    kept: ProviderThoughts,
     *,
     has_tools: bool,
     odd_ids: bool = True,
@@ -103,7 +103,7 @@ def told(
     return known
 
 
-def has_thoughts(messages: Sequence[ChatMessage], kept: Kept) -> bool:
+def has_thoughts(messages: Sequence[ChatMessage], kept: ProviderThoughts) -> bool:
     """Return whether the current answer can continue thinking: its thoughts before its calls are kept."""
     last = next((message for message in reversed(messages) if message.role != "tool"), None)
     return last is None or not last.calls or kept.find(messages, last) is not None

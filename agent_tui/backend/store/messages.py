@@ -9,7 +9,7 @@ from typing import Any
 
 from agent_tui.backend.store.rows import ROOM, TurnRow, UserSaid
 from agent_tui.model.chains import said_in
-from agent_tui.model.events import Attachment, Message, Note, Spoken, Step
+from agent_tui.model.events import Attachment, Message, Note, SpeechRecord, Step
 from agent_tui.wire.chat_encode import answer_content, question_content, spoken_fields
 from agent_tui.wire.content import dump, steps_content, text_content
 from agent_tui.wire.rooms_encode import note_fields, token_count
@@ -20,7 +20,7 @@ MAX_PAGE_CHARACTERS = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class MessagePage:
     """Messages in order; ``more`` says that others follow, ``as_of`` is the seq that they correspond to."""
 
     messages: list[Message]
@@ -64,14 +64,14 @@ def attachments_of(stored: str) -> tuple[Attachment, ...]:
     return tuple(Attachment(**one) for one in found)
 
 
-def spoken_text(spoken: Spoken) -> str:
+def spoken_text(spoken: SpeechRecord) -> str:
     """Return how a message was spoken as text to store, as far as it is known."""
     return json.dumps(spoken_fields(spoken), ensure_ascii=False)
 
 
-def spoken_of(stored: str) -> Spoken | None:
+def spoken_of(stored: str) -> SpeechRecord | None:
     """Return how a message was spoken from such a text; ``None`` if it was not spoken."""
-    return Spoken(**json.loads(stored)) if stored else None
+    return SpeechRecord(**json.loads(stored)) if stored else None
 
 
 def as_heard(message: Message) -> Message:

@@ -21,7 +21,7 @@ KINDS = (*ROOM, *CHATS)
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class StoredFrame:
     """One stored event in the form of the log (``wire.log``), or in a dialect made from that."""
 
     room_id: str
@@ -193,7 +193,7 @@ class UserSaid:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRule:
+class StoredRule:
     """Calls that run without asking; ``conversation_id`` empty: in every conversation.
 
     ``scope`` is "exact" for the one call of ``pattern`` in ``folder`` ("" for calls that work in none),
@@ -210,7 +210,7 @@ class ToolRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class TreeLink:
     """A message's place in the tree of its conversation; ``role`` is user or assistant."""
 
     id: str
@@ -220,7 +220,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class FoundMessage:
     """A message, or a title (without ``message_id``), in which words were found; ``snippet`` has them between
     U+0002 and U+0003.
     """
@@ -392,7 +392,7 @@ class FileChanged(FileChange):
 class RulePut:
     """Such calls run from now on; nothing new if the rule exists."""
 
-    rule: ToolRule
+    rule: StoredRule
 
 
 @dataclass(frozen=True, slots=True)

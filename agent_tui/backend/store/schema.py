@@ -31,7 +31,7 @@ from agent_tui.backend.store.rows import (
     ConversationRow,
     FileChanged,
     InboxPut,
-    ToolRule,
+    StoredRule,
     TurnRow,
     UserSaid,
 )
@@ -172,7 +172,7 @@ file_change = Table(
 )
 
 # Calls that run without asking. No foreign key: the rules of all conversations belong to none.
-tool_rule = Table("tool_rule", metadata, *_of(ToolRule, "id"))
+tool_rule = Table("tool_rule", metadata, *_of(StoredRule, "id"))
 _RULE = tool_rule.c
 _once("tool_rule_once", _RULE.conversation_id, _RULE.pattern, _RULE.folder, _RULE.scope)
 

@@ -16,7 +16,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
-from agent_tui.backend.store.rows import Change, Frame, NewEvent, Write
+from agent_tui.backend.store.rows import Change, NewEvent, StoredFrame, Write
 from agent_tui.backend.store.sqlite import (
     DAMAGE,
     clear_errors,
@@ -46,7 +46,7 @@ def utc_now() -> datetime:
 class Store(Protocol):
     """What the engine needs from a store. Everything raises ``StoreError``."""
 
-    def subscribe(self, subscriber: Callable[[list[Frame]], None]) -> None:
+    def subscribe(self, subscriber: Callable[[list[StoredFrame]], None]) -> None:
         """Call ``subscriber`` in the event loop with the frames of each write, after its commit, in order."""
         ...
 
@@ -89,7 +89,7 @@ class FileStore:
         ``StoreError`` whose title says in one line why it cannot be used.
         """
         self.file = database_file(database)
-        self._subscribers: list[Callable[[list[Frame]], None]] = []
+        self._subscribers: list[Callable[[list[StoredFrame]], None]] = []
         self._closed = False
         self._writing, self._reading = open_engines(
             self.file, busy_seconds=busy_seconds, readers=READERS, upgrading=upgrading
@@ -99,7 +99,7 @@ class FileStore:
             self._writing, self.file, published=self._publish, now=now, retry_seconds=retry_seconds
         )
 
-    def subscribe(self, subscriber: Callable[[list[Frame]], None]) -> None:
+    def subscribe(self, subscriber: Callable[[list[StoredFrame]], None]) -> None:
         """As ``Store``."""
         self._subscribers.append(subscriber)
 
@@ -143,7 +143,7 @@ class FileStore:
                 detail = f"{type(error).__name__}: the log says where."
                 raise StoreError("What is stored cannot be read", detail) from error
 
-    def _publish(self, frames: list[Frame]) -> None:
+    def _publish(self, frames: list[StoredFrame]) -> None:
         for subscriber in self._subscribers:
             subscriber(frames)
 

@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 
 from sqlalchemy import Engine
 
-from agent_tui.backend.store.rows import Frame, Write
+from agent_tui.backend.store.rows import StoredFrame, Write
 from agent_tui.backend.store.sqlite import DATABASE_ERRORS, is_passing, store_error
 from agent_tui.backend.store.writes import apply
 from agent_tui.model.errors import StoreError
@@ -28,7 +28,7 @@ MAX_CHARACTERS_PER_COMMIT = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingWrite:
     """A write that waits for its commit; the future gets the seq of the first event (0: no events)."""
 
     write: Write
@@ -39,7 +39,7 @@ class Pending:
         return sum(len(event.data) for event in self.write.events)
 
 
-Outcome = list[Frame] | StoreError
+Outcome = list[StoredFrame] | StoreError
 
 
 class Writer:
@@ -55,7 +55,7 @@ class Writer:
         engine: Engine,
         file: Path,
         *,
-        published: Callable[[list[Frame]], None],
+        published: Callable[[list[StoredFrame]], None],
         now: Callable[[], datetime],
         retry_seconds: Sequence[float],
     ) -> None:
@@ -64,7 +64,7 @@ class Writer:
         self._published = published
         self._now = now
         self._retry_seconds = retry_seconds
-        self._queue: SimpleQueue[Pending | None] = SimpleQueue()
+        self._queue: SimpleQueue[PendingWrite | None] = SimpleQueue()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
@@ -74,7 +74,7 @@ class Writer:
         if self._closing.is_set() or not self._thread.is_alive():
             raise StoreError("The store is closed")
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._queue.put(Pending(write, done))
+        self._queue.put(PendingWrite(write, done))
         return done
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class Writer:
             finally:  # in any case, nobody waits forever
                 self._deliver(group, outcomes)
 
-    def _gather(self) -> list[Pending] | None:
+    def _gather(self) -> list[PendingWrite] | None:
         first = self._queue.get()
         if first is None:
             return None
@@ -122,7 +122,7 @@ class Writer:
                 return [failed] * len(writes)
         return [outcome for write in writes for outcome in self._commit([write])]
 
-    def _persist(self, writes: Sequence[Write]) -> list[list[Frame]]:
+    def _persist(self, writes: Sequence[Write]) -> list[list[StoredFrame]]:
         """Commit, trying again as long as the obstacle may go away."""
         for delay in self._retry_seconds:
             try:
@@ -134,16 +134,16 @@ class Writer:
                 self._closing.wait(delay)
         return self._transaction(writes)
 
-    def _transaction(self, writes: Sequence[Write]) -> list[list[Frame]]:
+    def _transaction(self, writes: Sequence[Write]) -> list[list[StoredFrame]]:
         with self._engine.begin() as connection:
             return apply(connection, writes, self._now())
 
-    def _deliver(self, group: Sequence[Pending], outcomes: Sequence[Outcome]) -> None:
+    def _deliver(self, group: Sequence[PendingWrite], outcomes: Sequence[Outcome]) -> None:
         loop = group[0].done.get_loop()
         if not loop.is_closed():  # otherwise the program ended without closing the store: nobody waits
             loop.call_soon_threadsafe(self._resolve, group, outcomes)
 
-    def _resolve(self, group: Sequence[Pending], outcomes: Sequence[Outcome]) -> None:
+    def _resolve(self, group: Sequence[PendingWrite], outcomes: Sequence[Outcome]) -> None:
         # The waiters continue after this function, when everything is published.
         for pending, outcome in zip(group, outcomes, strict=True):
             if pending.done.done():

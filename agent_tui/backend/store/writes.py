@@ -25,7 +25,6 @@ from agent_tui.backend.store.rows import (
     ConversationUsed,
     EventsDropped,
     FileChanged,
-    Frame,
     InboxPut,
     InboxSet,
     NewEvent,
@@ -38,6 +37,7 @@ from agent_tui.backend.store.rows import (
     SpokenSet,
     StepPut,
     StepStatus,
+    StoredFrame,
     TurnAgain,
     TurnClosed,
     TurnNotePut,
@@ -114,7 +114,7 @@ _CLOSING = (
 )  # fmt: skip
 
 
-def apply(connection: Connection, writes: Sequence[Write], now: datetime) -> list[list[Frame]]:
+def apply(connection: Connection, writes: Sequence[Write], now: datetime) -> list[list[StoredFrame]]:
     """Apply ``writes`` in order; return for each the frames of its events.
 
     ``now`` is only stored: the order of things is the order of their seq.
@@ -126,12 +126,12 @@ def apply(connection: Connection, writes: Sequence[Write], now: datetime) -> lis
     return frames
 
 
-def _append(connection: Connection, writes: Sequence[Write], now: datetime) -> list[list[Frame]]:
+def _append(connection: Connection, writes: Sequence[Write], now: datetime) -> list[list[StoredFrame]]:
     ids = {write.room_id for write in writes if write.events}
     if not ids:
         return [[] for _ in writes]
     last = {row.id: row.last_seq for row in connection.execute(_LAST_SEQS, {"ids": sorted(ids)})}
-    frames: list[list[Frame]] = []
+    frames: list[list[StoredFrame]] = []
     for write in writes:
         # A deleted conversation has no last seq; the foreign key refuses its events.
         start = last.get(write.room_id, 0) + 1
@@ -146,11 +146,11 @@ def _append(connection: Connection, writes: Sequence[Write], now: datetime) -> l
     return frames
 
 
-def _frame(id_: str, seq: int, new: NewEvent) -> Frame:
-    return Frame(id_, seq, new.name, new.data, new.message_id, new.event)
+def _frame(id_: str, seq: int, new: NewEvent) -> StoredFrame:
+    return StoredFrame(id_, seq, new.name, new.data, new.message_id, new.event)
 
 
-def _columns(frame: Frame, ts: float) -> dict[str, object]:
+def _columns(frame: StoredFrame, ts: float) -> dict[str, object]:
     return {
         "conversation_id": frame.room_id,
         "seq": frame.seq,

@@ -13,7 +13,7 @@ from typing import Any
 from agent_tui.backend.models.model import ToolSpec
 from agent_tui.backend.tools.texts import MAX_OUTPUT_CHARACTERS
 from agent_tui.backend.tools.tool import Permission, ToolError, ToolOutput, ToolPlace, object_schema
-from agent_tui.backend.tools.walking import Entry, glob_spec, walk
+from agent_tui.backend.tools.walking import FolderEntry, glob_spec, walk
 from agent_tui.backend.tools.workspace import Workspace
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import inert_line
@@ -142,7 +142,7 @@ def _shortened(line: bytes) -> str:
     return text
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: FolderEntry) -> str:
     if entry.is_folder:
         return f"{entry.path}/"
     if entry.is_file:

@@ -19,7 +19,7 @@ _SPACES = re.compile(r"[ \t\r\n\f]+")
 _MAX_LINK_CHARACTERS = 300
 
 
-class Page(HTMLParser):
+class PageText(HTMLParser):
     """Collects the text of a page: headings, lists, links and tables as they would be typed."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class Page(HTMLParser):
 
 def main() -> None:
     """Read HTML, write text."""
-    page = Page()
+    page = PageText()
     page.feed(sys.stdin.buffer.read().decode("utf-8", "replace"))
     page.close()
     sys.stdout.buffer.write(page.text().encode("utf-8", "replace"))

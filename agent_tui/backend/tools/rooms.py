@@ -33,7 +33,7 @@ _DIGITS = re.compile(r"#?(\d{1,3})(?:st|nd|rd|th)?")
 _WORD = re.compile(r"\w+")
 
 
-class Rooms(Protocol):
+class RoomAccess(Protocol):
     """What these tools need from the engine."""
 
     async def rooms(self) -> list[RoomInfo]: ...
@@ -57,7 +57,7 @@ _ONE_ROOM: Final = {"room": _WHICH}
 _TASK: Final = {"task": {"type": "string", "minLength": 1, "maxLength": MAX_TASK_CHARACTERS}}
 
 
-def room_tools(rooms: Rooms) -> tuple[Tool, ...]:
+def room_tools(rooms: RoomAccess) -> tuple[Tool, ...]:
     """Return the tools for these ``rooms``."""
     do = _Commands(rooms)
     costs = "Let a paused room go on, which may cost money."
@@ -77,7 +77,7 @@ class _Commands:
     is asked about a name.
     """
 
-    def __init__(self, rooms: Rooms) -> None:
+    def __init__(self, rooms: RoomAccess) -> None:
         self.names: dict[str, str] = {}
         self._rooms = rooms
 

@@ -25,7 +25,7 @@ AGAIN_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedTool:
     """A tool as in ``GET /api/tools``; ``source`` is "built-in" or an MCP server's name."""
 
     spec: ToolSpec
@@ -69,7 +69,7 @@ class Toolbox:
 
     async def listed(
         self, names: Collection[str] | None = None, *, is_waiting: bool = True
-    ) -> tuple[Listed, ...]:
+    ) -> tuple[ListedTool, ...]:
         """Return all tools, with what each may do without asking and its source.
 
         Takes as long as the slowest server needs to start (of those of ``names``, if there are some), if one
@@ -80,9 +80,9 @@ class Toolbox:
         await asyncio.gather(*(self._ask(server) for server in waited))
         for server in self._servers:
             self._take(server)
-        ours = [Listed(tool.spec, tool.permission, BUILT_IN) for tool in self._ours.values()]
+        ours = [ListedTool(tool.spec, tool.permission, BUILT_IN) for tool in self._ours.values()]
         theirs = [
-            Listed(tool.spec, tool.permission, tool.server.config.name) for tool in self._foreign.values()
+            ListedTool(tool.spec, tool.permission, tool.server.config.name) for tool in self._foreign.values()
         ]
         return (*ours, *theirs)
 

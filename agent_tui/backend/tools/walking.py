@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.backend.tools.tool import ToolError
 from agent_tui.backend.tools.workspace import Workspace
-from agent_tui.ignored import MAX_IGNORE_BYTES, MAX_STARS, Ignored, is_costly
+from agent_tui.ignored import MAX_IGNORE_BYTES, MAX_STARS, IgnoreRules, is_costly
 from agent_tui.model.inert import inert
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ MAX_DEPTH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """One file, folder or link; ``path`` is relative to the workspace."""
 
     path: str
@@ -38,14 +38,14 @@ class Entry:
 
 def walk(
     workspace: Workspace, path: str, left: threading.Event, *, depth: int = MAX_DEPTH
-) -> Iterator[Entry]:
+) -> Iterator[FolderEntry]:
     """Yield what is below ``path``, each folder before its contents; links are named, not followed. Ends
     early when it is no longer needed (``left``).
 
     Raises ``ToolError`` if ``path`` is not a folder of the workspace.
     """
     with workspace.folder(path) as (folder, real):
-        ignored = Ignored()
+        ignored = IgnoreRules()
         if real:
             with workspace.folder("") as (root, _):
                 ignored = _rules_above(root, real)
@@ -64,9 +64,9 @@ def glob_spec(glob: str) -> GitIgnoreSpec:
         raise ToolError(f"the glob {glob[:100]!r} cannot be used: {error}") from error
 
 
-def _rules_above(root: int, real: str) -> Ignored:
+def _rules_above(root: int, real: str) -> IgnoreRules:
     """Return the rules of the folders from the workspace's own down to the parent of ``real``."""
-    ignored = _with_rules_of(root, "", Ignored())
+    ignored = _with_rules_of(root, "", IgnoreRules())
     opened: list[int] = []
     try:
         folder, names = root, real.split("/")
@@ -82,7 +82,9 @@ def _rules_above(root: int, real: str) -> Ignored:
     return ignored
 
 
-def _below(folder: int, path: str, ignored: Ignored, depth: int, left: threading.Event) -> Iterator[Entry]:
+def _below(
+    folder: int, path: str, ignored: IgnoreRules, depth: int, left: threading.Event
+) -> Iterator[FolderEntry]:
     ignored = _with_rules_of(folder, path, ignored)
     try:
         names = sorted(os.listdir(folder))
@@ -98,7 +100,7 @@ def _below(folder: int, path: str, ignored: Ignored, depth: int, left: threading
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except OSError:
             continue
-        entry = Entry(where, status)
+        entry = FolderEntry(where, status)
         if ignored.leave_out(where, is_folder=entry.is_folder):
             continue
         yield entry
@@ -113,7 +115,7 @@ def _below(folder: int, path: str, ignored: Ignored, depth: int, left: threading
                 os.close(inner)
 
 
-def _with_rules_of(folder: int, path: str, ignored: Ignored) -> Ignored:
+def _with_rules_of(folder: int, path: str, ignored: IgnoreRules) -> IgnoreRules:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         file = os.open(".gitignore", flags, dir_fd=folder)

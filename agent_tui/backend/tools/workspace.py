@@ -31,7 +31,7 @@ _NEVER_WRITTEN = (".git",)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Location:
     """Where a path leads: the open folder, the name in it, and what is there, ``None`` for nothing."""
 
     folder: int
@@ -40,7 +40,7 @@ class Found:
     status: os.stat_result | None
 
 
-class Missing(ToolError):
+class MissingFolder(ToolError):
     """A folder on the way does not exist."""
 
 
@@ -82,7 +82,7 @@ class Workspace:
         with self.find(path) as found, _opened(self._regular(found, path)) as file:
             yield file
 
-    def _regular(self, found: Found, path: str) -> int:
+    def _regular(self, found: Location, path: str) -> int:
         if found.name == "" or (found.status is not None and stat.S_ISDIR(found.status.st_mode)):
             raise ToolError(f"{_shown(path)}: is a folder, not a file")
         if found.status is None:
@@ -109,7 +109,7 @@ class Workspace:
             with self.find(path, is_written=True) as found:
                 if found.status is None:
                     return None
-        except Missing:
+        except MissingFolder:
             return None
         return self.read(path, most_bytes)
 
@@ -142,7 +142,7 @@ class Workspace:
                 raise _refusal(path, error) from error
 
     @contextmanager
-    def find(self, path: str, *, is_written: bool = False, makes_folders: bool = False) -> Iterator[Found]:
+    def find(self, path: str, *, is_written: bool = False, makes_folders: bool = False) -> Iterator[Location]:
         """Walk to where ``path`` leads; the last part may not exist.
 
         Raises ``ToolError`` for anything that leads out of the workspace or cannot be a path.
@@ -180,7 +180,7 @@ class _Walk:
         for folder in self._folders:
             os.close(folder)
 
-    def found(self) -> Found:
+    def found(self) -> Location:
         while self._parts:
             part = self._parts.popleft()
             if part in ("", "."):
@@ -192,14 +192,14 @@ class _Walk:
             if status is not None and stat.S_ISLNK(status.st_mode):
                 self._follow(part)
             elif not any(rest not in ("", ".") for rest in self._parts):
-                return Found(self._folders[-1], part, "/".join([*self._names, part]), status)
+                return Location(self._folders[-1], part, "/".join([*self._names, part]), status)
             else:
                 self._down(part, status)
         if not self._names:
-            return Found(self._folders[-1], "", "", os.fstat(self._folders[-1]))
+            return Location(self._folders[-1], "", "", os.fstat(self._folders[-1]))
         name = self._names[-1]
         path, status = "/".join(self._names), os.fstat(self._folders[-1])
-        return Found(self._folders[-2], name, path, status)
+        return Location(self._folders[-2], name, path, status)
 
     def _checked(self, path: str) -> list[str]:
         if len(path) > MAX_PATH_CHARACTERS:
@@ -252,7 +252,7 @@ class _Walk:
         is_made = False
         if status is None:
             if not self._makes_folders:
-                raise Missing(f"{_shown(self._path)}: there is no such file or folder")
+                raise MissingFolder(f"{_shown(self._path)}: there is no such file or folder")
             _refuse_protected("/".join([*self._names, part]), self._path)
             try:
                 os.mkdir(part, dir_fd=self._folders[-1])
@@ -282,7 +282,7 @@ def _opened(descriptor: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _replace(found: Found, data: bytes, mode: int) -> None:
+def _replace(found: Location, data: bytes, mode: int) -> None:
     """Write the new file beside the old one, then put it in its place."""
     name = f".{secrets.token_hex(8)}.new"
     with _opened(os.open(name, _NEW, 0o600, dir_fd=found.folder)) as file:

@@ -19,7 +19,7 @@ from agent_tui.backend.tools.tool import (
     ToolPlace,
     object_schema,
 )
-from agent_tui.backend.tools.workspace import Missing, Workspace
+from agent_tui.backend.tools.workspace import MissingFolder, Workspace
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import inert_line, visible, visible_line
 from agent_tui.model.records import FileChange
@@ -68,7 +68,7 @@ class _ChangingTool(ABC):
         workspace = Workspace.of(place)
         old, new = self._both(arguments, workspace)
         call = visible_line(f"{self.spec.name} {path}")
-        with suppress(Missing), workspace.find(path, is_written=True) as found:
+        with suppress(MissingFolder), workspace.find(path, is_written=True) as found:
             if found.path != posixpath.normpath(path) and not path.startswith("/"):
                 call = visible_line(f"{self.spec.name} {path}, a link to {found.path}")
         if old == new:

@@ -18,7 +18,14 @@ from typing import Any, NoReturn
 from agent_tui.backend.tools.programs.child import Child
 from agent_tui.backend.tools.programs.environment import passed_environment
 from agent_tui.backend.voice.last_words import LastWords, LogFile, lines_of
-from agent_tui.backend.voice.program import Command, Program, ProgramDone, ProgramEnded, ProgramFailed, State
+from agent_tui.backend.voice.program import (
+    Program,
+    ProgramCommand,
+    ProgramDone,
+    ProgramEnded,
+    ProgramFailed,
+    State,
+)
 from agent_tui.config.voice import VoiceAgentConfig
 from agent_tui.model.inert import inert_line
 from agent_tui.redaction import redacted
@@ -86,10 +93,10 @@ class VoiceAgent:
         """Make it leave, and end it."""
         await self._program.stop()
 
-    async def _command(self) -> Command:
+    async def _command(self) -> ProgramCommand:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         command = (str(self._python), "-P", "-m", MODULE, "room")
-        return Command(command, self._folder, agent_environment(self._config()))
+        return ProgramCommand(command, self._folder, agent_environment(self._config()))
 
     async def _live(self, child: Child) -> None:
         listening = asyncio.create_task(self._words.listen(child.stderr))

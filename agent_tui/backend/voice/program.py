@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ProgramCommand:
     """What to start: the program and its arguments, its working folder, its whole environment."""
 
     program: Sequence[str]
@@ -43,7 +43,7 @@ class Program:
         self,
         name: str,
         words: LastWords,
-        command: Callable[[], Awaitable[Command]],
+        command: Callable[[], Awaitable[ProgramCommand]],
         live: Callable[[Child], Awaitable[None]],
     ) -> None:
         self._name = name

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import CHATS
-from agent_tui.backend.engine.unwatched import Presence
+from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.voice.agent import JOIN_SECONDS, Orders, VoiceAgent, agent_settings
 from agent_tui.backend.voice.last_words import LogFile
 from agent_tui.backend.voice.program import ProgramEnded
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class OtherServer:
     """Another LiveKit server (``url`` begins with ws), with the key and secret for its tokens."""
 
     url: str
@@ -72,7 +72,7 @@ class TokenRequest:
     with_agent: bool = True
     locale: str = ""
     room_config: Mapping[str, Any] | None = None
-    server: Elsewhere | None = None
+    server: OtherServer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class VoiceRoom:
     conversation_id: str
     locale: str
     seen_at: float
-    server: Elsewhere | None = None  # its server, ``None``: ours
+    server: OtherServer | None = None  # its server, ``None``: ours
     agent: VoiceAgent | None = None
     people: list[InRoom] = field(default_factory=list)
 
@@ -108,7 +108,7 @@ class VoiceRooms:
         data: Path,
         config: Callable[[], VoiceConfig],
         engine: Engine,
-        presence: Presence,
+        presence: OpenPrograms,
         home: Home,
         *,
         left_seconds: float = LEFT_SECONDS,
@@ -129,7 +129,7 @@ class VoiceRooms:
         self._rooms: dict[Spot, VoiceRoom] = {}
         self._server: VoiceServer | None = None
         self._livekit: tuple[Signer, RoomCalls] | None = None
-        self._elsewhere: dict[Elsewhere, tuple[Signer, RoomCalls]] = {}
+        self._elsewhere: dict[OtherServer, tuple[Signer, RoomCalls]] = {}
         self._nonce = secrets.token_hex(NONCE_BYTES)
         self._looks = 0
         self._changing = asyncio.Lock()
@@ -253,7 +253,7 @@ class VoiceRooms:
                 "This backend has no voice rooms", "Voice rooms are for one machine, and others can reach it."
             )
 
-    def _reached(self, server: Elsewhere) -> Elsewhere:
+    def _reached(self, server: OtherServer) -> OtherServer:
         self._needed_near()
         return server
 
@@ -283,9 +283,9 @@ class VoiceRooms:
             )
         return python
 
-    async def _ready(self, server: VoiceServer | Elsewhere) -> Signer:
+    async def _ready(self, server: VoiceServer | OtherServer) -> Signer:
         """Wait for the server that is starting; raises ``Refused`` (409) if it fails."""
-        if isinstance(server, Elsewhere):
+        if isinstance(server, OtherServer):
             return (await self._connected(server))[0]
         state, _ = await asyncio.gather(server.settled(), asyncio.to_thread(_load_livekit))
         if state != "running":
@@ -299,10 +299,10 @@ class VoiceRooms:
         """Whether a room on our own server is in use."""
         return any(not url for url, _ in self._rooms)
 
-    async def _connected(self, server: VoiceServer | Elsewhere) -> tuple[Signer, RoomCalls]:
+    async def _connected(self, server: VoiceServer | OtherServer) -> tuple[Signer, RoomCalls]:
         """Return the signer and the calls for the running server."""
         livekit = await asyncio.to_thread(_load_livekit)
-        if isinstance(server, Elsewhere):
+        if isinstance(server, OtherServer):
             if server not in self._elsewhere:
                 calls = livekit.RoomCalls(server.api_url, server.key, server.secret)
                 self._elsewhere[server] = livekit.Signer(server.key, server.secret), calls
@@ -314,7 +314,7 @@ class VoiceRooms:
 
     # --- rooms -----------------------------------------------------------------------------------------
 
-    def _owner_prefix(self, server: Elsewhere | None) -> str:
+    def _owner_prefix(self, server: OtherServer | None) -> str:
         """Return how the identities of this backend's person begin. On servers where others sign tokens, too,
         they and their terminals are guests of our agent.
         """
@@ -365,7 +365,7 @@ class VoiceRooms:
     async def _orders(self, name: str, room: VoiceRoom) -> Orders:
         """Return the orders for a room's agent, when there is a server for it."""
         assert room.agent is not None
-        server: VoiceServer | Elsewhere | None = room.server or self._server
+        server: VoiceServer | OtherServer | None = room.server or self._server
         assert server is not None
         if isinstance(server, VoiceServer) and await server.settled() != "running":
             raise ProgramEnded("there is no LiveKit server")
@@ -559,7 +559,7 @@ def _load_livekit() -> Any:
     return livekit_api
 
 
-async def _attend(presence: Presence) -> None:
+async def _attend(presence: OpenPrograms) -> None:
     async with aclosing(presence.attend()) as notices:
         async for _ in notices:
             pass

@@ -9,12 +9,12 @@ from starlette.routing import Route
 from agent_tui.backend.http.body import Fields, read_fields
 from agent_tui.backend.http.problem import json_answer
 from agent_tui.backend.http.routing import by_method
-from agent_tui.backend.voice.rooms import Elsewhere, TokenRequest, VoiceRooms
+from agent_tui.backend.voice.rooms import OtherServer, TokenRequest, VoiceRooms
 from agent_tui.config.voice import DEFAULT_ROOM
 from agent_tui.model.errors import Refused
 
 
-class Voice:
+class VoiceRoutes:
     """The routes under ``/api/voice``."""
 
     def __init__(self, rooms: VoiceRooms) -> None:
@@ -55,10 +55,10 @@ def token_request(fields: Fields) -> TokenRequest:
     )
 
 
-def _elsewhere(fields: Fields | None) -> Elsewhere | None:
+def _elsewhere(fields: Fields | None) -> OtherServer | None:
     if fields is None:
         return None
     url = fields.needed_text("url").rstrip("/")
     if not url.startswith(("ws://", "wss://")):
         raise Refused("livekit.url must begin with ws:// or wss://", status=422)
-    return Elsewhere(url, fields.needed_text("key"), fields.needed_text("secret"))
+    return OtherServer(url, fields.needed_text("key"), fields.needed_text("secret"))

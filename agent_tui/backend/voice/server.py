@@ -18,7 +18,7 @@ from pathlib import Path
 from agent_tui.backend.tools.programs.child import Child
 from agent_tui.backend.tools.programs.environment import passed_environment
 from agent_tui.backend.voice.last_words import LastWords, LogFile
-from agent_tui.backend.voice.program import Command, Program, ProgramEnded, State
+from agent_tui.backend.voice.program import Program, ProgramCommand, ProgramEnded, State
 
 LOOPBACK = "127.0.0.1"
 KEY = "agent-tui"
@@ -77,14 +77,14 @@ class VoiceServer:
         await self._program.stop()
         self._was_ready = False
 
-    async def _command(self) -> Command:
+    async def _command(self) -> ProgramCommand:
         if not self._was_ready:  # the ports are not in use yet, and another process may have taken them
             self._ports = free_ports()
         config = json.dumps(server_config(*self._ports, self.secret))
         # In the environment: every user of this machine could read an argument.
         environ = {**passed_environment(), "LIVEKIT_CONFIG": config}
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return Command((str(self.path),), self._folder, environ)
+        return ProgramCommand((str(self.path),), self._folder, environ)
 
     async def _live(self, child: Child) -> None:
         ended = asyncio.gather(self._words.listen(child.stdout), self._words.listen(child.stderr))

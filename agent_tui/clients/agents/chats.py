@@ -28,7 +28,7 @@ from agent_tui.clients.agents.socket import (
 )
 from agent_tui.clients.agents.tasks import AgentTasksClient
 from agent_tui.clients.agents.tools import ClientTools
-from agent_tui.clients.announced import AnswerLeft, Told, announced
+from agent_tui.clients.announced import AnnouncedFrame, AnswerLeft, announced
 from agent_tui.clients.backend import BackendClient
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.http import Net, checked_token
@@ -112,7 +112,7 @@ class _Session:
 
     def answer(
         self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[AnnouncedFrame, None]:
         task = AgentTask(text, self._engine_type, system_prompt=self._system_prompt, attachments=attachments)
         return self._client.answer(task, turn_id=turn_id)
 
@@ -161,7 +161,7 @@ class _SocketChat:
 
     async def answer(
         self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[AnnouncedFrame, None]:
         """Ask; attachments are sent as files, since the agent reads nothing else."""
         self._is_answering = True
         try:
@@ -271,7 +271,7 @@ class AgentChats:
 
     async def answering(
         self, text: str, attachments: Sequence[Attachment], files: Sequence[Path], turn_id: str
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[AnnouncedFrame, None]:
         """Ask, and yield the answer frame by frame; ``files`` are for sockets. An offered file that cannot be
         saved is noted. Raises as the clients of the two protocols do.
         """
@@ -282,7 +282,7 @@ class AgentChats:
                 if told.name == SEND_FILE and self._backend.kind != TASKS and not is_kept:
                     path = inert_line(str(told.data.get("path", "")), MAX_NOTE_CHARACTERS)
                     why = f"{path} was not saved: {NO_WORKSPACE}"
-                    yield Told(told.name, {}, [TurnNoted(turn_id, FILE_REFUSED, about=why)])
+                    yield AnnouncedFrame(told.name, {}, [TurnNoted(turn_id, FILE_REFUSED, about=why)])
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
         """Ask; yield the question, the answer, and how it ended. Raises as ``ChatClient.ask``; an error after

@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 
 from agent_tui.clients.agents.files import AgentFiles
 from agent_tui.clients.agents.link import AgentLink, SocketHooks, SocketTimes, is_restart, not_json, noted
-from agent_tui.clients.announced import AnswerLeft, Told
+from agent_tui.clients.announced import AnnouncedFrame, AnswerLeft
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.frame_queue import FrameQueue
 from agent_tui.clients.websocket import lost, open_socket
@@ -147,7 +147,7 @@ class AgentSocketClient:
 
     async def answer(
         self, text: str, attachments: Sequence[Path] = (), *, turn_id: str = ""
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[AnnouncedFrame, None]:
         """Ask, and yield the frames of the answer with their events of the turn ``turn_id``.
 
         The last is ``AGENT_EVENT_END`` or ``ERROR``; results of tools that ran here are among them, as they
@@ -161,15 +161,15 @@ class AgentSocketClient:
         async with aclosing(self._asked(text, attachments)) as frames:
             async for frame in frames:
                 if frame is None:
-                    yield Told()
+                    yield AnnouncedFrame()
                     continue
                 events = decoder.decode(frame)
                 if frame.type == SEND_FILE and self._files is not None and (path := frame.text("path")):
                     events.append(await _saved(self._files, decoder.turn_id, path))
                 if frame.status is not None:  # it never was on the wire
-                    yield Told(frame.type, {}, events, frame.text("call_id"))
+                    yield AnnouncedFrame(frame.type, {}, events, frame.text("call_id"))
                 else:
-                    yield Told(frame.type or UNEXPECTED_MSG_TYPE, frame.data(), events)
+                    yield AnnouncedFrame(frame.type or UNEXPECTED_MSG_TYPE, frame.data(), events)
 
     async def leave(self) -> None:
         """Give up the current answer: it raises ``AnswerLeft``, and the rest is read and dropped."""

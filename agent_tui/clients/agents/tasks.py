@@ -12,7 +12,7 @@ from typing import Final
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from agent_tui.clients.announced import AnswerLeft, Told
+from agent_tui.clients.announced import AnnouncedFrame, AnswerLeft
 from agent_tui.clients.clock import SYSTEM_CLOCK, Clock
 from agent_tui.clients.http import Net
 from agent_tui.clients.websocket import lost, open_socket, socket_url
@@ -118,7 +118,7 @@ class AgentTasksClient:
                 for event in told.events:
                     yield event
 
-    async def answer(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[Told, None]:
+    async def answer(self, task: AgentTask, *, turn_id: str = "") -> AsyncGenerator[AnnouncedFrame, None]:
         """Yield the frames of the answer to ``task`` that the protocol knows, with their events.
 
         These belong to the turn ``turn_id``, by default the service's id of the task. A task without words
@@ -160,7 +160,7 @@ class AgentTasksClient:
         finally:
             self._injections -= 1
 
-    async def _answer(self, task: AgentTask, turn_id: str) -> AsyncGenerator[Told, None]:
+    async def _answer(self, task: AgentTask, turn_id: str) -> AsyncGenerator[AnnouncedFrame, None]:
         deadline = asyncio.get_running_loop().time() + self._total_seconds
         async with AsyncExitStack() as opened:
             try:
@@ -171,7 +171,7 @@ class AgentTasksClient:
             self._socket, self.task_id, self._is_left, is_over = socket, task_id, False, False
             decoder = AgentTaskDecoder(task_id, turn_id)
             try:
-                yield Told()
+                yield AnnouncedFrame()
                 while not is_over:
                     try:
                         async with asyncio.timeout_at(deadline):
@@ -185,7 +185,7 @@ class AgentTasksClient:
                         if isinstance(event, RunFailed):
                             self._note_end(event.content)
                     if events:
-                        yield Told(data["type"], data, events)
+                        yield AnnouncedFrame(data["type"], data, events)
             except ConnectionClosed as error:
                 raise (AnswerLeft("the answer was given up") if self._is_left else lost(error)) from error
             finally:

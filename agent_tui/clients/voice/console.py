@@ -20,7 +20,7 @@ from livekit.protocol.agent_pb import agent_session as pb
 
 from agent_tui.audio.sound import BLOCK_BYTES, SAMPLE_RATE, Sound
 from agent_tui.clients.voice.requests import SessionRequests
-from agent_tui.clients.voice.running import Running, to_the_end
+from agent_tui.clients.voice.running import SessionTasks, to_the_end
 from agent_tui.clients.voice.script import AgentProgram
 from agent_tui.model.errors import (
     AgentTuiError,
@@ -81,7 +81,7 @@ class ConsoleClient:
         self._begin()
 
     def _begin(self) -> None:
-        self._running = Running()
+        self._running = SessionTasks()
         self._writer: asyncio.StreamWriter | None = None
         self._requests = SessionRequests(self._send)
         self._decoder = wire.SessionDecoder()
@@ -115,7 +115,7 @@ class ConsoleClient:
         finally:
             await to_the_end(self._end(running))
 
-    async def _end(self, running: Running) -> None:
+    async def _end(self, running: SessionTasks) -> None:
         await running.end()
         self._requests.close()
         self._sound.drop()

@@ -20,8 +20,8 @@ from agent_tui.clients.voice.native_log import keep_native_log
 from agent_tui.clients.voice.people import joined_order, listened_to, persons
 from agent_tui.clients.voice.playback import Playback
 from agent_tui.clients.voice.room_agent import ABSENT_SECONDS, RoomAgent
-from agent_tui.clients.voice.room_link import JOIN_SECONDS, JoinFailed, RoomLink
-from agent_tui.clients.voice.running import Running, stop, to_the_end
+from agent_tui.clients.voice.room_link import JOIN_SECONDS, JoinFailed, RtcLink
+from agent_tui.clients.voice.running import SessionTasks, stop, to_the_end
 from agent_tui.clients.voice.tokens import Ticket, TokenSource
 from agent_tui.clients.voice.words import WordStreams
 from agent_tui.model.errors import (
@@ -90,8 +90,8 @@ class RoomClient:
 
     def _begin(self) -> None:
         """Forget what an earlier session of this client knew."""
-        self._running = Running()
-        self._link: RoomLink | None = None
+        self._running = SessionTasks()
+        self._link: RtcLink | None = None
         self._mic = Microphone(self._sound)
         self._mic.is_muted = self._is_muted
         self._playback = Playback(self._sound)
@@ -136,7 +136,7 @@ class RoomClient:
         finally:
             await to_the_end(self._end(running))
 
-    async def _end(self, running: Running) -> None:
+    async def _end(self, running: SessionTasks) -> None:
         """Stop everything, the microphone first, and leave the room."""
         await running.end()
         link, self._link = self._link, None
@@ -147,7 +147,7 @@ class RoomClient:
 
     async def _join(self) -> None:
         """Join once, and yield the result."""
-        link: RoomLink | None = None
+        link: RtcLink | None = None
         try:
             if not has_interface():
                 raise JoinFailed(why.NO_INTERFACE)
@@ -163,7 +163,7 @@ class RoomClient:
         self._running.put(partial(self._joined, link, ticket))
         await self._publish(link)
 
-    async def _publish(self, link: RoomLink) -> None:
+    async def _publish(self, link: RtcLink) -> None:
         """Publish the microphone; if the server dies meanwhile, try again when it is back."""
         failed = ""
         for _ in range(PUBLISH_TRIES):
@@ -182,9 +182,9 @@ class RoomClient:
                 return
         self._running.tell(SessionFailed(failed))
 
-    def _new_link(self) -> RoomLink:
+    def _new_link(self) -> RtcLink:
         put = self._running.put
-        link = RoomLink(
+        link = RtcLink(
             put,
             {
                 "disconnected": self._disconnected,
@@ -208,7 +208,7 @@ class RoomClient:
         link.read_bytes(wire.SESSION_TOPIC, put, self._agent.stream_came)
         return link
 
-    def _not_joined(self, link: RoomLink | None, reason: why.Reason) -> Iterable[VoiceEvent]:
+    def _not_joined(self, link: RtcLink | None, reason: why.Reason) -> Iterable[VoiceEvent]:
         if link is not None:
             self._drop(link)
         if self._rejoins and reason.is_retryable:
@@ -216,7 +216,7 @@ class RoomClient:
         else:
             yield LinkMoved("failed", reason.detail, reason.word, self._rejoins)
 
-    def _joined(self, link: RoomLink, ticket: Ticket) -> Iterable[VoiceEvent]:
+    def _joined(self, link: RtcLink, ticket: Ticket) -> Iterable[VoiceEvent]:
         if link.is_left:
             return
         self._agent.expected = ticket.agent_identity
@@ -229,7 +229,7 @@ class RoomClient:
         if self._agent.info is None:
             self._agent.wait_for(why.AGENT_ABSENT)
 
-    def _published(self, link: RoomLink) -> Iterable[VoiceEvent]:
+    def _published(self, link: RtcLink) -> Iterable[VoiceEvent]:
         if link.is_left or link.track is None:
             return ()
         if self._is_muted:
@@ -238,7 +238,7 @@ class RoomClient:
         self._agent.send_early(link)
         return self._people_now()
 
-    def _disconnected(self, link: RoomLink, number: int) -> Iterable[VoiceEvent]:
+    def _disconnected(self, link: RtcLink, number: int) -> Iterable[VoiceEvent]:
         self._drop(link)
         reason = why.of_disconnect(number)
         if reason.is_retryable:
@@ -247,7 +247,7 @@ class RoomClient:
             is_end = reason.word in _ENDS
             yield LinkMoved("ended" if is_end else "failed", reason.detail, reason.word)
 
-    def _drop(self, link: RoomLink) -> None:
+    def _drop(self, link: RtcLink) -> None:
         """Forget a room that is over, except what will be the same when it is joined again."""
         self._mic.send_to(None)
         self._link = None
@@ -271,11 +271,11 @@ class RoomClient:
         await self._running.pause(delay)
         await self._join()
 
-    def _reconnecting(self, link: RoomLink) -> Iterable[VoiceEvent]:
+    def _reconnecting(self, link: RtcLink) -> Iterable[VoiceEvent]:
         self._is_reconnecting = True
         yield LinkMoved("reconnecting", "The connection to the LiveKit server is interrupted.", "interrupted")
 
-    def _reconnected(self, link: RoomLink) -> Iterable[VoiceEvent]:
+    def _reconnected(self, link: RtcLink) -> Iterable[VoiceEvent]:
         self._is_reconnecting = False
         yield LinkMoved("connected")
         if self._agent.identity in link.room.remote_participants:
@@ -284,7 +284,7 @@ class RoomClient:
             self._running.spawn(self._wait_until_back(link, self._agent.identity))
         yield from self._people_now()
 
-    async def _wait_until_back(self, link: RoomLink, identity: str) -> None:
+    async def _wait_until_back(self, link: RtcLink, identity: str) -> None:
         """Report an agent that does not come back after its server."""
         await asyncio.sleep(BACK_SECONDS)
         if not link.is_left and identity not in link.room.remote_participants:
@@ -307,7 +307,7 @@ class RoomClient:
             self._people = people
             yield PeopleChanged(people)
 
-    def _look_who_left(self, link: RoomLink) -> None:
+    def _look_who_left(self, link: RtcLink) -> None:
         """Note to whom an agent listened that cannot be asked to listen to another participant."""
         agent, heard = self._agent.info, next((one for one in self._people if one.is_heard), None)
         if agent is None or agent.takes_requests or heard is None or heard.is_me or self._is_reconnecting:
@@ -315,23 +315,23 @@ class RoomClient:
         if heard.identity not in link.room.remote_participants:
             self._heard_left = agent.identity, heard.identity
 
-    def _came(self, link: RoomLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
+    def _came(self, link: RtcLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
         yield from self._agent.came(link, participant)
         yield from self._people_now()
 
-    def _went(self, link: RoomLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
+    def _went(self, link: RtcLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
         if not self._is_reconnecting:  # while reconnecting it is not reported
             yield from self._agent.went(link, participant.identity)
             yield from self._people_now()
 
     def _attributes(
-        self, link: RoomLink, changed: dict[str, str], participant: rtc.Participant
+        self, link: RtcLink, changed: dict[str, str], participant: rtc.Participant
     ) -> Iterable[VoiceEvent]:
         if isinstance(participant, rtc.RemoteParticipant):
             yield from self._agent.changed(link, changed, participant)
         yield from self._people_now()
 
-    def _muted(self, link: RoomLink, participant: rtc.Participant, _: object) -> Iterable[VoiceEvent]:
+    def _muted(self, link: RtcLink, participant: rtc.Participant, _: object) -> Iterable[VoiceEvent]:
         if link.track is not None and participant.identity == link.room.local_participant.identity:
             is_muted = link.track.muted
             if is_muted != self._is_muted:  # by the server
@@ -339,7 +339,7 @@ class RoomClient:
                 yield MicChanged(is_muted, self._is_talking)
         yield from self._people_now()
 
-    def _speakers(self, link: RoomLink, speakers: list[rtc.Participant]) -> Iterable[VoiceEvent]:
+    def _speakers(self, link: RtcLink, speakers: list[rtc.Participant]) -> Iterable[VoiceEvent]:
         agent = self._agent.identity  # an agent says itself to whom it listens
         self._speaking = frozenset(one.identity for one in speakers if one.identity != agent)
         return self._people_now()
@@ -347,19 +347,19 @@ class RoomClient:
     # --- sound -----------------------------------------------------------------------------------------
 
     def _track_came(
-        self, link: RoomLink, track: rtc.Track, _: object, participant: rtc.RemoteParticipant
+        self, link: RtcLink, track: rtc.Track, _: object, participant: rtc.RemoteParticipant
     ) -> Iterable[VoiceEvent]:
         if track.kind == rtc.TrackKind.KIND_AUDIO and len(self._playing) < MAX_TALKERS:
             self._playing[track.sid] = self._running.spawn(self._playback.play(track, participant.identity))
         return self._people_now()
 
     def _track_went(
-        self, link: RoomLink, _: object, publication: rtc.RemoteTrackPublication, __: object
+        self, link: RtcLink, _: object, publication: rtc.RemoteTrackPublication, __: object
     ) -> Iterable[VoiceEvent]:
         stop(self._playing.pop(publication.sid, None))
         return self._people_now()
 
-    def _mic_heard(self, link: RoomLink, _: object) -> Iterable[VoiceEvent]:
+    def _mic_heard(self, link: RtcLink, _: object) -> Iterable[VoiceEvent]:
         """Note that a participant subscribed to the microphone."""
         self._mic.stop_recording()
         link.is_known.set()
@@ -367,7 +367,7 @@ class RoomClient:
 
     # --- what a person does ----------------------------------------------------------------------------
 
-    def _with_agent(self) -> tuple[RoomLink, AgentJoined]:
+    def _with_agent(self) -> tuple[RtcLink, AgentJoined]:
         link = self._link
         if link is None or not link.room.isconnected() or self._is_reconnecting:
             raise ConnectFailed("the voice room is not connected", "Wait until it is connected, or retry.")
@@ -402,7 +402,7 @@ class RoomClient:
             self._running.tell(WordsLost(key))
             raise
 
-    async def _run_input(self, link: RoomLink, key: str, text: str) -> None:
+    async def _run_input(self, link: RtcLink, key: str, text: str) -> None:
         """Have the agent's session answer a line; returns after that turn."""
         try:
             await link.requests.run_input(wire.encodable(text), TURN_SECONDS)
@@ -487,7 +487,7 @@ class RoomClient:
             raise NotOffered("this agent cannot be asked to listen to you", why_not) from error
         self._listens_to_me(link)
 
-    def _listens_to_me(self, link: RoomLink) -> None:
+    def _listens_to_me(self, link: RtcLink) -> None:
         """Note that the agent agreed to listen to this terminal."""
         self._words.last_heard = link.room.local_participant.identity
         self._running.put(self._people_now)

@@ -17,8 +17,8 @@ from livekit import rtc
 from agent_tui.clients.voice.microphone import Microphone
 from agent_tui.clients.voice.people import is_agent, joined_order
 from agent_tui.clients.voice.playback import Playback
-from agent_tui.clients.voice.room_link import RoomLink, read_message
-from agent_tui.clients.voice.running import Running, stop
+from agent_tui.clients.voice.room_link import RtcLink, read_message
+from agent_tui.clients.voice.running import SessionTasks, stop
 from agent_tui.clients.voice.tokens import TokenSource
 from agent_tui.model.errors import AgentTuiError, ProtocolError, Refused, TimedOut, TransportError
 from agent_tui.model.events import Unknown
@@ -53,7 +53,7 @@ class RoomAgent:
 
     def __init__(
         self,
-        running: Running,
+        running: SessionTasks,
         tokens: TokenSource,
         mic: Microphone,
         playback: Playback,
@@ -67,10 +67,10 @@ class RoomAgent:
         self._people = people
         self._absent_seconds = absent_seconds
         self._decoder = wire.SessionDecoder()
-        self._readers: asyncio.Queue[tuple[RoomLink, rtc.ByteStreamReader]] = asyncio.Queue()
+        self._readers: asyncio.Queue[tuple[RtcLink, rtc.ByteStreamReader]] = asyncio.Queue()
         self._probing: asyncio.Task[None] | None = None
         self._waiting: asyncio.Task[None] | None = None
-        self._link: RoomLink | None = None  # the room that the agent joined
+        self._link: RtcLink | None = None  # the room that the agent joined
         self.expected = ""  # the identity of our own agent, if known
         self.info: AgentJoined | None = None
         self.word: AgentWord | None = None
@@ -82,7 +82,7 @@ class RoomAgent:
 
     # --- coming and going ------------------------------------------------------------------------------
 
-    def came(self, link: RoomLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
+    def came(self, link: RtcLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
         """Take a participant who joined as the agent, if it is one and there is no other."""
         if not is_agent(participant, self.expected) or self.identity not in ("", participant.identity):
             return
@@ -98,7 +98,7 @@ class RoomAgent:
         self.find_session(link)
 
     def changed(
-        self, link: RoomLink, changed: dict[str, str], participant: rtc.RemoteParticipant
+        self, link: RtcLink, changed: dict[str, str], participant: rtc.RemoteParticipant
     ) -> Iterable[VoiceEvent]:
         """Take changed attributes of a participant."""
         if self.info is None:
@@ -112,7 +112,7 @@ class RoomAgent:
                 yield from self._attribute(link, participant)
                 self.find_session(link)
 
-    def went(self, link: RoomLink, identity: str) -> Iterable[VoiceEvent]:
+    def went(self, link: RtcLink, identity: str) -> Iterable[VoiceEvent]:
         """Note that a participant has left; another agent in the room takes its place."""
         if not identity or identity != self.identity:
             return
@@ -127,7 +127,7 @@ class RoomAgent:
         stop(self._probing, self._waiting)
         self.info = self.word = None
 
-    def _attribute(self, link: RoomLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
+    def _attribute(self, link: RtcLink, participant: rtc.RemoteParticipant) -> Iterable[VoiceEvent]:
         """Yield the agent's state from its attribute."""
         word = wire.agent_word(participant.attributes.get(wire.AGENT_STATE, ""))
         if word is None or (self.info is not None and self.info.has_session):
@@ -146,14 +146,14 @@ class RoomAgent:
         if "speaking" in (before, word):
             yield from self._people()
 
-    def send_early(self, link: RoomLink) -> None:
+    def send_early(self, link: RtcLink) -> None:
         """Send the agent what was said while it could not hear, after it has begun: it waits for that."""
         has_begun = self.info is not None and (self.word is not None or self.info.has_session)
         if link.track is not None and has_begun and self.identity not in link.early_sent:
             link.early_sent.add(self.identity)
             self._running.spawn(self._sent_early(link, self.identity))
 
-    async def _sent_early(self, link: RoomLink, identity: str) -> None:
+    async def _sent_early(self, link: RtcLink, identity: str) -> None:
         try:
             await link.send_early(self._mic.take_early(), identity)
         except TransportError as error:
@@ -189,14 +189,14 @@ class RoomAgent:
 
     # --- its session -----------------------------------------------------------------------------------
 
-    def find_session(self, link: RoomLink) -> None:
+    def find_session(self, link: RtcLink) -> None:
         """Ask the agent for its history and state, which only agents with a session answer. Earlier requests
         are given up: their answers may be lost.
         """
         stop(self._probing)
         self._probing = self._running.spawn(self._probe(link))
 
-    async def _probe(self, link: RoomLink) -> None:
+    async def _probe(self, link: RtcLink) -> None:
         try:
             async with asyncio.timeout(PING_SECONDS):
                 await self._answered(link)
@@ -208,7 +208,7 @@ class RoomAgent:
         except (TransportError, Refused) as error:
             log.warning("the agent's history is not known: %s", error.title)
 
-    async def _answered(self, link: RoomLink) -> None:
+    async def _answered(self, link: RtcLink) -> None:
         """Ping the agent until it answers: it may have joined and not begun its session yet."""
         while True:
             try:
@@ -220,9 +220,7 @@ class RoomAgent:
             else:
                 return
 
-    def stream_came(
-        self, link: RoomLink, reader: rtc.ByteStreamReader, identity: str
-    ) -> Iterable[VoiceEvent]:
+    def stream_came(self, link: RtcLink, reader: rtc.ByteStreamReader, identity: str) -> Iterable[VoiceEvent]:
         """Queue a message of the session for reading; messages of others are ignored."""
         if identity and identity == self.identity:
             self._readers.put_nowait((link, reader))
@@ -237,7 +235,7 @@ class RoomAgent:
             data = await read_message(reader)
             self._running.put(partial(self._said, link, data))
 
-    def _said(self, link: RoomLink, data: bytes | None) -> Iterable[VoiceEvent]:
+    def _said(self, link: RtcLink, data: bytes | None) -> Iterable[VoiceEvent]:
         if link.is_left or self.info is None:
             return
         try:
@@ -252,7 +250,7 @@ class RoomAgent:
         for event in self._decoder.message(message):
             yield from self._shown(event)
 
-    def _found(self, link: RoomLink) -> Iterable[VoiceEvent]:
+    def _found(self, link: RtcLink) -> Iterable[VoiceEvent]:
         participant = link.room.remote_participants.get(self.identity)
         if participant is not None:
             self.info = _introduced(participant, has_session=True)

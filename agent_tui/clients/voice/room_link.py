@@ -50,7 +50,7 @@ class JoinFailed(AgentTuiError):
         self.reason = reason
 
 
-class RoomLink:
+class RtcLink:
     """A room while it is being joined, used and left.
 
     ``on`` maps events of ``rtc.Room`` to the functions that the queue calls with their arguments.

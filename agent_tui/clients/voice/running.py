@@ -19,7 +19,7 @@ Put = Callable[[Act], None]
 log = logging.getLogger(__name__)
 
 
-class Running:
+class SessionTasks:
     """The tasks and the queue of one session."""
 
     def __init__(self) -> None:

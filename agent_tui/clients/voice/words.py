@@ -9,8 +9,8 @@ from typing import Any
 
 from livekit import rtc
 
-from agent_tui.clients.voice.room_link import RoomLink
-from agent_tui.clients.voice.running import Running
+from agent_tui.clients.voice.room_link import RtcLink
+from agent_tui.clients.voice.running import SessionTasks
 from agent_tui.model.voice import VoiceEvent, WordsHeard, WordsLost, WordsSpoken
 from agent_tui.wire import voice as wire
 
@@ -21,14 +21,14 @@ MAX_READERS = 100  # at once; more than a few are a flood
 class WordStreams:
     """Reads text streams. ``people`` is called when a participant was heard."""
 
-    def __init__(self, running: Running, people: Callable[[], Iterable[VoiceEvent]]) -> None:
+    def __init__(self, running: SessionTasks, people: Callable[[], Iterable[VoiceEvent]]) -> None:
         self._running = running
         self._people = people
         self._segments: dict[str, None] = {}  # the agent's, that were reported
         self._reading: set[asyncio.Task[None]] = set()
         self.last_heard = ""  # the participant whose words the agent understood last
 
-    def came(self, link: RoomLink, reader: rtc.TextStreamReader, identity: str) -> Iterable[VoiceEvent]:
+    def came(self, link: RtcLink, reader: rtc.TextStreamReader, identity: str) -> Iterable[VoiceEvent]:
         """Read a stream of ``lk.transcription``: the agent's words, or what it understands of a
         participant.
         """
@@ -86,7 +86,7 @@ class WordStreams:
         yield heard
         yield from self._people()
 
-    def typed(self, link: RoomLink, reader: rtc.TextStreamReader, identity: str) -> Iterable[VoiceEvent]:
+    def typed(self, link: RtcLink, reader: rtc.TextStreamReader, identity: str) -> Iterable[VoiceEvent]:
         """Read what another participant typed."""
         self._read(reader, self._typed(reader, identity))
         return ()

@@ -21,7 +21,7 @@ from livekit.agents import (
 
 from agent_tui.voice_agent.hearing.ear import RATE, Act, Ear
 from agent_tui.voice_agent.hearing.hypothesis import Hypothesis
-from agent_tui.voice_agent.hearing.whisper import Decoding
+from agent_tui.voice_agent.hearing.whisper import Decoder
 
 ACTIVATION = 0.5  # probability of a voice that starts an utterance
 DEACTIVATION = 0.35  # and below this it counts as silence
@@ -33,7 +33,7 @@ class WhisperSTT(stt.STT[Any]):
     end a turn: words are passed on just before.
     """
 
-    def __init__(self, decoding: Decoding, detector: vad.VAD, *, end_seconds: float, name: str) -> None:
+    def __init__(self, decoding: Decoder, detector: vad.VAD, *, end_seconds: float, name: str) -> None:
         capabilities = stt.STTCapabilities(streaming=True, interim_results=True)
         super().__init__(capabilities=capabilities)
         self.decoding = decoding

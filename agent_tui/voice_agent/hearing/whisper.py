@@ -58,7 +58,7 @@ def model_folder(name: str = "") -> Path:
 
 
 class Whisper:
-    """One model in memory. Not thread-safe; ``Decoding`` takes care of that."""
+    """One model in memory. Not thread-safe; ``Decoder`` takes care of that."""
 
     def __init__(self, folder: Path, language: str = "en") -> None:
         self._model = WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=THREADS)
@@ -108,7 +108,7 @@ class Whisper:
         return tidied(Hypothesis(text, float(result.scores[0]), float(result.no_speech_prob)))
 
 
-class Decoding:
+class Decoder:
     """Decodes outside the event loop. A cancelled decode still runs to its end in the thread."""
 
     def __init__(self, whisper: Whisper) -> None:
@@ -143,9 +143,9 @@ class Decoding:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-async def load(name: str = "", language: str = "en") -> Decoding:
+async def load(name: str = "", language: str = "en") -> Decoder:
     """Load the model ``name`` outside the loop and warm it up; raises ``ConfigError`` if it is missing."""
     folder = model_folder(name)
-    decoding = Decoding(await asyncio.to_thread(Whisper, folder, language))
+    decoding = Decoder(await asyncio.to_thread(Whisper, folder, language))
     await decoding.warm_up()
     return decoding

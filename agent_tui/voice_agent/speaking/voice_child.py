@@ -112,7 +112,7 @@ def _espeak() -> tuple[str, bytes | None]:
     return espeakng_loader.get_library_path(), espeakng_loader.get_data_path().encode()
 
 
-class Child:
+class SpeechInput:
     """Reads what to say and what to drop while it speaks."""
 
     def __init__(self, speaker: Speaker, lines: BinaryIO, out: BinaryIO) -> None:
@@ -181,7 +181,7 @@ def main(arguments: list[str]) -> int:
         send(out, FAILED, 0, f"{type(error).__name__}: {error}".encode())
         return 1
     try:
-        Child(speaker, lines, out).run()
+        SpeechInput(speaker, lines, out).run()
     except BrokenPipeError:
         return 1
     return 0

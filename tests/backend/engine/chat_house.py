@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.backend.engine.answer.tools import ToolSource
-from agent_tui.backend.engine.chats.fields import Question
+from agent_tui.backend.engine.chats.fields import QuestionFields
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.unwatched import Presence
+from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.model import CallPiece, ModelRequest
 from agent_tui.backend.store.store import FileStore
@@ -37,7 +37,7 @@ class ChatHouse:
         self.hub = Hub(store)
         self.log = Log(chat_encode.frame)
         store.subscribe(self.log)
-        self.presence = Presence()
+        self.presence = OpenPrograms()
         self.engine = Engine(
             store,
             self.hub,
@@ -51,13 +51,13 @@ class ChatHouse:
 
     async def ask(self, content: str = "Well?", **fields: Any) -> str:
         """Ask, wait for the end of the answer, return its id."""
-        asked = await self.engine.chats.ask(self.id, Question(content, **fields))
+        asked = await self.engine.chats.ask(self.id, QuestionFields(content, **fields))
         await self.ended(asked.message_id)
         return asked.message_id
 
     async def begin(self, content: str = "Well?", **fields: Any) -> str:
         """Ask; return the id of the answer that begins."""
-        return (await self.engine.chats.ask(self.id, Question(content, **fields))).message_id
+        return (await self.engine.chats.ask(self.id, QuestionFields(content, **fields))).message_id
 
     async def ended(self, message_id: str) -> None:
         """Wait for the last event of that answer."""

@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Sequence
 
-from agent_tui.backend.hub import Frame
+from agent_tui.backend.hub import StoredFrame
 from agent_tui.model.events import RoomInfo
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00")
 
 
-def story(frames: Sequence[Frame], room: RoomInfo, first: int = 1) -> str:
+def story(frames: Sequence[StoredFrame], room: RoomInfo, first: int = 1) -> str:
     """Return one line for each frame from seq ``first`` on.
 
     Ids read as ROOM, an agent's name in capitals, and M0, M1, … for messages in the order they came.

@@ -15,8 +15,8 @@ from agent_tui.backend.engine.answer.tools import ToolSource
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.unwatched import Presence
-from agent_tui.backend.hub import Dialect, Frame, Hub, translated
+from agent_tui.backend.engine.unwatched import OpenPrograms
+from agent_tui.backend.hub import Dialect, Hub, StoredFrame, translated
 from agent_tui.backend.models.model import ModelRequest, Piece, TextPiece
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.store import FileStore
@@ -34,12 +34,12 @@ class Log:
 
     def __init__(self, dialect: Dialect = rooms_encode.frame) -> None:
         self._dialect = dialect
-        self.frames: dict[str, list[Frame]] = {}
-        self.watchers: list[Callable[[list[Frame]], None]] = []  # called with each commit's frames
+        self.frames: dict[str, list[StoredFrame]] = {}
+        self.watchers: list[Callable[[list[StoredFrame]], None]] = []  # called with each commit's frames
         self._stored: dict[str, int] = {}  # the last seq of what was read from the file
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
 
-    def __call__(self, frames: list[Frame]) -> None:
+    def __call__(self, frames: list[StoredFrame]) -> None:
         room_id, frames = frames[0].room_id, translated(frames, self._dialect)
         # A commit is in the file a moment before it is told: the reading may have been between the two.
         stored = self._stored.get(room_id, 0)
@@ -50,7 +50,7 @@ class Log:
             if not future.done():
                 future.set_result(None)
 
-    def begin(self, room_id: str, stored: list[Frame]) -> None:
+    def begin(self, room_id: str, stored: list[StoredFrame]) -> None:
         """Put what is ``stored`` of the room before what was told of it meanwhile."""
         self._stored[room_id] = len(stored)
         live = self.of(room_id)
@@ -64,7 +64,7 @@ class Log:
             self._waiting.setdefault(room_id, []).append(future)
             await future
 
-    def of(self, room_id: str) -> list[Frame]:
+    def of(self, room_id: str) -> list[StoredFrame]:
         """Return the room's frames so far."""
         return self.frames.setdefault(room_id, [])
 
@@ -97,7 +97,7 @@ class House:
         self.hub = Hub(store)
         self.log = Log()
         store.subscribe(self.log)
-        self.presence = Presence()
+        self.presence = OpenPrograms()
         self.engine = Engine(
             store,
             self.hub,
@@ -199,11 +199,11 @@ class PacedModel:
             await self._log.until(room_id, partial(_recorded, frames, turn, said))
 
 
-def _recorded(frames: list[Frame], turn: str, chunks: int) -> bool:
+def _recorded(frames: list[StoredFrame], turn: str, chunks: int) -> bool:
     return sum(frame.name == "message_chunk" and frame.message_id == turn for frame in frames) >= chunks
 
 
-def data(frame: Frame) -> dict[str, Any]:
+def data(frame: StoredFrame) -> dict[str, Any]:
     """Return the frame's data."""
     value = json.loads(frame.data)
     assert isinstance(value, dict)

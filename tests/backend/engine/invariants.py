@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.plan import is_final
-from agent_tui.backend.hub import Frame
+from agent_tui.backend.hub import StoredFrame
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import TurnRow
 from agent_tui.model.events import Message, RoomInfo
@@ -51,7 +51,7 @@ def _check_attempts(room: RoomInfo, turns: Sequence[TurnRow]) -> None:
         )
 
 
-def check(frames: Sequence[Frame], room: RoomInfo, messages: Sequence[Message]) -> None:
+def check(frames: Sequence[StoredFrame], room: RoomInfo, messages: Sequence[Message]) -> None:
     """Check the whole log of ``room`` and its stored ``messages`` against each other."""
     assert [frame.seq for frame in frames] == list(range(1, room.last_event_id + 1))
     _check_runs(frames)
@@ -63,11 +63,11 @@ def check(frames: Sequence[Frame], room: RoomInfo, messages: Sequence[Message]) 
         _check_completed(frames, room)
 
 
-def _named(frames: Sequence[Frame], name: str) -> list[dict[str, Any]]:
+def _named(frames: Sequence[StoredFrame], name: str) -> list[dict[str, Any]]:
     return [data(frame) for frame in frames if frame.name == name]
 
 
-def _check_runs(frames: Sequence[Frame]) -> None:
+def _check_runs(frames: Sequence[StoredFrame]) -> None:
     """Runs do not overlap; all but the first are marked resumed; nothing is said outside of one.
 
     Only that a room which was completed has rounds to go again is said between two of them.
@@ -83,7 +83,7 @@ def _check_runs(frames: Sequence[Frame]) -> None:
         running = frame.name not in TERMINAL
 
 
-def _check_rounds(frames: Sequence[Frame], room: RoomInfo) -> None:
+def _check_rounds(frames: Sequence[StoredFrame], room: RoomInfo) -> None:
     """Rounds begin and end once each, in order."""
     begun = [event["round"] for event in _named(frames, "round_start")]
     ended = [event["round"] for event in _named(frames, "round_end")]
@@ -94,7 +94,7 @@ def _check_rounds(frames: Sequence[Frame], room: RoomInfo) -> None:
     assert [event["round"] for event in _named(frames, "parallel_end")] == (ended if parallel else [])
 
 
-def _check_turns(frames: Sequence[Frame], *, running: bool) -> None:
+def _check_turns(frames: Sequence[StoredFrame], *, running: bool) -> None:
     """A message begins once, ends once unless it failed, and its chunks are its content."""
     starts = Counter(frame.message_id for frame in frames if frame.name == "message_start")
     ends = Counter(frame.message_id for frame in frames if frame.name in ("message_end", "agent_error"))
@@ -108,7 +108,7 @@ def _check_turns(frames: Sequence[Frame], *, running: bool) -> None:
             assert _said(frames, frame.message_id) == data(frame)["content"]
 
 
-def _check_chains(frames: Sequence[Frame]) -> None:
+def _check_chains(frames: Sequence[StoredFrame]) -> None:
     """What is continued was said before by the same agent in the same round, and completed once at most."""
     starts = {event["id"]: event for event in _named(frames, "message_start")}
     stored = {event["id"]: event for event in _named(frames, "message")}
@@ -132,17 +132,17 @@ def _head(starts: Mapping[str, dict[str, Any]], message_id: str) -> str:
     return message_id
 
 
-def _said(frames: Sequence[Frame], message_id: str) -> str:
+def _said(frames: Sequence[StoredFrame], message_id: str) -> str:
     chunks = [frame for frame in frames if frame.name == "message_chunk" and frame.message_id == message_id]
     return "".join(data(frame)["content"] for frame in chunks)
 
 
-def _has_called(frames: Sequence[Frame], message_id: str) -> bool:
+def _has_called(frames: Sequence[StoredFrame], message_id: str) -> bool:
     told = (data(frame) for frame in frames if frame.message_id == message_id)
     return any("tool_status" in one for one in told)
 
 
-def _check_messages(frames: Sequence[Frame], messages: Sequence[Message]) -> None:
+def _check_messages(frames: Sequence[StoredFrame], messages: Sequence[Message]) -> None:
     """The stored messages are those of the log; what was cut without words or calls is none; cuts are
     marked.
     """
@@ -163,7 +163,7 @@ def _check_messages(frames: Sequence[Frame], messages: Sequence[Message]) -> Non
     assert [places[message.id] for message in messages] == sorted(places[message.id] for message in messages)
 
 
-def _check_completed(frames: Sequence[Frame], room: RoomInfo) -> None:
+def _check_completed(frames: Sequence[StoredFrame], room: RoomInfo) -> None:
     """Each agent was heard to its end, stopped, skipped or failed, once in each round; all is closed."""
     assert frames[-1].name == "room_completed"
     assert len(_named(frames, "round_end")) == room.max_rounds

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 
 from agent_tui.backend.engine.changes import MAX_REMOVED, Changes
-from agent_tui.backend.store.rows import Frame
+from agent_tui.backend.store.rows import StoredFrame
 
 AT_ONCE = 0.0
 LONG_SECONDS = 60.0
 
 
-def frame(room_id: str, name: str = "text_added") -> list[Frame]:
-    return [Frame(room_id, 1, name, "{}", "")]
+def frame(room_id: str, name: str = "text_added") -> list[StoredFrame]:
+    return [StoredFrame(room_id, 1, name, "{}", "")]
 
 
 async def test_without_a_cursor_everything_counts_as_changed_at_once() -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.answer.asks import Word
-from agent_tui.backend.engine.chats.fields import Question
+from agent_tui.backend.engine.answer.asks import AskDecision
+from agent_tui.backend.engine.chats.fields import QuestionFields
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.store.rows import RulePut, ToolRule
+from agent_tui.backend.store.rows import RulePut, StoredRule
 from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import NotFound, Refused
 from tests.backend.engine.chat_house import call, open_chats, results, speaks, statuses
@@ -31,7 +31,7 @@ async def test_nothing_runs_before_somebody_allowed_exactly_that(tmp_path: Path)
             assert asking["ask"]["call"] == 'change {"a": 1}'
             running = (await house.last()).steps[0]
             assert (running.status, running.ask is not None) == ("asks", True)
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("once"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("once"))
             await house.ended(answer_id)
         answer = await house.last()
         stood = [data["status"] for name, data in house.events() if name == "tool_status"]
@@ -47,10 +47,10 @@ async def test_once_is_for_one_call_only(tmp_path: Path) -> None:
         with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             await house.engine.answer(
-                CHATS, house.id, answer_id, (await house.asks("step-0"))["id"], Word("once")
+                CHATS, house.id, answer_id, (await house.asks("step-0"))["id"], AskDecision("once")
             )
             await house.engine.answer(
-                CHATS, house.id, answer_id, (await house.asks("step-2"))["id"], Word("deny")
+                CHATS, house.id, answer_id, (await house.asks("step-2"))["id"], AskDecision("deny")
             )
             await house.ended(answer_id)
         assert statuses(await house.last()) == ["done", "denied"]
@@ -63,7 +63,7 @@ async def test_who_denies_may_say_why_and_the_model_is_told(tmp_path: Path) -> N
             answer_id = await house.begin()
             asking = await house.asks()
             await house.engine.answer(
-                CHATS, house.id, answer_id, asking["id"], Word("deny", reason="not on a Friday")
+                CHATS, house.id, answer_id, asking["id"], AskDecision("deny", reason="not on a Friday")
             )
             await house.ended(answer_id)
         answer = await house.last()
@@ -109,7 +109,7 @@ async def test_for_this_conversation_is_for_no_other_and_stays(tmp_path: Path) -
         with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             await house.engine.answer(
-                CHATS, house.id, answer_id, (await house.asks())["id"], Word("conversation")
+                CHATS, house.id, answer_id, (await house.asks())["id"], AskDecision("conversation")
             )
             await house.ended(answer_id)
         assert [rule.conversation_id for rule in house.engine.rules()] == [house.id]
@@ -129,7 +129,9 @@ async def test_always_is_a_rule_that_can_be_taken_back(tmp_path: Path) -> None:
     async with open_chats(tmp_path / "a.db", model, tool) as house:
         with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
-            await house.engine.answer(CHATS, house.id, answer_id, (await house.asks())["id"], Word("always"))
+            await house.engine.answer(
+                CHATS, house.id, answer_id, (await house.asks())["id"], AskDecision("always")
+            )
             await house.ended(answer_id)
     async with open_chats(tmp_path / "a.db", model, tool) as house:
         (rule,) = house.engine.rules()
@@ -151,7 +153,7 @@ async def test_two_terminals_that_allow_the_same_call_at_once_keep_one_rule(tmp_
             await house.asks("step-0")
             await house.asks("step-1")
             both = (
-                house.engine.answer(CHATS, house.id, answer_id, step, Word("always"))
+                house.engine.answer(CHATS, house.id, answer_id, step, AskDecision("always"))
                 for step in ("step-0", "step-1")
             )
             found = await asyncio.gather(*both, return_exceptions=True)
@@ -175,7 +177,8 @@ async def test_of_two_decisions_on_one_call_the_first_counts_and_the_other_keeps
             await house.asks()
             decisions = ("conversation", "always", "deny")
             answers = (
-                house.engine.answer(CHATS, house.id, answer_id, "step-0", Word(one)) for one in decisions
+                house.engine.answer(CHATS, house.id, answer_id, "step-0", AskDecision(one))
+                for one in decisions
             )
             found = await asyncio.gather(*answers, return_exceptions=True)
             await house.ended(answer_id)
@@ -192,7 +195,7 @@ async def test_a_rule_of_an_earlier_version_holds_again_only_when_somebody_confi
     tmp_path: Path,
 ) -> None:
     store = FileStore(tmp_path / "a.db")
-    old = ToolRule("r1", "change", "change", "2026-01-01T00:00:00+00:00", scope="suspended")
+    old = StoredRule("r1", "change", "change", "2026-01-01T00:00:00+00:00", scope="suspended")
     await store.append("", (), [RulePut(old)])
     await store.close()
     changes: list[Script] = [[call("change", {"a": 1})], ["Done."]]
@@ -203,7 +206,7 @@ async def test_a_rule_of_an_earlier_version_holds_again_only_when_somebody_confi
             answer_id = await house.begin()
             asking = await house.asks()
             assert asking["ask"]["suspended"] == "change"
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("deny"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("deny"))
             await house.ended(answer_id)
         await house.ask()
         assert statuses(await house.last()) == ["denied"]
@@ -245,7 +248,7 @@ async def test_a_rule_that_allows_one_call_lets_others_go_that_it_covers(tmp_pat
             answer_id = await house.begin()
             await house.asks("step-0")
             await house.asks("step-1")
-            await house.engine.answer(CHATS, house.id, answer_id, "step-0", Word("conversation"))
+            await house.engine.answer(CHATS, house.id, answer_id, "step-0", AskDecision("conversation"))
             await house.ended(answer_id)
         assert statuses(await house.last()) == ["done", "done"]
 
@@ -257,18 +260,20 @@ async def test_words_that_do_not_fit_are_refused_and_the_call_goes_on_asking(tmp
             step = (await house.asks())["id"]
             for decision, pattern, status in (("perhaps", "", 422), ("always", "another_tool", 422)):
                 with pytest.raises(Refused) as refused:
-                    await house.engine.answer(CHATS, house.id, answer_id, step, Word(decision, pattern))
+                    await house.engine.answer(
+                        CHATS, house.id, answer_id, step, AskDecision(decision, pattern)
+                    )
                 assert refused.value.status == status
             for message_id, step_id in ((answer_id, "step-9"), ("nothing", step)):
                 with pytest.raises(NotFound):
-                    await house.engine.answer(CHATS, house.id, message_id, step_id, Word("once"))
-            await house.engine.answer(CHATS, house.id, answer_id, step, Word("once"))
+                    await house.engine.answer(CHATS, house.id, message_id, step_id, AskDecision("once"))
+            await house.engine.answer(CHATS, house.id, answer_id, step, AskDecision("once"))
             with pytest.raises(Refused) as refused:
-                await house.engine.answer(CHATS, house.id, answer_id, step, Word("deny"))
+                await house.engine.answer(CHATS, house.id, answer_id, step, AskDecision("deny"))
             assert refused.value.status == 409
             await house.ended(answer_id)
             with pytest.raises(Refused) as refused:
-                await house.engine.answer(CHATS, house.id, answer_id, step, Word("once"))
+                await house.engine.answer(CHATS, house.id, answer_id, step, AskDecision("once"))
             assert (refused.value.status, house.engine.rules()) == (409, [])
 
 
@@ -291,7 +296,7 @@ async def test_unless_they_are_named_only_tools_that_need_no_leave_are_offered(t
         await house.ask(tools=("look2", "nothing"))
         assert [spec.name for spec in model.calls[1].request.tools] == ["look2"]
         id_ = (await house.engine.create(CHATS, {"enabled_tools": ("change",)})).id
-        asked = await house.engine.chats.ask(id_, Question("Well?"))
+        asked = await house.engine.chats.ask(id_, QuestionFields("Well?"))
         house.id = id_
         await house.ended(asked.message_id)
         assert [spec.name for spec in model.calls[2].request.tools] == ["change"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_tui.backend.engine.answer.asks import Word
+from agent_tui.backend.engine.answer.asks import AskDecision
 from agent_tui.backend.engine.kinds import CHATS
-from agent_tui.backend.hub import Frame, translated
+from agent_tui.backend.hub import StoredFrame, translated
 from agent_tui.backend.models.model import ThinkingPiece
 from agent_tui.backend.store import reads
 from agent_tui.wire import chat_encode
@@ -19,7 +19,7 @@ async def killed_everywhere(tmp_path: Path) -> tuple[str, list[Path]]:
     """Answer with words, and calls that run, fail and ask; return the chat and a copy of each commit."""
     copies: list[Path] = []
 
-    def copy(_frames: list[Frame]) -> None:
+    def copy(_frames: list[StoredFrame]) -> None:
         copies.append(crash_copy(tmp_path / "a.db", tmp_path / f"dead-{len(copies)}.db"))
 
     model = speaks(
@@ -32,7 +32,9 @@ async def killed_everywhere(tmp_path: Path) -> tuple[str, list[Path]]:
         house.log.watchers.append(copy)
         with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
-            await house.engine.answer(CHATS, house.id, answer_id, (await house.asks())["id"], Word("once"))
+            await house.engine.answer(
+                CHATS, house.id, answer_id, (await house.asks())["id"], AskDecision("once")
+            )
             await house.ended(answer_id)
         return house.id, copies
 

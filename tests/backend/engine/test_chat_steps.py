@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.backend.engine.answer.call import Heard
-from agent_tui.backend.engine.answer.steps import MAX_CALLS, Steps
+from agent_tui.backend.engine.answer.steps import MAX_CALLS, StepLog
 from agent_tui.backend.engine.context.history import NO_RESULT, steps_told
-from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS, Written
+from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS, ChangeSet
 from agent_tui.backend.models.model import CallPiece, TextPiece, ThinkingPiece
 from agent_tui.backend.store.rows import StepPut
 from agent_tui.model.errors import ModelError
@@ -25,9 +25,9 @@ named = st.builds(
 pieces = st.one_of(st.builds(TextPiece, words), st.builds(ThinkingPiece, words), calls, named)
 
 
-def heard(batches: list[list[Heard]]) -> tuple[Steps, Written, list[Step]]:
+def heard(batches: list[list[Heard]]) -> tuple[StepLog, ChangeSet, list[Step]]:
     """Return what becomes of pieces that are taken so, all of it written."""
-    steps, written = Steps("m", "now"), Written()
+    steps, written = StepLog("m", "now"), ChangeSet()
     for batch in batches:
         steps.hear(batch, written)
     steps.close_words(written)
@@ -37,7 +37,7 @@ def heard(batches: list[list[Heard]]) -> tuple[Steps, Written, list[Step]]:
     return steps, written, made
 
 
-def logged(written: Written) -> dict[str, tuple[str, str]]:
+def logged(written: ChangeSet) -> dict[str, tuple[str, str]]:
     """Return (content, arguments) of each step as the events add them up."""
     content: dict[str, str] = defaultdict(str)
     arguments: dict[str, str] = defaultdict(str)

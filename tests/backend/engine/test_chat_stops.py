@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, text
 
-from agent_tui.backend.engine.chats.fields import Question
+from agent_tui.backend.engine.chats.fields import QuestionFields
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.models.model import CallPiece, Piece, ThinkingPiece
@@ -339,7 +339,7 @@ async def test_an_answer_ends_when_the_budget_is_used_up_in_the_middle_of_it(tmp
         assert (await house.engine.show(CHATS, house.id)).tokens == 125
         await house.engine.change(CHATS, house.id, {"max_tokens": 1000})
         model.free = True
-        assert (await house.engine.chats.ask(house.id, Question("More?"))).message_id
+        assert (await house.engine.chats.ask(house.id, QuestionFields("More?"))).message_id
 
 
 async def test_an_answer_that_a_full_disk_broke_off_is_closed_once_there_is_room(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent_tui.backend.engine.answer.asks import Word
-from agent_tui.backend.engine.answer.steps import Steps
-from agent_tui.backend.engine.answer.tools import Calls, Waiting, Workshop
+from agent_tui.backend.engine.answer.asks import AskDecision
+from agent_tui.backend.engine.answer.steps import StepLog
+from agent_tui.backend.engine.answer.tools import ToolCalls, Waiting, Workshop
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.models.model import Image
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
@@ -105,7 +105,7 @@ async def test_an_answer_reads_writes_and_counts_in_the_folder_of_its_conversati
             assert (folder / "notes.txt").read_text() == "one\ntwo\n"
             assert asking["ask"]["preview_type"] == "diff"
             assert "-two\n+three" in asking["ask"]["preview"]
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("once"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("once"))
             await house.ended(answer_id)
         answer = await house.last()
     await box.aclose()
@@ -132,11 +132,11 @@ async def test_only_the_diff_that_was_shown_is_carried_out(tmp_path: Path) -> No
             answer_id = await house.begin()
             asking = await house.asks("step-0")
             file.write_text("one\nand what somebody else wrote\n")
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("once"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("once"))
             asking = await house.asks("step-2")
             assert file.read_text() == "one\nand what somebody else wrote\n"
             assert "-and what somebody else wrote" in asking["ask"]["preview"]
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("conversation"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("conversation"))
             await house.ended(answer_id)
         answer = await house.last()
     assert statuses(answer) == ["failed", "done"]
@@ -154,21 +154,21 @@ async def test_what_a_rule_allows_runs_whatever_was_shown(tmp_path: Path) -> Non
             answer_id = await house.begin()
             asking = await house.asks()
             file.write_text("what somebody else wrote\n")
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("always"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("always"))
             await house.ended(answer_id)
         assert statuses(await house.last()) == ["done"]
     assert file.read_text() == "two\n"
 
 
 async def test_a_call_that_is_stopped_while_its_start_is_written_says_that_it_did_not_run() -> None:
-    look, steps, written = reader(), Steps("a1", "now"), Written()
+    look, steps, written = reader(), StepLog("a1", "now"), ChangeSet()
     steps.hear([call("look")], written)
 
-    async def write(_written: Written) -> None:
+    async def write(_written: ChangeSet) -> None:
         calls.cut()
 
     workshop = Workshop(ScriptedBox(look), Nobody(), ToolPlace(), {"look"})
-    calls = Calls(workshop, steps, write, Timing())
+    calls = ToolCalls(workshop, steps, write, Timing())
     await calls.run(steps.close_calls(written), written)
     asked, answered = steps.in_order
     assert (asked.status, answered.success, look.ran) == ("cut", False, [])

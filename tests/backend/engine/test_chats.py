@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import pytest
 from sqlalchemy import Connection
 
-from agent_tui.backend.engine.chats.fields import Question
+from agent_tui.backend.engine.chats.fields import QuestionFields
 from agent_tui.backend.engine.engine import Engine
 from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.hub import Hub
@@ -144,17 +144,20 @@ async def test_a_question_asked_again_has_another_version_of_its_answer(tmp_path
 async def test_the_same_key_is_the_same_question(tmp_path: Path) -> None:
     model = ScriptedModel(lambda request: ["Yes."])
     async with open_chats(tmp_path / "a.db", model) as house:
-        one = await house.engine.chats.ask(house.id, Question("Q", client_key="k"))
-        assert await house.engine.chats.ask(house.id, Question("Q", client_key="k")) == one
+        one = await house.engine.chats.ask(house.id, QuestionFields("Q", client_key="k"))
+        assert await house.engine.chats.ask(house.id, QuestionFields("Q", client_key="k")) == one
         (await model.called(1)).finish()
         await house.ended(one.message_id)
-        assert await house.engine.chats.ask(house.id, Question("Q", client_key="k")) == one
+        assert await house.engine.chats.ask(house.id, QuestionFields("Q", client_key="k")) == one
         assert house.events(one.after)[0][0] == "message"
         question = (await house.messages())[0]
         model.free = True
-        two = await house.engine.chats.ask(house.id, Question(again=question.id, client_key="again"))
+        two = await house.engine.chats.ask(house.id, QuestionFields(again=question.id, client_key="again"))
         await house.ended(two.message_id)
-        assert await house.engine.chats.ask(house.id, Question(again=question.id, client_key="again")) == two
+        assert (
+            await house.engine.chats.ask(house.id, QuestionFields(again=question.id, client_key="again"))
+            == two
+        )
         assert house.events(two.after)[0][0] == "answer_started"
         assert len(model.calls) == 2
 
@@ -183,7 +186,7 @@ async def test_empty_questions_and_archived_chats_are_refused(tmp_path: Path) ->
         assert await house.engine.listed(CHATS) == []
         assert len(await house.engine.listed(CHATS, archived=True)) == 1
         with pytest.raises(NotFound):
-            await house.engine.chats.ask("nothing", Question("Q"))
+            await house.engine.chats.ask("nothing", QuestionFields("Q"))
 
 
 async def test_a_budget_that_is_used_up_refuses_questions_until_it_is_raised(tmp_path: Path) -> None:
@@ -327,7 +330,7 @@ async def test_rooms_and_chats_do_not_see_each_other(tmp_path: Path) -> None:
         with pytest.raises(NotFound):
             await engine.rooms.run(house.id)
         with pytest.raises(NotFound):
-            await engine.chats.ask(room.id, Question("Well?"))
+            await engine.chats.ask(room.id, QuestionFields("Well?"))
         await house.ask()
         async with aclosing(house.hub.read(house.id, 0)) as batches:
             assert (await anext(batches))[0].name == "message_stored"
@@ -382,12 +385,12 @@ async def test_a_question_that_comes_with_the_end_of_an_answer_is_answered_whole
     store.held.set()
     await engine.start(resume=False)
     chat = await engine.create(CHATS, {})
-    await engine.chats.ask(chat.id, Question("One?"))
+    await engine.chats.ask(chat.id, QuestionFields("One?"))
     (await model.called(1)).finish()
     store.held.clear()
     while (await engine.show(CHATS, chat.id)).status == "running":  # its end is not on record yet
         pass
-    asking = asyncio.create_task(engine.chats.ask(chat.id, Question("Two?")))
+    asking = asyncio.create_task(engine.chats.ask(chat.id, QuestionFields("Two?")))
     await many_reads(engine, chat.id)
     store.held.set()
     await asking

@@ -11,7 +11,7 @@ import pytest
 from agent_tui.backend.engine.context.history import model_messages
 from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.models.model import ChatMessage, ModelRequest
-from agent_tui.backend.store.reads.turns import Said
+from agent_tui.backend.store.reads.turns import Contribution
 from agent_tui.backend.store.rows import ConversationRow, TurnRow
 from agent_tui.model.errors import ModelError
 from agent_tui.model.events import AgentInfo
@@ -24,16 +24,16 @@ AGENTS = (
     AgentInfo("3", "Ada", turn_order=2, system_prompt="You are the other Ada."),
 )
 SAID = [
-    Said("m1", 0, 2, "", -1, "用户", "Which database?"),
-    Said("m2", 1, 4, "1", 0, "Ada", "Postgres."),
-    Said("m3", 1, 8, "2", 1, "Bob", "SQLite."),
-    Said("m4", 1, 12, "3", 2, "Ada", ""),
-    Said("m5", 2, 16, "1", 0, "Ada", "Still Postgres."),
+    Contribution("m1", 0, 2, "", -1, "用户", "Which database?"),
+    Contribution("m2", 1, 4, "1", 0, "Ada", "Postgres."),
+    Contribution("m3", 1, 8, "2", 1, "Bob", "SQLite."),
+    Contribution("m4", 1, 12, "3", 2, "Ada", ""),
+    Contribution("m5", 2, 16, "1", 0, "Ada", "Still Postgres."),
 ]
 
 
 def told(
-    place: int, round_: int, mode: str, said: Sequence[Said] = SAID, supersedes: str = ""
+    place: int, round_: int, mode: str, said: Sequence[Contribution] = SAID, supersedes: str = ""
 ) -> list[tuple[str, str]]:
     room = ConversationRow("room", "name", "Which database?", mode, 3, agents=AGENTS)
     agent = AGENTS[place]
@@ -138,7 +138,7 @@ def test_in_parallel_a_round_hears_only_the_rounds_before_it() -> None:
 
 
 def test_a_whisper_is_told_to_its_agent_alone() -> None:
-    whisper = Said("m6", 2, 18, "", -1, "用户", "Be brief.", "2")
+    whisper = Contribution("m6", 2, 18, "", -1, "用户", "Be brief.", "2")
     assert told(1, 2, "sequential", [*SAID, whisper])[-1] == ("user", "Be brief.")
     assert ("user", "Be brief.") in told(1, 2, "parallel", [*SAID, whisper])
     for place, mode in ((0, "sequential"), (2, "sequential"), (0, "parallel")):
@@ -150,7 +150,7 @@ def test_what_is_said_again_is_not_told_its_old_words() -> None:
 
 
 def test_peoples_words_stand_where_they_were_said_and_in_parallel_before_those_of_their_round() -> None:
-    words = Said("m6", 1, 10, "", -1, "用户", "And Mongo?")
+    words = Contribution("m6", 1, 10, "", -1, "用户", "And Mongo?")
     said = sorted([*SAID, words], key=lambda one: one.seq)
     assert [text for _, text in told(2, 2, "sequential", said)][1:4] == [
         "[Ada]: Postgres.",

@@ -12,7 +12,7 @@ from agent_tui.backend.engine.answer.call import MAX_WAITING_PIECES
 from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import MAX_PIECE_CHARACTERS
-from agent_tui.backend.hub import Frame
+from agent_tui.backend.hub import StoredFrame
 from agent_tui.backend.models.model import (
     ModelRequest,
     NotePiece,
@@ -294,7 +294,7 @@ async def test_a_model_faster_than_the_disk_is_made_to_wait_and_its_words_are_jo
     model = Eager(5_000)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
 
-        def count(frames: list[Frame]) -> None:
+        def count(frames: list[StoredFrame]) -> None:
             model.stored += sum(len(data(f)["content"]) for f in frames if f.name == "message_chunk")
 
         house.log.watchers.append(count)

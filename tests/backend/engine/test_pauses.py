@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.kinds import ROOMS
-from agent_tui.backend.hub import Frame
+from agent_tui.backend.hub import StoredFrame
 from tests.backend.engine.house import MODES, House, PacedModel, crash_copy, new_room, open_house
 from tests.backend.engine.invariants import check_room
 from tests.fakes.scripted_model import FakeModels
@@ -27,7 +27,7 @@ async def pause_at(house: House, model: PacedModel, mode: str, index: int) -> No
     room = await engine.create(ROOMS, new_room(mode, task=task))
     pauses: list[asyncio.Task[object]] = []
 
-    def watch(frames: list[Frame]) -> None:
+    def watch(frames: list[StoredFrame]) -> None:
         if any(frame.seq == index and frame.room_id == room.id for frame in frames):
             model.held.add(task)
             pauses.append(asyncio.create_task(engine.pause(ROOMS, room.id)))
@@ -64,7 +64,7 @@ async def test_a_crash_after_any_commit_loses_and_doubles_nothing(tmp_path: Path
     file, model = tmp_path / "rooms.db", PacedModel()
     copies: list[Path] = []
 
-    def copy(frames: list[Frame]) -> None:
+    def copy(frames: list[StoredFrame]) -> None:
         copies.append(crash_copy(file, tmp_path / f"{frames[-1].seq}.db"))
 
     async with open_house(file, FakeModels(model)) as house:

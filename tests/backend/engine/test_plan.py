@@ -10,6 +10,7 @@ from agent_tui.backend.engine.plan import (
     CloseRound,
     CloseTurns,
     Complete,
+    DueTurn,
     Fail,
     OpenRound,
     Pause,
@@ -19,7 +20,6 @@ from agent_tui.backend.engine.plan import (
     Speak,
     StartRun,
     Step,
-    Turn,
     Wait,
     plan,
     plan_answer,
@@ -47,62 +47,62 @@ CASES: dict[str, tuple[ConversationRow, list[TurnRow], str, Step]] = {
     "a failed room resumes": (replace(ROOM, status="error"), [], "", StartRun(resumed=True)),
     "a room without agents fails": (replace(ROOM, agents=()), [], "", Fail("No agents in room")),
     "the first round opens": (room(), [], "", OpenRound(1)),
-    "the first agent speaks": (room(1), [], "", Speak((Turn(1, "id-0", 1),))),
-    "then the second": (room(1), DONE[:1], "", Speak((Turn(1, "id-1", 1),))),
-    "a failed turn is over": (room(1), [turn(0, "failed")], "", Speak((Turn(1, "id-1", 1),))),
+    "the first agent speaks": (room(1), [], "", Speak((DueTurn(1, "id-0", 1),))),
+    "then the second": (room(1), DONE[:1], "", Speak((DueTurn(1, "id-1", 1),))),
+    "a failed turn is over": (room(1), [turn(0, "failed")], "", Speak((DueTurn(1, "id-1", 1),))),
     "a cut turn is continued": (
         room(1),
         [turn(0, "completed"), turn(1, "interrupted")],
         "",
-        Speak((Turn(1, "id-1", 2, continues="m111"),)),
+        Speak((DueTurn(1, "id-1", 2, continues="m111"),)),
     ),
     "and once more": (
         room(1),
         [turn(0, "interrupted"), replace(turn(0, "interrupted", 2), continues="m101")],
         "",
-        Speak((Turn(1, "id-0", 3, continues="m102"),)),
+        Speak((DueTurn(1, "id-0", 3, continues="m102"),)),
     ),
     "where the room wants that it is said anew": (
         AGAIN,
         [turn(0, "interrupted"), replace(turn(0, "interrupted", 2), continues="m101")],
         "",
-        Speak((Turn(1, "id-0", 3),)),
+        Speak((DueTurn(1, "id-0", 3),)),
     ),
     "but not one that was over, and whose rest was asked for": (
         AGAIN,
         [turn(0, "interrupted", reason="length"), replace(turn(0, "interrupted", 2), continues="m101")],
         "",
-        Speak((Turn(1, "id-0", 3, continues="m102"),)),
+        Speak((DueTurn(1, "id-0", 3, continues="m102"),)),
     ),
     "a cut turn that is asked for again is said anew": (
         room(1),
         [replace(turn(0, "interrupted"), again=True)],
         "",
-        Speak((Turn(1, "id-0", 2, "m101"),)),
+        Speak((DueTurn(1, "id-0", 2, "m101"),)),
     ),
     "and goes on where that was cut": (
         room(1),
         [turn(0, "superseded"), replace(turn(0, "interrupted", 2), supersedes="m101")],
         "",
-        Speak((Turn(1, "id-0", 3, continues="m102"),)),
+        Speak((DueTurn(1, "id-0", 3, continues="m102"),)),
     ),
     "a turn that was cut and then completed is over": (
         room(1),
         [turn(0, "interrupted"), turn(0, "completed", 2)],
         "",
-        Speak((Turn(1, "id-1", 1),)),
+        Speak((DueTurn(1, "id-1", 1),)),
     ),
     "in parallel all speak at once": (
         room(1, mode="parallel"),
         [],
         "",
-        Speak((Turn(1, "id-0", 1), Turn(1, "id-1", 1), Turn(1, "id-2", 1))),
+        Speak((DueTurn(1, "id-0", 1), DueTurn(1, "id-1", 1), DueTurn(1, "id-2", 1))),
     ),
     "in parallel only the unfinished go on": (
         room(1, mode="parallel"),
         [turn(0, "interrupted"), turn(1, "completed"), turn(2, "interrupted")],
         "",
-        Speak((Turn(1, "id-0", 2, continues="m101"), Turn(1, "id-2", 2, continues="m121"))),
+        Speak((DueTurn(1, "id-0", 2, continues="m101"), DueTurn(1, "id-2", 2, continues="m121"))),
     ),
     "a round whose turns are finished closes": (room(1), DONE, "", CloseRound(1)),
     "also when it is to pause": (room(1), DONE, "pause", CloseRound(1)),
@@ -128,7 +128,7 @@ CASES: dict[str, tuple[ConversationRow, list[TurnRow], str, Step]] = {
 
 SKIPPING = (replace(AGENTS[0], skip_next=True), *AGENTS[1:])
 NEXT, NOW = QueuedMessage("n", "Hm."), QueuedMessage("w", "Stop!", when="now")
-TURN = {place: Turn(1, f"id-{place}", 1) for place in range(3)}
+TURN = {place: DueTurn(1, f"id-{place}", 1) for place in range(3)}
 # (room, attempts, reason to stop, who speaks) → the step
 ACTS: dict[str, tuple[ConversationRow, list[TurnRow], str, set[str], Step]] = {
     "a stopped turn is over": (
@@ -151,7 +151,7 @@ ACTS: dict[str, tuple[ConversationRow, list[TurnRow], str, set[str], Step]] = {
         [turn(0, "interrupted", reason="interject")],
         "",
         set(),
-        Speak((Turn(1, "id-0", 2),)),
+        Speak((DueTurn(1, "id-0", 2),)),
     ),
     "who is to be skipped is": (replace(room(1), agents=SKIPPING), [], "", set(), Skip(TURN[0])),
     "but not while the room is to pause": (
@@ -184,14 +184,14 @@ ACTS: dict[str, tuple[ConversationRow, list[TurnRow], str, set[str], Step]] = {
         [turn(0, "streaming"), turn(1, "interrupted", reason="interject"), turn(2, "completed")],
         "",
         {"id-0"},
-        Speak((Turn(1, "id-1", 2),)),
+        Speak((DueTurn(1, "id-1", 2),)),
     ),
     "a turn that is asked for again is said again, first": (
         room(1),
         [replace(turn(1, "completed"), again=True), turn(2, "interrupted")],
         "",
         set(),
-        Speak((Turn(1, "id-1", 2, "m111"),)),
+        Speak((DueTurn(1, "id-1", 2, "m111"),)),
     ),
     "also after its round is over": (
         room(2, 2),
@@ -201,14 +201,14 @@ ACTS: dict[str, tuple[ConversationRow, list[TurnRow], str, set[str], Step]] = {
         ],
         "",
         set(),
-        Speak((Turn(2, "id-2", 2, "m221"),)),
+        Speak((DueTurn(2, "id-2", 2, "m221"),)),
     ),
     "what is said again is not skipped": (
         replace(room(1), agents=SKIPPING),
         [replace(turn(0, "completed"), again=True)],
         "",
         set(),
-        Speak((Turn(1, "id-0", 2, "m101"),)),
+        Speak((DueTurn(1, "id-0", 2, "m101"),)),
     ),
     "a failed turn pauses a room that wants it": (
         replace(room(1), on_error="pause"),
@@ -229,14 +229,14 @@ ACTS: dict[str, tuple[ConversationRow, list[TurnRow], str, set[str], Step]] = {
         [replace(turn(0, "failed"), again=True)],
         "",
         set(),
-        Speak((Turn(1, "id-0", 2, "m101"),)),
+        Speak((DueTurn(1, "id-0", 2, "m101"),)),
     ),
     "or continued, as it was cut off": (
         replace(room(1), on_error="pause"),
         [replace(turn(0, "failed"), to_continue=True)],
         "",
         set(),
-        Speak((Turn(1, "id-0", 2, "m101", "m101"),)),
+        Speak((DueTurn(1, "id-0", 2, "m101", "m101"),)),
     ),
     "a rest that failed pauses it again": (
         replace(room(1), on_error="pause"),
@@ -278,7 +278,7 @@ ACTS: dict[str, tuple[ConversationRow, list[TurnRow], str, set[str], Step]] = {
         [replace(turn(place, "failed"), again=True) for place in range(3)],
         "",
         set(),
-        Speak((Turn(1, "id-0", 2, "m101"),)),
+        Speak((DueTurn(1, "id-0", 2, "m101"),)),
     ),
     "an agent that was taken out is not waited for": (
         replace(room(1), agents=AGENTS[1:]),
@@ -314,7 +314,7 @@ PROVIDERS: dict[str, tuple[ConversationRow, list[TurnRow], Step]] = {
     "two failures of one provider are not enough": (
         replace(room(1), agents=FIVE),
         in_order(turn(0, "failed"), turn(1, "completed"), turn(2, "failed")),
-        Speak((Turn(1, "id-3", 1),)),
+        Speak((DueTurn(1, "id-3", 1),)),
     ),
     "three in a row are, whoever spoke between them": (
         replace(room(1), agents=FIVE),
@@ -324,7 +324,7 @@ PROVIDERS: dict[str, tuple[ConversationRow, list[TurnRow], Step]] = {
     "not when the provider answered once": (
         replace(room(1), agents=FIVE),
         in_order(turn(0, "failed"), turn(2, "completed"), turn(1, "failed"), turn(3, "failed")),
-        Speak((Turn(1, "id-4", 1),)),
+        Speak((DueTurn(1, "id-4", 1),)),
     ),
     "one agent fails in three rounds": (
         replace(room(3, 2), agents=ALONE, max_rounds=9),
@@ -349,7 +349,7 @@ PROVIDERS: dict[str, tuple[ConversationRow, list[TurnRow], Step]] = {
             replace(turn(0, "superseded", round_=3)),
         )
         + in_order(turn(0, "failed", 2, round_=3), after=6),
-        Speak((Turn(3, "id-1", 1),)),
+        Speak((DueTurn(3, "id-1", 1),)),
     ),
     "in a parallel room only a whole round counts": (
         replace(room(1, mode="parallel"), agents=FIVE),

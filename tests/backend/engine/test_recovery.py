@@ -11,7 +11,7 @@ import pytest
 
 from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.hub import Frame
+from agent_tui.backend.hub import StoredFrame
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import ConversationSet
 from agent_tui.model.errors import NotFound, Refused, StoreError
@@ -41,7 +41,7 @@ async def speaking(house: House, model: ScriptedModel, mode: str) -> RoomInfo:
     return room
 
 
-async def read_all(reader: AsyncIterator[list[Frame]], frames: list[Frame]) -> None:
+async def read_all(reader: AsyncIterator[list[StoredFrame]], frames: list[StoredFrame]) -> None:
     async for batch in reader:
         frames += batch
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.backend.engine.kinds import ROOMS
-from agent_tui.backend.hub import Frame
+from agent_tui.backend.hub import StoredFrame
 from agent_tui.backend.models.model import ModelRequest, ThinkingPiece
 from tests.backend.engine.chat_house import call, statuses
 from tests.backend.engine.house import MODES, crash_copy, open_house
@@ -21,7 +21,7 @@ async def killed_everywhere(tmp_path: Path, mode: str) -> tuple[str, list[Path]]
     """Run a room with words, and calls that run, fail and ask; return it and a copy of each commit."""
     copies: list[Path] = []
 
-    def copy(_frames: list[Frame]) -> None:
+    def copy(_frames: list[StoredFrame]) -> None:
         copies.append(crash_copy(tmp_path / "a.db", tmp_path / f"dead-{len(copies)}.db"))
 
     def says(request: ModelRequest) -> Script:

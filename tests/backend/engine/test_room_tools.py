@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.engine.answer.asks import Word
+from agent_tui.backend.engine.answer.asks import AskDecision
 from agent_tui.backend.engine.kinds import ROOMS
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.hub import Frame
+from agent_tui.backend.hub import StoredFrame
 from agent_tui.backend.models.model import ModelRequest
 from agent_tui.backend.models.prices import Terms
 from agent_tui.backend.store import reads
@@ -83,7 +83,7 @@ async def stands(house: House, room_id: str, status: str) -> tuple[str, str]:
     return found()[-1]
 
 
-def original_view(frames: list[Frame]) -> dict[str, str]:
+def original_view(frames: list[StoredFrame]) -> dict[str, str]:
     """Return what a client that knows nothing of steps shows of each message: its chunks, joined."""
     shown: dict[str, str] = {}
     for frame in frames:
@@ -198,7 +198,7 @@ async def test_a_pause_while_a_call_asks_ends_it_unrun(tmp_path: Path) -> None:
             (cut,) = await said(house, room.id)  # it said nothing, but what it called can be seen
             assert (cut.text, statuses(cut), change.ran) == ("", ["cut"], [])
             with pytest.raises(Refused) as refused:
-                await house.engine.answer(ROOMS, room.id, message_id, step_id, Word("once"))
+                await house.engine.answer(ROOMS, room.id, message_id, step_id, AskDecision("once"))
             assert refused.value.status == 409
 
 
@@ -282,8 +282,8 @@ async def test_a_tool_that_asks_waits_for_a_word_and_one_word_may_allow_the_rest
             assert step.ask is not None
             assert step.ask.call == 'change {"by": "us"}'
             with pytest.raises(NotFound):
-                await house.engine.answer(ROOMS, room.id, message_id, "step-9", Word("once"))
-            await house.engine.answer(ROOMS, room.id, message_id, step_id, Word("conversation"))
+                await house.engine.answer(ROOMS, room.id, message_id, "step-9", AskDecision("once"))
+            await house.engine.answer(ROOMS, room.id, message_id, step_id, AskDecision("conversation"))
             assert await house.log.ended(room.id) == "room_completed"
         await check_room(house, room.id)
         assert len(change.ran) == 2  # Ada's and Bob's
@@ -302,7 +302,7 @@ async def test_a_deleted_room_takes_its_steps_and_rules_with_it(tmp_path: Path) 
         await house.log.ended(room.id)
         await house.engine.delete(ROOMS, room.id)
         with pytest.raises(NotFound):
-            await house.engine.answer(ROOMS, room.id, "m", "s", Word("once"))
+            await house.engine.answer(ROOMS, room.id, "m", "s", AskDecision("once"))
 
 
 async def test_what_is_under_way_is_listed_with_its_steps_so_far(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from agent_tui.backend.engine.agents import synthesizer
 from agent_tui.backend.engine.kinds import ROOMS
-from agent_tui.backend.engine.plan import CloseRound, Pause, Skip, Speak, Turn, Wait, plan
-from agent_tui.backend.hub import Frame
+from agent_tui.backend.engine.plan import CloseRound, DueTurn, Pause, Skip, Speak, Wait, plan
+from agent_tui.backend.hub import StoredFrame
 from agent_tui.backend.store.rows import ConversationRow
 from agent_tui.model.events import AgentInfo
 from tests.backend.engine.house import (
@@ -83,28 +83,28 @@ def test_where_only_one_turn_is_taken_there_is_nothing_to_sum_up() -> None:
 
 
 def test_the_synthesis_is_planned_after_all_other_turns() -> None:
-    assert plan(last_round(), [], "") == Speak((Turn(1, "id-1", 1),))
-    assert plan(last_round(), DONE[1:2], "") == Speak((Turn(1, "id-2", 1),))
-    assert plan(last_round(), DONE[1:], "") == Speak((Turn(1, "id-0", 1),))
+    assert plan(last_round(), [], "") == Speak((DueTurn(1, "id-1", 1),))
+    assert plan(last_round(), DONE[1:2], "") == Speak((DueTurn(1, "id-2", 1),))
+    assert plan(last_round(), DONE[1:], "") == Speak((DueTurn(1, "id-0", 1),))
     assert plan(last_round(), DONE, "") == CloseRound(1)
-    both = (Turn(1, "id-1", 1), Turn(1, "id-2", 1))
+    both = (DueTurn(1, "id-1", 1), DueTurn(1, "id-2", 1))
     assert plan(last_round("parallel"), [], "") == Speak(both)
     one_left = [turn(1, "completed"), turn(2, "streaming")]
     assert plan(last_round("parallel"), one_left, "", {"id-2"}) == Wait()
-    assert plan(last_round("parallel"), DONE[1:], "") == Speak((Turn(1, "id-0", 1),))
+    assert plan(last_round("parallel"), DONE[1:], "") == Speak((DueTurn(1, "id-0", 1),))
 
 
 def test_it_waits_for_the_budget_and_for_a_turn_that_is_said_again_and_can_be_skipped() -> None:
     spent = replace(last_round(), max_tokens=10, used_tokens=10)
     assert plan(spent, DONE[1:], "") == Pause("budget")
     again = replace(DONE[1], again=True)
-    assert plan(last_round(), [again, DONE[2]], "") == Speak((Turn(1, "id-1", 2, again.message_id),))
+    assert plan(last_round(), [again, DONE[2]], "") == Speak((DueTurn(1, "id-1", 2, again.message_id),))
     agents = (replace(last_round().agents[0], skip_next=True), *ROOM.agents[1:])
-    assert plan(replace(last_round(), agents=agents), DONE[1:], "") == Skip(Turn(1, "id-0", 1))
+    assert plan(replace(last_round(), agents=agents), DONE[1:], "") == Skip(DueTurn(1, "id-0", 1))
 
 
 def test_other_rounds_keep_the_turn_order() -> None:
-    assert plan(replace(last_round(), max_rounds=2), [], "") == Speak((Turn(1, "id-0", 1),))
+    assert plan(replace(last_round(), max_rounds=2), [], "") == Speak((DueTurn(1, "id-0", 1),))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -149,7 +149,7 @@ async def paused_at(house: House, model: PacedModel, mode: str, index: int) -> N
     room = await house.engine.create(ROOMS, summed_up(mode, task))
     pauses: list[asyncio.Task[object]] = []
 
-    def watch(frames: list[Frame]) -> None:
+    def watch(frames: list[StoredFrame]) -> None:
         if any(frame.seq == index and frame.room_id == room.id for frame in frames):
             model.held.add(task)
             pauses.append(asyncio.create_task(house.engine.pause(ROOMS, room.id)))
@@ -171,7 +171,7 @@ async def test_a_crash_after_any_commit_of_it_loses_and_doubles_nothing(tmp_path
     file, model = tmp_path / "rooms.db", PacedModel()
     copies: list[Path] = []
 
-    def copy(frames: list[Frame]) -> None:
+    def copy(frames: list[StoredFrame]) -> None:
         if any(frame.name == "round_end" for frame in house.log.of(frames[0].room_id)):
             copies.append(crash_copy(file, tmp_path / f"{frames[-1].seq}.db"))
 

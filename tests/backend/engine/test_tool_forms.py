@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mcp_types import TextContent
 
-from agent_tui.backend.engine.answer.asks import Word
+from agent_tui.backend.engine.answer.asks import AskDecision
 from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.tools.mcp.server import McpServer
@@ -100,22 +100,24 @@ async def test_a_person_fills_the_form_in_and_the_server_gets_the_values(tmp_pat
             assert [field.name for field in step.ask.form.fields] == ["name", "age", "pets"]
             assert (await house.engine.show(CHATS, house.id)).asks
             for word in (
-                Word("answer", values={"age": 36}),
-                Word("answer", values={"name": "A"}),
-                Word("answer", values={**VALUES, "age": 101}),
-                Word("answer", values={**VALUES, "age": 3.5}),
-                Word("answer", values={**VALUES, "pets": ["c", "d"]}),
-                Word("answer", values={**VALUES, "pets": ["x"]}),
-                Word("answer", values={**VALUES, "more": 1}),
-                Word("once"),
-                Word("always"),
+                AskDecision("answer", values={"age": 36}),
+                AskDecision("answer", values={"name": "A"}),
+                AskDecision("answer", values={**VALUES, "age": 101}),
+                AskDecision("answer", values={**VALUES, "age": 3.5}),
+                AskDecision("answer", values={**VALUES, "pets": ["c", "d"]}),
+                AskDecision("answer", values={**VALUES, "pets": ["x"]}),
+                AskDecision("answer", values={**VALUES, "more": 1}),
+                AskDecision("once"),
+                AskDecision("always"),
             ):
                 with pytest.raises(Refused) as refused:
                     await house.engine.answer(CHATS, house.id, answer_id, asking["id"], word)
                 assert refused.value.status == 422, word
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("answer", values=VALUES))
+            await house.engine.answer(
+                CHATS, house.id, answer_id, asking["id"], AskDecision("answer", values=VALUES)
+            )
             with pytest.raises(Refused) as late:
-                await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("decline"))
+                await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("decline"))
             assert late.value.status == 409
             await house.ended(answer_id)
         answer = await house.last()
@@ -131,7 +133,7 @@ async def test_a_person_may_decline_or_cancel(tmp_path: Path, decision: str) -> 
         with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word(decision))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision(decision))
             await house.ended(answer_id)
         assert json.loads(results(await house.last())[0][0]) == [{"action": decision}]
 
@@ -141,9 +143,11 @@ async def test_questions_of_one_call_are_asked_one_after_the_other(tmp_path: Pat
         with house.engine.chats.attend(house.id):
             answer_id = await house.begin()
             asking = await house.asks()
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("decline"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("decline"))
             await house.log.until(house.id, lambda: forms(house) == 2)
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("answer", values=VALUES))
+            await house.engine.answer(
+                CHATS, house.id, answer_id, asking["id"], AskDecision("answer", values=VALUES)
+            )
             await house.ended(answer_id)
         answered = json.loads(results(await house.last())[0][0])
     assert sorted(one["action"] for one in answered) == ["accept", "decline"]
@@ -190,7 +194,7 @@ async def test_a_stop_ends_the_form_and_the_server_is_told(tmp_path: Path, reaso
             else:
                 await house.engine.stop_all(reason)
             with pytest.raises(Refused) as late:
-                await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("decline"))
+                await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("decline"))
             assert late.value.status == 409
         await until((tmp_path / "answered").exists)
         assert statuses(await house.last()) == ["cut"]
@@ -260,7 +264,7 @@ async def test_in_a_room_a_pause_ends_the_form_and_it_is_asked_again_and_answere
         message_id, step_id = await stands(house, room.id, "asks")
         assert (await house.engine.show(ROOMS, room.id)).asks
         with pytest.raises(Refused) as refused:
-            await house.engine.answer(ROOMS, room.id, message_id, step_id, Word("answer"))
+            await house.engine.answer(ROOMS, room.id, message_id, step_id, AskDecision("answer"))
         assert "name: a value is needed" in refused.value.detail
         await house.engine.pause(ROOMS, room.id)
         assert await house.log.ended(room.id) == "room_paused"
@@ -272,7 +276,7 @@ async def test_in_a_room_a_pause_ends_the_form_and_it_is_asked_again_and_answere
         await house.engine.rooms.resume(room.id)
         await house.log.until(room.id, lambda: len(forms_of(house, room.id)) == 2)
         await house.engine.answer(
-            ROOMS, *(room.id, *await stands(house, room.id, "asks")), Word("answer", values=VALUES)
+            ROOMS, *(room.id, *await stands(house, room.id, "asks")), AskDecision("answer", values=VALUES)
         )
         assert await house.log.ended(room.id) == "room_completed"
         assert (await said(house, room.id))[-1].text == "So it is."
@@ -314,7 +318,7 @@ async def test_a_call_waits_on_while_a_program_of_the_person_is_open(tmp_path: P
                 answer_id = await house.begin()
                 asking = await house.asks()
             # Its person is in the list now: nobody reads the chat.
-            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], Word("once"))
+            await house.engine.answer(CHATS, house.id, answer_id, asking["id"], AskDecision("once"))
             await house.ended(answer_id)
             second = await house.begin()
             await house.log.until(house.id, lambda: asked_by(house, second))  # it is asked from the list, too

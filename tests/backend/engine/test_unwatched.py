@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.backend.engine.chats.fields import Question, Recorded
+from agent_tui.backend.engine.chats.fields import QuestionFields, RecordedSpeech
 from agent_tui.backend.engine.kinds import CHATS, ROOMS
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.unwatched import Notice, Presence, Unwatched
-from agent_tui.backend.hub import Frame
+from agent_tui.backend.engine.unwatched import OpenPrograms, PauseNotice, UnwatchedTimers
+from agent_tui.backend.hub import StoredFrame
 from agent_tui.backend.models.prices import Terms, costs_money
-from agent_tui.model.records import Spoken
+from agent_tui.model.records import SpeechRecord
 from tests.backend.engine.house import House, new_room, open_house, words
 from tests.fakes.clock import FakeClock, settle
 from tests.fakes.scripted_model import FakeModels, ScriptedModel
@@ -38,7 +38,7 @@ class Silent:
         self.clock = clock
         self.room_id = room_id
 
-    async def watch(self) -> AsyncGenerator[list[Frame], None]:
+    async def watch(self) -> AsyncGenerator[list[StoredFrame], None]:
         """Return a reader of the room that has read what there is."""
         reader = self.house.hub.read(self.room_id, 0)
         await anext(reader)
@@ -61,8 +61,8 @@ class Silent:
 class Program:
     """A program of a person's that is open, whatever it shows; ``notices`` are what it was told."""
 
-    def __init__(self, presence: Presence) -> None:
-        self.notices: list[Notice] = []
+    def __init__(self, presence: OpenPrograms) -> None:
+        self.notices: list[PauseNotice] = []
         self._task = asyncio.create_task(self._stay(presence))
 
     @classmethod
@@ -75,7 +75,7 @@ class Program:
         self._task.cancel()
         await asyncio.wait({self._task})
 
-    async def _stay(self, presence: Presence) -> None:
+    async def _stay(self, presence: OpenPrograms) -> None:
         async with aclosing(presence.attend()) as notices:
             async for notice in notices:
                 self.notices.append(notice)
@@ -191,7 +191,7 @@ async def test_half_an_hour_without_a_key_warns_and_pauses_what_costs_money(
         await room.runs(27 * MINUTE)
         assert program.notices == []
         await room.runs(2 * MINUTE)
-        assert program.notices == [Notice(room.room_id, "still here", 120.0)]
+        assert program.notices == [PauseNotice(room.room_id, "still here", 120.0)]
         await room.clock.advance(MINUTE)
         await room.paused()
         await program.close()
@@ -212,13 +212,15 @@ async def test_a_key_in_time_lets_it_go_on_and_takes_the_warning_back(tmp_path: 
 
 
 @asynccontextmanager
-async def voice_session(room: Silent) -> AsyncIterator[Callable[[Question | Recorded], Awaitable[None]]]:
+async def voice_session(
+    room: Silent,
+) -> AsyncIterator[Callable[[QuestionFields | RecordedSpeech], Awaitable[None]]]:
     """Give a function that says something in a voice session of the same backend."""
     engine, model = room.house.engine, room.model
     session = await engine.create(CHATS, {"title": "den", "kind": "voice"})
 
-    async def say(said: Question | Recorded) -> None:
-        if isinstance(said, Recorded):
+    async def say(said: QuestionFields | RecordedSpeech) -> None:
+        if isinstance(said, RecordedSpeech):
             await engine.chats.record(session.id, said)
         else:
             calls = len(model.calls)
@@ -232,12 +234,14 @@ async def voice_session(room: Silent) -> AsyncIterator[Callable[[Question | Reco
 @pytest.mark.parametrize(
     "said",
     [
-        Question("What rooms are running?"),
-        Recorded(Spoken(), client_key="theirs", role="user", content="Hello, their agent."),
+        QuestionFields("What rooms are running?"),
+        RecordedSpeech(SpeechRecord(), client_key="theirs", role="user", content="Hello, their agent."),
     ],
     ids=["to our agent", "to somebody else's agent"],
 )
-async def test_who_speaks_is_there_as_if_a_key_was_pressed(said: Question | Recorded, tmp_path: Path) -> None:
+async def test_who_speaks_is_there_as_if_a_key_was_pressed(
+    said: QuestionFields | RecordedSpeech, tmp_path: Path
+) -> None:
     async with silent(tmp_path, terms=PAID) as room, voice_session(room) as say:
         program = await Program.opened(room)
         await room.runs(29 * MINUTE)
@@ -254,12 +258,14 @@ async def test_who_speaks_is_there_as_if_a_key_was_pressed(said: Question | Reco
 @pytest.mark.parametrize(
     "said",
     [
-        Question("And what is this one about?", tools=("list_rooms", "room_about")),
-        Recorded(Spoken(), client_key="theirs", role="assistant", content="I am still here."),
+        QuestionFields("And what is this one about?", tools=("list_rooms", "room_about")),
+        RecordedSpeech(SpeechRecord(), client_key="theirs", role="assistant", content="I am still here."),
     ],
     ids=["a guest", "an agent"],
 )
-async def test_who_is_not_the_owner_keeps_nothing_running(said: Question | Recorded, tmp_path: Path) -> None:
+async def test_who_is_not_the_owner_keeps_nothing_running(
+    said: QuestionFields | RecordedSpeech, tmp_path: Path
+) -> None:
     async with silent(tmp_path, terms=PAID) as room, voice_session(room) as say:
         program = await Program.opened(room)
         await room.runs(29 * MINUTE)
@@ -340,7 +346,7 @@ async def test_a_room_that_is_paused_keeps_no_timer(tmp_path: Path) -> None:
 
 async def test_what_is_alone_after_the_end_starts_no_timer() -> None:
     clock, told = FakeClock(), list[str]()
-    timers = Unwatched([(30.0, told.append)], clock.sleep)
+    timers = UnwatchedTimers([(30.0, told.append)], clock.sleep)
     timers.look("before", alone=True)
     await timers.close()
     timers.look("after", alone=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.backend.models.endpoints import Endpoint
+from agent_tui.backend.models.endpoints import ProviderAddress
 from agent_tui.backend.models.model import (
     CallPiece,
     ChatMessage,
@@ -57,7 +57,7 @@ OFFERED = replace(REQUEST, tools=(SUM,))
 @asynccontextmanager
 async def provider(url: str, *, key: str = KEY, silence: float = 30.0) -> AsyncIterator[RemoteProvider]:
     """Open a provider at ``url`` and close it in the end; ``silence`` in seconds."""
-    opened = RemoteProvider(Endpoint("local", url, key, "LOCAL_KEY", silence))
+    opened = RemoteProvider(ProviderAddress("local", url, key, "LOCAL_KEY", silence))
     try:
         yield opened
     finally:
@@ -70,7 +70,7 @@ async def provider_of(
 ) -> AsyncIterator[RemoteProvider]:
     """Open a provider of ``kind`` at ``server`` and close it in the end; ``silence`` in seconds."""
     base_url = f"http://127.0.0.1:{server.port}{kind.path}"
-    opened = RemoteProvider(Endpoint("one", base_url, key, "ONE_KEY", silence, kind.name))
+    opened = RemoteProvider(ProviderAddress("one", base_url, key, "ONE_KEY", silence, kind.name))
     try:
         yield opened
     finally:

@@ -13,7 +13,7 @@ import pytest
 
 from agent_tui.backend.engine.context.trimming import left_out, prompt_tokens
 from agent_tui.backend.models.contexts import limit_named
-from agent_tui.backend.models.endpoints import Endpoint
+from agent_tui.backend.models.endpoints import ProviderAddress
 from agent_tui.backend.models.model import (
     CallPiece,
     ChatMessage,
@@ -51,7 +51,7 @@ LONG = ModelRequest(
 
 @asynccontextmanager
 async def opened(server: FakeModelServer, kind: str = "openai", **more: Any) -> AsyncIterator[RemoteProvider]:
-    provider = RemoteProvider(Endpoint("local", server.url, "key", "KEY", 30.0, kind, **more))
+    provider = RemoteProvider(ProviderAddress("local", server.url, "key", "KEY", 30.0, kind, **more))
     try:
         yield provider
     finally:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.backend.models.continuing import Rest, asked_to_go_on, instruction
+from agent_tui.backend.models.continuing import NewText, asked_to_go_on, instruction
 from agent_tui.backend.models.demo.pacer import DemoModel
 from agent_tui.backend.models.model import ApartPiece, ChatMessage, ModelRequest, TextPiece
 from tests.backend.models.calls import provider_of, text
@@ -136,7 +136,7 @@ async def test_the_demo_goes_on_with_its_own_words_whatever_people_said_since() 
 
 
 def new(before: str, said: list[str], *, is_apart: bool = False) -> str:
-    rest = Rest(before)
+    rest = NewText(before)
     rest.is_apart = is_apart
     return "".join(map(rest.take, said)) + rest.end()
 
@@ -173,7 +173,7 @@ def test_what_is_said_over_again_is_dropped(before: str, said: str, rest: str) -
 
 def test_what_can_be_no_repetition_is_given_out_at_once() -> None:
     for is_apart in (False, True):
-        rest = Rest("Ada says, ")
+        rest = NewText("Ada says, ")
         rest.is_apart = is_apart
         assert rest.take("in round 1.").strip() == "in round 1."
 
@@ -188,7 +188,7 @@ def test_what_is_new_is_never_lost(before: str, said: str) -> None:
 def test_words_are_given_out_as_they_come_once_it_is_clear_that_they_are_new(
     said: str, *, is_apart: bool
 ) -> None:
-    rest = Rest("Now the cache is cold")
+    rest = NewText("Now the cache is cold")
     rest.is_apart = is_apart
     for character in said:
         rest.take(character)

@@ -10,7 +10,7 @@ import traceback
 
 import pytest
 
-from agent_tui.backend.models.endpoints import Endpoint
+from agent_tui.backend.models.endpoints import ProviderAddress
 from agent_tui.backend.models.model import (
     Piece,
 )
@@ -252,7 +252,7 @@ async def test_neither_key_nor_login_appear_in_errors_reprs_or_logs(
                 repr(model),
                 repr(opened),
                 repr(connection),
-                repr(Endpoint("local", url, KEY)),
+                repr(ProviderAddress("local", url, KEY)),
             ]
     told = "\n".join(shown) + caplog.text
     assert "ModelError" in told

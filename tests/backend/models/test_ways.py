@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from agent_tui.backend.models.endpoints import Endpoint
+from agent_tui.backend.models.endpoints import ProviderAddress
 from agent_tui.backend.models.remote import RemoteProvider, list_models
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, text
@@ -31,11 +31,11 @@ ADDRESSES = {
 }
 
 
-def at(url: str, kind: str = "openai") -> Endpoint:
-    return Endpoint("one", url, KEY, "ONE_KEY", 30.0, kind)
+def at(url: str, kind: str = "openai") -> ProviderAddress:
+    return ProviderAddress("one", url, KEY, "ONE_KEY", 30.0, kind)
 
 
-async def spoken(endpoint: Endpoint) -> str:
+async def spoken(endpoint: ProviderAddress) -> str:
     opened = RemoteProvider(endpoint)
     try:
         return text([piece async for piece in opened.model("m").stream(REQUEST)])

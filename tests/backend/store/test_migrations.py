@@ -19,7 +19,7 @@ from sqlalchemy import create_engine
 
 from agent_tui.backend.hub import translated
 from agent_tui.backend.store import reads, schema, sqlite
-from agent_tui.backend.store.rows import KINDS, ConversationCreated, ConversationRow, RulePut, ToolRule
+from agent_tui.backend.store.rows import KINDS, ConversationCreated, ConversationRow, RulePut, StoredRule
 from agent_tui.backend.store.sqlite import MIGRATIONS, open_engines
 from agent_tui.backend.store.store import FileStore
 from agent_tui.model.errors import StoreError
@@ -209,7 +209,7 @@ async def test_rules_of_earlier_versions_are_suspended_whatever_they_allow(tmp_p
     file = made(tmp_path / "rooms.db", "0005", RULES_OF_0005)
     store = FileStore(file)
     rules = await store.read(reads.rules)
-    seen = ToolRule("3", "run_command", "run_command(make all)", "e", "r", "/code", "exact")
+    seen = StoredRule("3", "run_command", "run_command(make all)", "e", "r", "/code", "exact")
     await store.append("r", (), [RulePut(seen), RulePut(replace(seen, id="4"))])
     again = await store.read(reads.rules)
     await store.close()

@@ -21,9 +21,9 @@ from agent_tui.backend.store.rows import (
     ConversationCreated,
     ConversationRow,
     ConversationSet,
-    Frame,
     NewEvent,
     RunOpened,
+    StoredFrame,
     TurnClosed,
     TurnOpened,
     TurnRow,
@@ -83,7 +83,7 @@ async def test_what_many_rooms_write_at_once_is_committed_together_and_stays_in_
     async with opened(tmp_path / "rooms.db") as store:
         ids = [f"room-{number}" for number in range(20)]
         await made(store, *ids)
-        published: list[Frame] = []
+        published: list[StoredFrame] = []
         store.subscribe(published.extend)
 
         async def write(room_id: str) -> None:
@@ -102,7 +102,7 @@ async def test_a_frame_is_published_after_its_commit_and_before_its_writer_goes_
         await made(store, "a")
         seen: list[int] = []
 
-        def look(frames: list[Frame]) -> None:
+        def look(frames: list[StoredFrame]) -> None:
             with closing(sqlite3.connect(tmp_path / "rooms.db")) as other:
                 (stored,) = other.execute("SELECT max(seq) FROM event").fetchone()
             assert stored >= frames[-1].seq
@@ -216,7 +216,7 @@ async def test_a_full_disk_is_an_error_and_nothing_is_half_stored(
     with disk() as space:
         async with opened(tmp_path / "rooms.db") as store:
             await made(store, "a")
-            published: list[Frame] = []
+            published: list[StoredFrame] = []
             store.subscribe(published.extend)
             space.fill()
             with pytest.raises(StoreError, match="the disk is full") as error:

@@ -18,12 +18,12 @@ from starlette.applications import Starlette
 
 from agent_tui import __version__
 from agent_tui.backend.engine.engine import Engine
-from agent_tui.backend.engine.unwatched import Presence
+from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.http.problem import ERROR_ANSWERS
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.store.store import FileStore
 from agent_tui.backend.voice.rooms import Home, VoiceRooms
-from agent_tui.backend.voice.routes import Voice
+from agent_tui.backend.voice.routes import VoiceRoutes
 from agent_tui.config.voice import VoiceConfig
 from agent_tui.voice_parts import STAMP_FILE
 from tests.backend.served import served
@@ -91,7 +91,7 @@ class VoiceBackend:
     client: WireClient
     rooms: VoiceRooms
     engine: Engine
-    presence: Presence
+    presence: OpenPrograms
     data: Path
     url: str = ""  # of the LiveKit server, once somebody has joined
 
@@ -172,7 +172,7 @@ async def voice_backend(
         monkeypatch.setenv("LIVEKIT_SERVER", str(write_server(data, server)))
     write_agent(data, is_fake=isinstance(server, str))
     store = FileStore(data / "rooms.db")
-    presence = Presence()
+    presence = OpenPrograms()
     model = ScriptedModel(lambda _request: ["Well."], free=True)
     engine = Engine(
         store, Hub(store), FakeModels(model), ScriptedBox(), unwatched_seconds=None, presence=presence
@@ -191,7 +191,7 @@ async def voice_backend(
     )
     try:
         await engine.start(resume=False)
-        app = Starlette(routes=Voice(rooms).routes(), exception_handlers=ERROR_ANSWERS)
+        app = Starlette(routes=VoiceRoutes(rooms).routes(), exception_handlers=ERROR_ANSWERS)
         async with served(app) as port:
             yield VoiceBackend(WireClient(port), rooms, engine, presence, data)
     finally:

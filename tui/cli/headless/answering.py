@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from agent_tui.clients.agents.chats import AgentChats
-from agent_tui.clients.announced import AnswerLeft, Told
+from agent_tui.clients.announced import AnnouncedFrame, AnswerLeft
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.clients.log_stream import Item
 from agent_tui.config.file import TASKS, BackendConfig
@@ -97,7 +97,7 @@ async def agent_client(
         await own.close()
 
 
-def _ending_of(told: Told, backend: BackendConfig) -> Ending | None:
+def _ending_of(told: AnnouncedFrame, backend: BackendConfig) -> Ending | None:
     """Return how the answer ends with the last event of what was told; ``None`` if it goes on."""
     match next(reversed(told.events), None):
         case ev.TurnDone():
@@ -131,7 +131,7 @@ async def agent_answers(
         "stopped before the agent took the question",
     )
 
-    async def take(told: Told) -> Ending | None:
+    async def take(told: AnnouncedFrame) -> Ending | None:
         if not told.name:
             stop.under_way.set()
             telling.take(ev.TurnStarted(TURN_ID, "", "assistant", backend.name, "", 0))

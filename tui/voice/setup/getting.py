@@ -29,7 +29,7 @@ from agent_tui.redaction import redacted
 from agent_tui.voice_parts import (
     SERVER_VERSION,
     STAMP_FILE,
-    Part,
+    VoicePart,
     checked,
     packages_of,
     requirements,
@@ -72,7 +72,7 @@ def one_at_a_time(data: Path) -> Iterator[None]:
         yield
 
 
-def check_room(data: Path, parts: Sequence[Part]) -> None:
+def check_room(data: Path, parts: Sequence[VoicePart]) -> None:
     """Raise ``ConfigError`` if there is not enough disk space."""
     needed = max((part.room for part in parts), default=0) + sum(part.kept for part in parts)
     free = shutil.disk_usage(data if data.exists() else data.parent).free

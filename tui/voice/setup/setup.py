@@ -19,8 +19,8 @@ from agent_tui.voice_parts import (
     AGENT,
     MODELS,
     PARTS,
-    Part,
     PartName,
+    VoicePart,
     find_agent_python,
     missing_parts,
 )
@@ -70,7 +70,7 @@ def setup(
     return exits.DONE
 
 
-def offered(missing: Sequence[Part]) -> list[Part]:
+def offered(missing: Sequence[VoicePart]) -> list[VoicePart]:
     """Show what is missing and ask for each part; return the wanted ones.
 
     Raises ``ConfigError`` (exit code 2) if nobody can be asked.
@@ -83,7 +83,7 @@ def offered(missing: Sequence[Part]) -> list[Part]:
         return list(missing)
     if is_one:
         return []
-    chosen: list[Part] = []
+    chosen: list[VoicePart] = []
     for part in missing:
         if part is MODELS and AGENT in missing and AGENT not in chosen:
             continue  # they are installed with the agent, and nothing else needs them
@@ -103,7 +103,7 @@ def _show(lines: Sequence[str]) -> None:
     sys.stderr.flush()
 
 
-def described(missing: Sequence[Part]) -> list[str]:
+def described(missing: Sequence[VoicePart]) -> list[str]:
     """Return the lines about what is missing, its size, its licence, and how voice works without it."""
     lines = [localised("Voice needs some things that are not on this machine yet:")]
     for part in missing:
@@ -120,7 +120,7 @@ def described(missing: Sequence[Part]) -> list[str]:
     ]
 
 
-def get(parts: Sequence[Part], data: Path) -> None:
+def get(parts: Sequence[VoicePart], data: Path) -> None:
     """Install ``parts`` one after the other with a progress bar; raises ``NotGot`` or ``ConfigError``.
 
     A part that fails does not prevent the others; its error is raised at the end.

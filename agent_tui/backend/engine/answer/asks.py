@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from agent_tui.backend.engine.answer.tools import Allowed, Denied, Waiting
+from agent_tui.backend.engine.answer.tools import CallAllowed, CallDenied, Waiting
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.unwatched import Presence, Unwatched
+from agent_tui.backend.engine.unwatched import OpenPrograms, UnwatchedTimers
 from agent_tui.backend.engine.words import storable
 from agent_tui.backend.store import reads
-from agent_tui.backend.store.rows import RuleChange, RuleConfirmed, RuleDropped, RulePut, ToolRule
+from agent_tui.backend.store.rows import RuleChange, RuleConfirmed, RuleDropped, RulePut, StoredRule
 from agent_tui.backend.store.steps import calls
 from agent_tui.backend.store.store import Store
 from agent_tui.backend.tools.rules import allows, exact_rule
@@ -44,7 +44,7 @@ Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class AskDecision:
     """A person's decision about a call that asks: one of ``DECISIONS``, or of ``FORM_DECISIONS`` if it asks
     for values. ``pattern`` confirms what is kept: if it is given, it has to be that of the ask; ``reason`` is
     why it may not run; ``values`` are what was filled in, by the names of fields.
@@ -86,18 +86,18 @@ class Asks:
         store: Store,
         timing: Timing,
         patterns: Callable[[], Sequence[str]],
-        presence: Presence | None = None,
+        presence: OpenPrograms | None = None,
     ) -> None:
         self._store = store
-        self._presence = presence or Presence()
+        self._presence = presence or OpenPrograms()
         self._presence.on_change.append(self._look_at_all)
         self._timing = timing
         self._patterns = patterns
-        self._rules: list[ToolRule] = []
+        self._rules: list[StoredRule] = []
         self._changing = asyncio.Lock()  # held while the rules change, in the store and here
         self._open: dict[Key, _Open | _OpenForm] = {}
         self._readers: Counter[str] = Counter()
-        self._alone = Unwatched([(timing.unattended, self._deny_all)], timing.sleep)
+        self._alone = UnwatchedTimers([(timing.unattended, self._deny_all)], timing.sleep)
 
     async def load(self) -> None:
         """Read the rules; nothing else changes them."""
@@ -160,7 +160,7 @@ class Asks:
     ) -> Waiting:
         """Wait for a person's decision about the call; if nobody is there, it is denied."""
         if not self._is_somebody_there(key[0]):
-            return _settled(Denied(NOBODY))
+            return _settled(CallDenied(NOBODY))
         word: Waiting = asyncio.get_running_loop().create_future()
         self._wait(key, _Open(call, arguments, place, ask, word))
         return word
@@ -178,7 +178,7 @@ class Asks:
         one.word.add_done_callback(lambda _: self._open.pop(key, None))
         self._look(key[0])
 
-    async def answer(self, key: Key, word: Word, kinds: Collection[str]) -> None:
+    async def answer(self, key: Key, word: AskDecision, kinds: Collection[str]) -> None:
         """Take a person's decision about a call in a conversation of one of these kinds. Raises ``Refused``:
         422 for an invalid decision or values that do not fit the form, 409 if the call was answered before;
         ``NotFound``.
@@ -188,7 +188,7 @@ class Asks:
             raise NotFound(f"There is no call {key[2][:100]} in this conversation", status=404)
         await self.take(key, word)
 
-    async def take(self, key: Key, word: Word) -> None:
+    async def take(self, key: Key, word: AskDecision) -> None:
         """Take a person's decision about a call of any conversation. Raises ``Refused`` as ``answer``."""
         if word.decision not in (*DECISIONS, *FORM_DECISIONS):
             known = ", ".join((*DECISIONS, *FORM_DECISIONS))
@@ -207,7 +207,7 @@ class Asks:
         else:
             await self._decide(key[0], one, word)
 
-    def _take_form(self, one: _OpenForm, word: Word) -> None:
+    def _take_form(self, one: _OpenForm, word: AskDecision) -> None:
         action = FORM_DECISIONS[word.decision]
         if action != "accept":
             one.word.set_result(FormAnswer(action))
@@ -217,7 +217,7 @@ class Asks:
             raise Refused("The values do not fit the form", lines, status=422)
         one.word.set_result(FormAnswer("accept", dict(word.values)))
 
-    async def _decide(self, room_id: str, one: _Open, word: Word) -> None:
+    async def _decide(self, room_id: str, one: _Open, word: AskDecision) -> None:
         if one.is_taken:
             raise Refused("The call no longer needs approval", "It was already answered.", status=409)
         if word.decision in ("conversation", "always"):
@@ -231,11 +231,11 @@ class Asks:
                 one.is_taken = False
         if not one.word.done():  # the call was not stopped meanwhile
             why = storable(word.reason[:MAX_REASON_CHARACTERS]).strip()
-            denied = Denied(f"denied by the user: {why}" if why else "denied by the user")
-            one.word.set_result(denied if word.decision == "deny" else Allowed())
+            denied = CallDenied(f"denied by the user: {why}" if why else "denied by the user")
+            one.word.set_result(denied if word.decision == "deny" else CallAllowed())
         self._let_go()
 
-    def rules(self) -> list[ToolRule]:
+    def rules(self) -> list[StoredRule]:
         """Return all rules except the config file's, including those of one conversation and suspended
         ones.
         """
@@ -258,14 +258,14 @@ class Asks:
         """Forget a deleted conversation."""
         self._rules = [rule for rule in self._rules if rule.conversation_id != room_id]
 
-    def _holding(self, room_id: str) -> list[ToolRule]:
+    def _holding(self, room_id: str) -> list[StoredRule]:
         return [
             rule
             for rule in self._rules
             if rule.conversation_id in ("", room_id) and rule.scope != "suspended"
         ]
 
-    def _known(self, rule_id: str) -> ToolRule:
+    def _known(self, rule_id: str) -> StoredRule:
         for rule in self._rules:
             if rule.id == rule_id:
                 return rule
@@ -273,7 +273,7 @@ class Asks:
 
     async def _keep(self, one: _Open, room_id: str) -> None:
         now, ask = self._timing.now().isoformat(), one.ask
-        rule = ToolRule(uuid4().hex, one.call.name, ask.pattern, now, room_id, ask.folder, "exact")
+        rule = StoredRule(uuid4().hex, one.call.name, ask.pattern, now, room_id, ask.folder, "exact")
         async with self._changing:
             await self._change(room_id, RulePut(rule))
 
@@ -292,7 +292,7 @@ class Asks:
             if isinstance(one, _OpenForm) or one.word.done():
                 continue
             if self.allows(room_id, one.call.name, one.arguments, one.place):
-                one.word.set_result(Allowed())
+                one.word.set_result(CallAllowed())
 
     def _is_somebody_there(self, room_id: str) -> bool:
         return bool(self._readers[room_id] or self._presence.programs)
@@ -316,7 +316,7 @@ class Asks:
             if isinstance(one, _OpenForm):
                 one.word.set_result(FormAnswer("decline", why=NOBODY_TO_FILL_IN))
             else:
-                one.word.set_result(Denied(NOBODY))
+                one.word.set_result(CallDenied(NOBODY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +343,7 @@ class RoomGate:
     def ask(self, call: Step, arguments: Mapping[str, Any], place: ToolPlace, ask: ToolAsk) -> Waiting:
         """Return a future for the decision."""
         if self.is_alone:
-            return _settled(Denied(NOBODY))
+            return _settled(CallDenied(NOBODY))
         return self.asks.ask((self.room_id, self.message_id, call.id), call, arguments, place, ask)
 
     def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from agent_tui.backend.engine.agents import is_synthesis
 from agent_tui.backend.engine.answer.call import Call
-from agent_tui.backend.engine.answer.steps import Encode, Steps
-from agent_tui.backend.engine.answer.tools import Calls, Workshop, offered
+from agent_tui.backend.engine.answer.steps import Encode, StepLog
+from agent_tui.backend.engine.answer.tools import ToolCalls, Workshop, offered
 from agent_tui.backend.engine.context.compacting import (
     SUMMARISING,
     can_summarise,
@@ -28,10 +28,10 @@ from agent_tui.backend.engine.context.trimming import (
     room_for_history,
     trim,
 )
-from agent_tui.backend.engine.ending import Ending, Used
+from agent_tui.backend.engine.ending import TokenUse, TurnEnding
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.words import failure
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.models.continuing import asked_to_go_on
 from agent_tui.backend.models.model import (
     CallPiece,
@@ -98,7 +98,7 @@ class Attempt:
         self._agent = agent
         self._terms = resources.models.terms(agent.provider_id, agent.model)
         self._has_steps = brief.keeps_steps or self._terms.acts
-        self._steps = Steps(
+        self._steps = StepLog(
             turn.message_id,
             resources.now(),
             encode=encode(row, turn, not self._has_steps),
@@ -108,13 +108,13 @@ class Attempt:
         self._model: Model | None = None
         self._request = brief.request
         self._gate = resources.asks.gate(row.id, turn.message_id, is_alone=brief.is_alone)
-        self._calls: Calls | None = None
+        self._calls: ToolCalls | None = None
         self._call: Call | None = None
         self._cut = asyncio.Event()
-        self._used = Used()  # by the model calls that have ended
+        self._used = TokenUse()  # by the model calls that have ended
         self._error = ""
         self._is_whole = False
-        self._rest = Written()
+        self._rest = ChangeSet()
         try:
             self._model, most = resources.models.open(agent.provider_id, agent.model)
         except Exception as error:  # noqa: BLE001 - a model may raise anything (architecture.md §10)
@@ -133,19 +133,19 @@ class Attempt:
         if self._calls is not None:
             self._calls.cut()
 
-    async def speak(self) -> Ending:
+    async def speak(self) -> TurnEnding:
         """Run the attempt; return how it ended. Raises only ``StoreError``."""
         ending = await self._speak()
         self.turn = replace(self.turn, notes=with_notes(self.turn.notes, self._steps.notes))
         return ending
 
-    async def _speak(self) -> Ending:
+    async def _speak(self) -> TurnEnding:
         if self._model is None:
             why = "" if self.refused is None else failure(self.refused)
-            return Ending(error=f"{self.brief.failed}: {why}", seconds=0.0)
+            return TurnEnding(error=f"{self.brief.failed}: {why}", seconds=0.0)
         await self._prepare()
         if self.cut_for:
-            return Ending(cut=self.cut_for, seconds=0.0)
+            return TurnEnding(cut=self.cut_for, seconds=0.0)
         clock = asyncio.get_running_loop().time
         begun = clock()
         self._steps.now = self._resources.now()
@@ -156,7 +156,7 @@ class Attempt:
             await self._answer(self._model, pricing)
         await pricing
         await self._measure()
-        return Ending(
+        return TurnEnding(
             steps=self._steps.in_order,
             error=self._error,
             cut="" if self._is_whole else self.cut_for,  # it may be complete before it can be cut
@@ -168,7 +168,7 @@ class Attempt:
     async def _answer(self, model: Model, pricing: asyncio.Task[Cost]) -> None:
         """Ask the model, run what it calls, and ask again."""
         for round_ in range(1, MAX_ROUNDS + 1):
-            written = Written()
+            written = ChangeSet()
             calls = await self._ask(model, round_, pricing, written)
             if not calls or self._calls is None:
                 return
@@ -204,7 +204,7 @@ class Attempt:
             place = ToolPlace(Path(row.workspace) if row.workspace else None)
             enabled = frozenset(spec.name for spec in specs)
             workshop = Workshop(self._resources.tools, self._gate, place, enabled)
-            self._calls = Calls(workshop, self._steps, self._write, self._resources.timing)
+            self._calls = ToolCalls(workshop, self._steps, self._write, self._resources.timing)
 
     def _is_noted(self, name: str) -> bool:
         """Return whether a lasting note is stored with the turn, or with what this continues."""
@@ -283,7 +283,7 @@ class Attempt:
         request = summary_request(self._request, past, context)
         text, error = await self._summary(model, request, pricing)
         if text and not self.cut_for:
-            written = Written()
+            written = ChangeSet()
             self._steps.put_summary(text, past.count, written)
             await self._write(written)
             messages = with_summary(self._request.messages, past, text)
@@ -337,7 +337,7 @@ class Attempt:
     # --- one call of its model -------------------------------------------------------------------------
 
     async def _ask(
-        self, model: Model, round_: int, pricing: asyncio.Task[Cost], written: Written
+        self, model: Model, round_: int, pricing: asyncio.Task[Cost], written: ChangeSet
     ) -> list[Step]:
         """Ask the model once; return the calls to run, and leave in ``written`` what is stored with them.
         Returns none when the attempt is over; then the rest is kept for the end.
@@ -397,7 +397,7 @@ class Attempt:
             if call.over:
                 return
             if pieces := call.take():
-                written = Written()
+                written = ChangeSet()
                 self._steps.now = self._resources.now()
                 self._steps.hear(pieces, written)
                 await self._write(written)
@@ -406,7 +406,7 @@ class Attempt:
                 now.add(call, self._request, self._steps.characters - before, cost)
                 self._note_use(now)
 
-    def _give_up(self, calls: Sequence[Step], written: Written) -> None:
+    def _give_up(self, calls: Sequence[Step], written: ChangeSet) -> None:
         """Store calls that were incomplete, or came too late, as not run."""
         status, why = ("cut", "the answer was stopped")
         if not self.cut_for:
@@ -420,22 +420,22 @@ class Attempt:
 
     # --- what is written of it -------------------------------------------------------------------------
 
-    def _note(self, notes: Sequence[NotePiece], written: Written) -> None:
+    def _note(self, notes: Sequence[NotePiece], written: ChangeSet) -> None:
         """Note what happens to the turn besides words; does nothing without notes."""
         self._steps.note(notes, written)
         trimmed = max(self.turn.trimmed, *(note.count for note in notes if note.note == "trimmed"), 0)
         self.turn = replace(self.turn, trimmed=trimmed)
 
     async def _tell(self, *notes: NotePiece) -> None:
-        written = Written()
+        written = ChangeSet()
         self._note(notes, written)
         await self._write(written)
 
-    def _note_use(self, used: Used) -> None:
+    def _note_use(self, used: TokenUse) -> None:
         self.using = used.tokens, used.cost or 0.0
         self._on_use()
 
-    async def _write(self, written: Written) -> None:
+    async def _write(self, written: ChangeSet) -> None:
         if written:
             await self._resources.write(self.row.id, written)
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.backend.engine.answer.steps import digest
-from agent_tui.backend.engine.kinds import Info, Kind
+from agent_tui.backend.engine.kinds import EngineKind, Info
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.runs import Runs, whole
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.rows import ConversationRow, FileChanged, NewEvent, StepStatus
 from agent_tui.backend.tools.tool import ToolError
@@ -54,13 +54,13 @@ class FileChanges:
         self._store = resources.store
         self.runs = runs
 
-    async def listed(self, kind: Kind[Info], id_: str) -> list[ChangedFile]:
+    async def listed(self, kind: EngineKind[Info], id_: str) -> list[ChangedFile]:
         """Return the changes, newest first, in their current state."""
         found = await self._store.read(reads.file_changes, id_, kind.names)
         return await asyncio.to_thread(_listed, found[::-1][:MAX_LISTED])
 
     @whole
-    async def undo(self, kind: Kind[Info], id_: str, message_id: str, step_id: str = "") -> Undone:
+    async def undo(self, kind: EngineKind[Info], id_: str, message_id: str, step_id: str = "") -> Undone:
         """Restore the file of one call or, without ``step_id``, the files of a whole answer, newest change
         first: each only if it is still as the tool left it.
 
@@ -95,11 +95,11 @@ class FileChanges:
         return Undone(undone, left)
 
 
-def _written(row: ConversationRow, change: FileChanged, call: Step) -> Written:
+def _written(row: ConversationRow, change: FileChanged, call: Step) -> ChangeSet:
     """Return what records that a change was undone."""
     told = ToolStatusChanged(change.message_id, call.id, UNDONE, call.seconds)
     undone = StepStatus(change.message_id, change.place, UNDONE, call.seconds, call.success)
-    return Written([NewEvent.of(told, change.message_id)], [undone])
+    return ChangeSet([NewEvent.of(told, change.message_id)], [undone])
 
 
 def _undone(change: FileChanged) -> str:

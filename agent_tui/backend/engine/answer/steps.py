@@ -12,7 +12,7 @@ from hashlib import sha256
 from agent_tui.backend.engine.answer.call import Heard
 from agent_tui.backend.engine.context.compacting import SUMMARY
 from agent_tui.backend.engine.words import storable
-from agent_tui.backend.engine.written import Written, pieces
+from agent_tui.backend.engine.written import ChangeSet, pieces
 from agent_tui.backend.models.model import (
     CallPiece,
     NotePiece,
@@ -50,7 +50,7 @@ class _Growing:
         return "".join(self.pieces)
 
 
-class Steps:
+class StepLog:
     """The steps of the answer ``message_id`` so far. ``done`` are the stored ones by id; ``encode`` writes
     them to the log, by default in a chat's form; ``before`` are the steps of the answer that it continues:
     numbering continues after them. Without ``has_rows`` only the log has them.
@@ -83,7 +83,7 @@ class Steps:
 
     # --- what a model says -----------------------------------------------------------------------------
 
-    def hear(self, pieces: Sequence[Heard], written: Written) -> None:
+    def hear(self, pieces: Sequence[Heard], written: ChangeSet) -> None:
         """Write ``pieces``; adjacent ones of one step become one event."""
         for piece in _joined(pieces):
             match piece:
@@ -96,7 +96,7 @@ class Steps:
                 case StepPiece(event):
                     self._hear_step(event, written)
 
-    def note(self, notes: Sequence[NotePiece], written: Written) -> None:
+    def note(self, notes: Sequence[NotePiece], written: ChangeSet) -> None:
         """Note what happens to the answer besides words."""
         for note in notes:
             noted = ev.TurnNoted(
@@ -111,7 +111,7 @@ class Steps:
             written.note(noted)
             self.notes += [noted.lasting] if noted.lasting else []
 
-    def put_summary(self, text: str, count: int, written: Written) -> None:
+    def put_summary(self, text: str, count: int, written: ChangeSet) -> None:
         """Store a summary of this many messages: a thought, and the note about it."""
         number = self._number()
         step = Step(f"step-{number}", number, "thinking", text)
@@ -119,13 +119,13 @@ class Steps:
         self.put(step, written)
         self.note([NotePiece(SUMMARY, count, about=step.id)], written)
 
-    def close_words(self, written: Written) -> None:
+    def close_words(self, written: ChangeSet) -> None:
         """Store the growing text or thought as it is."""
         grown, self._open = self._open, None
         if grown is not None:
             self.put(replace(grown.step, content=grown.text), written)
 
-    def close_calls(self, written: Written) -> list[Step]:
+    def close_calls(self, written: ChangeSet) -> list[Step]:
         """Return the complete calls of the model in the order of their beginning; those without a name begin
         now. Their completion is not written yet.
         """
@@ -135,7 +135,7 @@ class Steps:
         grown, self._calls = list(self._calls.values()), {}
         return [self.named(replace(one.step, arguments=one.text)) for one in grown]
 
-    def close_acted(self, status: str, result: str, written: Written) -> None:
+    def close_acted(self, status: str, result: str, written: ChangeSet) -> None:
         """Close the steps that an agent left open: its calls get this ``status`` and ``result``."""
         open_steps, self._acted = list(self._acted.values()), {}
         for grown in open_steps:
@@ -148,7 +148,7 @@ class Steps:
 
     # --- what becomes of calls -------------------------------------------------------------------------
 
-    def put_call(self, call: Step, status: str, ask: ToolAsk | None, written: Written) -> Step:
+    def put_call(self, call: Step, status: str, ask: ToolAsk | None, written: ChangeSet) -> Step:
         """Store a complete call, with its first status."""
         changed = replace(call, status=status, ask=ask)
         self._event(ev.StepSet(self.message_id, call), written)
@@ -157,7 +157,7 @@ class Steps:
         return changed
 
     def set_call(
-        self, call: Step, status: str, seconds: float | None, written: Written, ask: ToolAsk | None = None
+        self, call: Step, status: str, seconds: float | None, written: ChangeSet, ask: ToolAsk | None = None
     ) -> Step:
         """Store the state of a call; ``ask`` is what it asks while it runs."""
         changed = replace(self.done[call.id], status=status, seconds=seconds, ask=ask)
@@ -166,12 +166,12 @@ class Steps:
         written.changes.append(StepStatus(self.message_id, call.index, status, seconds, ask=ask))
         return changed
 
-    def put_progress(self, call: Step, progress: str, written: Written) -> None:
+    def put_progress(self, call: Step, progress: str, written: ChangeSet) -> None:
         """Store the progress of a running call."""
         told = ev.ToolStatusChanged(self.message_id, call.id, "running", progress=progress)
         self._event(told, written)
 
-    def put_result(self, call: Step, content: str, *, success: bool, written: Written) -> Step:
+    def put_result(self, call: Step, content: str, *, success: bool, written: ChangeSet) -> Step:
         """Store the result of a call."""
         number = self._number()
         result = Step(
@@ -210,7 +210,7 @@ class Steps:
 
     # --- how -------------------------------------------------------------------------------------------
 
-    def _say(self, type_: str, text: str, written: Written) -> None:
+    def _say(self, type_: str, text: str, written: ChangeSet) -> None:
         if not text:
             return
         if self._open is not None and self._open.step.type != type_:
@@ -224,7 +224,7 @@ class Steps:
         for piece in pieces(text):
             self._event(ev.StepAdded(self.message_id, self._open.step.id, content=piece), written)
 
-    def _hear_call(self, piece: CallPiece, written: Written) -> None:
+    def _hear_call(self, piece: CallPiece, written: ChangeSet) -> None:
         known = self._calls.get(piece.index)
         if known is None:
             self._hear_early(piece, written)
@@ -233,7 +233,7 @@ class Steps:
             known.step = replace(known.step, id_ref=piece.id)
         self._add_arguments(known, piece.arguments, written)
 
-    def _hear_early(self, piece: CallPiece, written: Written) -> None:
+    def _hear_early(self, piece: CallPiece, written: ChangeSet) -> None:
         """Keep a call until its name is known: it begins on the screen with its name."""
         before = self._early.pop(piece.index, CallPiece(piece.index))
         piece = CallPiece(
@@ -247,10 +247,10 @@ class Steps:
         self.close_words(written)
         self._begin_call(piece.index, piece, written)
 
-    def _begin_call(self, index: int, piece: CallPiece, written: Written) -> None:
+    def _begin_call(self, index: int, piece: CallPiece, written: ChangeSet) -> None:
         self._calls[index] = self._begun(piece.name, piece.id, piece.arguments, written)
 
-    def _begun(self, name: str, id_ref: str, arguments: str, written: Written) -> _Growing:
+    def _begun(self, name: str, id_ref: str, arguments: str, written: ChangeSet) -> _Growing:
         number = self._number()
         step = Step(f"step-{number}", number, "tool_call", name=name, id_ref=id_ref)
         begun = _Growing(step)
@@ -258,13 +258,13 @@ class Steps:
         self._add_arguments(begun, arguments, written)
         return begun
 
-    def _add_arguments(self, call: _Growing, text: str, written: Written) -> None:
+    def _add_arguments(self, call: _Growing, text: str, written: ChangeSet) -> None:
         call.pieces.append(text)
         self.characters += len(text)
         for piece in pieces(text):
             self._event(ev.StepAdded(self.message_id, call.step.id, arguments=piece), written)
 
-    def _hear_step(self, event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged, written: Written) -> None:
+    def _hear_step(self, event: ev.StepSet | ev.StepAdded | ev.ToolStatusChanged, written: ChangeSet) -> None:
         """Take a step of an agent that runs its own tools, with a number of ours."""
         match event:
             case ev.StepSet(_, step):
@@ -287,7 +287,7 @@ class Steps:
             case _:
                 pass  # a call's result shows how it ended
 
-    def _set_acted(self, step: Step, written: Written) -> None:
+    def _set_acted(self, step: Step, written: ChangeSet) -> None:
         if step.type == "tool_call":
             self.close_words(written)
             self._acted[step.id] = self._begun(step.name, "", step.arguments, written)
@@ -308,7 +308,7 @@ class Steps:
             else:
                 self.put(mine, written)
 
-    def _put_acted(self, call: _Growing, written: Written) -> None:
+    def _put_acted(self, call: _Growing, written: ChangeSet) -> None:
         """Store a call that an agent runs itself, once."""
         if call.step.id not in self.done:
             call.step = self.put_call(
@@ -330,13 +330,13 @@ class Steps:
         number, self._next = self._next, self._next + 1
         return number
 
-    def put(self, step: Step, written: Written) -> None:
+    def put(self, step: Step, written: ChangeSet) -> None:
         """Store a complete step; its log event is written elsewhere."""
         self.done[step.id] = step
         if self._has_rows:
             written.changes.append(StepPut(self.message_id, step, self.now))
 
-    def _event(self, event: ev.Event, written: Written) -> None:
+    def _event(self, event: ev.Event, written: ChangeSet) -> None:
         written.events += self._encode(event)
 
     def _as_chat(self, event: ev.Event) -> Sequence[NewEvent]:

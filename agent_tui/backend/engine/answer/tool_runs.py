@@ -1,7 +1,7 @@
 """Single calls of our tools for agents that live elsewhere (``client_tools``, protocols.md §4).
 
-They run like those of our own agents: by ``Calls``, with the same rules, the same confinement and the same
-questions to a person. Nothing about them is stored: the program that shows the answer has them.
+They run like those of our own agents: by ``ToolCalls``, with the same rules, confinement and questions to a
+person. Nothing about them is stored: the program that shows the answer has them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
-from agent_tui.backend.engine.answer.asks import Asks, Word
-from agent_tui.backend.engine.answer.steps import Steps
-from agent_tui.backend.engine.answer.tools import Calls, ToolSource, Workshop
+from agent_tui.backend.engine.answer.asks import AskDecision, Asks
+from agent_tui.backend.engine.answer.steps import StepLog
+from agent_tui.backend.engine.answer.tools import ToolCalls, ToolSource, Workshop
 from agent_tui.backend.engine.timing import Timing
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.models.model import CallPiece
 from agent_tui.backend.store.rows import NewEvent
 from agent_tui.backend.tools.tool import ToolPlace
@@ -45,9 +45,9 @@ class _Run:
     id: str = field(default_factory=lambda: uuid4().hex)
     step_id: str = ""
     told: asyncio.Queue[list[NewEvent] | None] = field(default_factory=asyncio.Queue)  # None: it is over
-    calls: Calls | None = None
+    calls: ToolCalls | None = None
 
-    async def write(self, written: Written) -> None:
+    async def write(self, written: ChangeSet) -> None:
         """Queue what a call of our own conversations would have stored."""
         self.told.put_nowait(list(written.events))
 
@@ -94,15 +94,15 @@ class ToolRuns:
         gate = self._asks.gate(run.conversation_id, run.id, is_alone=asked.is_alone)
         place = ToolPlace(Path(asked.workspace))
         workshop = Workshop(self._tools, gate, place, self._enabled)
-        steps = Steps(run.id, self._timing.now().isoformat(), has_rows=False)
-        written = Written()
+        steps = StepLog(run.id, self._timing.now().isoformat(), has_rows=False)
+        written = ChangeSet()
         steps.hear([CallPiece(0, run.id, asked.name, asked.arguments)], written)
         calls = steps.close_calls(written)
         run.step_id = calls[0].id
-        run.calls = Calls(workshop, steps, run.write, self._timing)
-        await run.calls.run(calls, Written())
+        run.calls = ToolCalls(workshop, steps, run.write, self._timing)
+        await run.calls.run(calls, ChangeSet())
 
-    async def answer(self, run_id: str, word: Word) -> None:
+    async def answer(self, run_id: str, word: AskDecision) -> None:
         """Take a person's decision about a call that asks. Raises as ``Asks.answer``."""
         run = self._runs.get(run_id)
         if run is None:

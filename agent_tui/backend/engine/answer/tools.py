@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping,
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from agent_tui.backend.engine.answer.steps import Steps
+from agent_tui.backend.engine.answer.steps import StepLog
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.words import failure, storable
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.models.model import Image, NotePiece, ToolSpec
 from agent_tui.backend.tools.calling import failed, parsed, run_tool
 from agent_tui.backend.tools.mcp.server import ServerListed
@@ -68,24 +68,24 @@ class ToolSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class CallAllowed:
     """A person, or a rule that they made meanwhile, allows the call."""
 
 
 @dataclass(frozen=True, slots=True)
-class Denied:
+class CallDenied:
     """The call may not run; the model gets the reason ``why``."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class CallStopped:
     """The answer was stopped before a decision."""
 
 
-Approval = Allowed | Denied | Stopped
-Waiting = asyncio.Future[Allowed | Denied]
+Approval = CallAllowed | CallDenied | CallStopped
+Waiting = asyncio.Future[CallAllowed | CallDenied]
 
 
 class Gate(Protocol):
@@ -135,11 +135,15 @@ class _Prepared:
     refused: str = "failed"  # or "cut": the status of a call that cannot run
 
 
-class Calls:
+class ToolCalls:
     """Runs calls of the answer with these ``steps``; ``write`` commits."""
 
     def __init__(
-        self, workshop: Workshop, steps: Steps, write: Callable[[Written], Awaitable[None]], timing: Timing
+        self,
+        workshop: Workshop,
+        steps: StepLog,
+        write: Callable[[ChangeSet], Awaitable[None]],
+        timing: Timing,
     ) -> None:
         self._workshop = workshop
         self._steps = steps
@@ -152,7 +156,7 @@ class Calls:
         """End running calls and those that wait for a decision."""
         self._cut.set()
 
-    async def run(self, calls: Sequence[Step], written: Written) -> None:
+    async def run(self, calls: Sequence[Step], written: ChangeSet) -> None:
         """Store ``calls`` together with ``written``, and run them; each has its result then.
 
         Raises ``StoreError``.
@@ -259,18 +263,18 @@ class Calls:
             raise
 
     async def _is_allowed(self, call: Step, word: Waiting) -> bool:
-        approval: Approval = await self._unless_cut(_result(word)) or Stopped()
+        approval: Approval = await self._unless_cut(_result(word)) or CallStopped()
         match approval:
-            case Allowed():
-                written = Written()
+            case CallAllowed():
+                written = ChangeSet()
                 self._steps.set_call(call, "running", None, written)
                 await self._write(written)
-            case Denied(why):
+            case CallDenied(why):
                 await self._end(call, "denied", failed(why), None)
-            case Stopped():
+            case CallStopped():
                 word.cancel()
                 await self._end(call, "cut", failed("not run: the answer was stopped"), None)
-        return isinstance(approval, Allowed)
+        return isinstance(approval, CallAllowed)
 
     async def _run(self, one: _Prepared) -> None:
         if one.tool is None:
@@ -339,7 +343,7 @@ class Calls:
 
     async def _write_progress(self, call: Step, remarks: list[str], newest: list[str]) -> None:
         """Store what a running tool reported since the last time."""
-        written = Written()
+        written = ChangeSet()
         self._steps.note([NotePiece("form_declined", about=storable(one)) for one in remarks], written)
         remarks.clear()
         if newest:
@@ -359,7 +363,7 @@ class Calls:
         if not word.done():
             ask = ToolAsk(f"{form.server} asks you for {form.amount}", form=form)
             cut = asyncio.create_task(self._cut.wait())
-            written = Written()
+            written = ChangeSet()
             try:
                 self._steps.set_call(call, "asks", None, written, ask)
                 await self._write(written)
@@ -368,7 +372,7 @@ class Calls:
                 cut.cancel()
                 if not word.done():
                     word.set_result(FormAnswer("cancel"))
-            written = Written()
+            written = ChangeSet()
             self._steps.set_call(call, "running", None, written)
             await self._write(written)
         if not reply.done():
@@ -395,7 +399,7 @@ class Calls:
         seconds: float | None,
         changes: Sequence[FileChange] = (),
     ) -> None:
-        written = Written()
+        written = ChangeSet()
         self._steps.now = self._timing.now().isoformat()
         folder = str(self._workshop.place.workspace)
         for change in changes[:1]:  # a tool changes one file
@@ -467,5 +471,5 @@ async def offered(
     return tuple(spec for spec in asking.result() if is_offered(spec.name))
 
 
-async def _result(word: Waiting) -> Allowed | Denied:
+async def _result(word: Waiting) -> CallAllowed | CallDenied:
     return await word

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from agent_tui.backend.engine.chats.begin import Begun, begin, begin_summary, recorded_message
+from agent_tui.backend.engine.chats.begin import ChatStart, begin, begin_summary, recorded_message
 from agent_tui.backend.engine.chats.fields import (
-    Question,
-    Recorded,
+    QuestionFields,
+    RecordedSpeech,
     checked_keep,
     checked_question,
     checked_recorded,
@@ -26,7 +26,7 @@ from agent_tui.backend.engine.kinds import ANSWER_RUNNING, answering
 from agent_tui.backend.engine.resources import Resources
 from agent_tui.backend.engine.runner import Runner
 from agent_tui.backend.engine.runs import Runs, whole
-from agent_tui.backend.engine.unwatched import Presence
+from agent_tui.backend.engine.unwatched import OpenPrograms
 from agent_tui.backend.store import reads
 from agent_tui.backend.store.messages import user_message
 from agent_tui.backend.store.rows import CHATS, VOICE, ConversationRow
@@ -34,13 +34,13 @@ from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import NotFound, Refused
 
-__all__ = ["ANSWER_RUNNING", "Asked", "ChatActs", "Question", "Recorded"]
+__all__ = ["ANSWER_RUNNING", "AnswerStart", "ChatActs", "QuestionFields", "RecordedSpeech"]
 
 CANNOT_SUMMARISE = "conversation.cannot_summarise"  # code of a refusal
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerStart:
     """The answer that began; its events are those ``after`` this seq."""
 
     message_id: str
@@ -50,14 +50,14 @@ class Asked:
 class ChatActs:
     """The part of the engine that only chats have. Raises ``NotFound`` and ``StoreError`` as it does."""
 
-    def __init__(self, resources: Resources, runs: Runs, presence: Presence) -> None:
+    def __init__(self, resources: Resources, runs: Runs, presence: OpenPrograms) -> None:
         self._resources = resources
         self._store = resources.store
         self.runs = runs
         self._presence = presence
 
     @whole
-    async def ask(self, chat_id: str, question: Question) -> Asked:
+    async def ask(self, chat_id: str, question: QuestionFields) -> AnswerStart:
         """Store a question and begin its answer; a known ``client_key`` only returns that answer.
 
         Raises ``Refused``: 422 for invalid values, 409 while an answer is being given, in an archived chat or
@@ -70,7 +70,7 @@ class ChatActs:
                 self._presence.press()
             known = await self._store.read(reads.asked, chat_id, question.client_key)
             if known is not None:
-                return Asked(*known)
+                return AnswerStart(*known)
             if row.status == "running":
                 raise answering()
             self.runs.check_start(row)
@@ -82,7 +82,7 @@ class ChatActs:
             return await self._begin(begun, question)
 
     @whole
-    async def compact(self, chat_id: str, keep: str = "") -> Asked:
+    async def compact(self, chat_id: str, keep: str = "") -> AnswerStart:
         """Begin a turn that summarises what was said so far; models get the summary instead from then on.
         ``keep`` says what the summary should keep.
 
@@ -104,7 +104,7 @@ class ChatActs:
             return await self._answer(begin_summary(row, links, uuid4().hex, self._resources.now()), brief)
 
     @whole
-    async def record(self, chat_id: str, recorded: Recorded) -> str:
+    async def record(self, chat_id: str, recorded: RecordedSpeech) -> str:
         """Store what was said in a voice session; return the id of its message.
 
         Raises ``Refused``: 422 for invalid values, 409 for a whole message while an answer of ours is being
@@ -168,7 +168,7 @@ class ChatActs:
             raise Refused("Nothing was said yet", "Ask the question again.", status=409)
         return chain[-1][0].message_id
 
-    async def _begin(self, begun: Begun, question: Question) -> Asked:
+    async def _begin(self, begun: ChatStart, question: QuestionFields) -> AnswerStart:
         row, continued = begun.row, None
         history = await self._store.read(reads.told, row, begun.follows)
         if begun.said is not None:
@@ -178,7 +178,7 @@ class ChatActs:
             continued = history.pop()
         return await self._answer(begun, chat_brief(row, history, question, continued))
 
-    async def _answer(self, begun: Begun, brief: Brief) -> Asked:
+    async def _answer(self, begun: ChatStart, brief: Brief) -> AnswerStart:
         row = begun.row
 
         async def answer(run: Runner) -> int:
@@ -186,7 +186,7 @@ class ChatActs:
             return await run.answer(attempt, answer_begun(row, begun.said, attempt.turn))
 
         first = await self.runs.start(row, answer)
-        return Asked(begun.turn.message_id, first - 1)
+        return AnswerStart(begun.turn.message_id, first - 1)
 
 
 def _cannot_summarise(row: ConversationRow) -> Refused:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from agent_tui.backend.engine.chats.fields import Question, Recorded, title_of
+from agent_tui.backend.engine.chats.fields import QuestionFields, RecordedSpeech, title_of
 from agent_tui.backend.engine.chats.record import answer_begun, answer_ended, conversation_changed
-from agent_tui.backend.engine.ending import Ending
+from agent_tui.backend.engine.ending import TurnEnding
 from agent_tui.backend.engine.record import USER_COLOR, USER_NAME, person_said
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.store.messages import attachments_text, spoken_text
 from agent_tui.backend.store.rows import (
     VOICE,
     ConversationRow,
     ConversationSet,
-    Link,
     NewEvent,
     StepPut,
+    TreeLink,
     TurnRow,
     UserSaid,
 )
@@ -28,7 +28,7 @@ CUT_IN = "interject"
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class ChatStart:
     """The chat from now on, the question if it is new, and its answer; ``follows`` is the last message before
     them.
     """
@@ -41,12 +41,12 @@ class Begun:
 
 def begin(
     row: ConversationRow,
-    links: Mapping[str, Link],
-    question: Question,
+    links: Mapping[str, TreeLink],
+    question: QuestionFields,
     question_id: str,
     answer_id: str,
     now: str,
-) -> Begun:
+) -> ChatStart:
     """Return what a ``question`` changes in the chat.
 
     Raises ``NotFound`` for an unknown ``again``, ``continues`` or ``parent_id``, ``Refused`` (422) for a
@@ -71,29 +71,29 @@ def begin(
     row = replace(
         row, name=row.name or title_of(question), head=answer_id, round_open=turn.round, updated_at=now
     )
-    return Begun(row, said, turn, parent if said is None else said.parent)
+    return ChatStart(row, said, turn, parent if said is None else said.parent)
 
 
-def begin_summary(row: ConversationRow, links: Mapping[str, Link], turn_id: str, now: str) -> Begun:
+def begin_summary(row: ConversationRow, links: Mapping[str, TreeLink], turn_id: str, now: str) -> ChatStart:
     """Return the changes for a turn that summarises the chat's branch: it follows the newest message."""
     turn = _turn(row, turn_id, row.agent.model, row.head, now)
     turn = replace(turn, attempt=_attempt(links, row.head))
     row = replace(row, head=turn_id, round_open=turn.round, updated_at=now)
-    return Begun(row, None, turn, turn.parent)
+    return ChatStart(row, None, turn, turn.parent)
 
 
-def _attempt(links: Mapping[str, Link], parent: str) -> int:
+def _attempt(links: Mapping[str, TreeLink], parent: str) -> int:
     """Return the number of the next answer to its parent, from 1."""
     return 1 + sum(link.parent == parent and link.role == "assistant" for link in links.values())
 
 
-def recorded_message(row: ConversationRow, recorded: Recorded, message_id: str, now: str) -> Written:
+def recorded_message(row: ConversationRow, recorded: RecordedSpeech, message_id: str, now: str) -> ChangeSet:
     """Return what stores a message of a voice session, after the newest one."""
     parent, spoken = row.head, spoken_text(recorded.spoken)
-    name = row.name or title_of(Question(recorded.content))
+    name = row.name or title_of(QuestionFields(recorded.content))
     row = replace(row, name=name, head=message_id, updated_at=now)
     if recorded.role == "user":
-        written = Written()
+        written = ChangeSet()
         person_said(
             row, replace(_said(row, message_id, recorded.content, parent, now), spoken=spoken), written
         )
@@ -105,18 +105,18 @@ def recorded_message(row: ConversationRow, recorded: Recorded, message_id: str, 
     step, written = Step("step-0", content=recorded.content), answer_begun(row, None, turn)
     written.events.append(NewEvent.of(StepSet(message_id, step), message_id))
     written.changes.append(StepPut(message_id, step, now))
-    written.add(answer_ended(row, turn, Ending((step,), cut=CUT_IN if recorded.is_cut else "")))
+    written.add(answer_ended(row, turn, TurnEnding((step,), cut=CUT_IN if recorded.is_cut else "")))
     return written
 
 
-def _known(links: Mapping[str, Link], message_id: str, role: str, what: str) -> str:
+def _known(links: Mapping[str, TreeLink], message_id: str, role: str, what: str) -> str:
     link = links.get(message_id)
     if link is None or link.role != role:
         raise NotFound(f"There is no {what} {message_id[:100]}", status=404)
     return message_id
 
 
-def _followed(row: ConversationRow, links: Mapping[str, Link], parent_id: str | None) -> str:
+def _followed(row: ConversationRow, links: Mapping[str, TreeLink], parent_id: str | None) -> str:
     """Return the message that a question follows; ``None``: the newest one of the shown branch."""
     parent = row.head if parent_id is None else parent_id
     if parent and parent not in links:

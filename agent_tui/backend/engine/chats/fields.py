@@ -20,7 +20,7 @@ from agent_tui.backend.engine.fields import (
 from agent_tui.backend.engine.resources import ModelSource
 from agent_tui.backend.engine.words import checked_key, storable
 from agent_tui.backend.store.rows import AgentsSet, Change, ConversationRow, ConversationSet
-from agent_tui.model.events import AgentInfo, Attachment, ConversationInfo, Spoken
+from agent_tui.model.events import AgentInfo, Attachment, ConversationInfo, SpeechRecord
 from agent_tui.model.images import (
     IMAGE_TYPES,
     MAX_IMAGE_BYTES,
@@ -45,7 +45,7 @@ _OF_AGENT = settings_of(ConversationInfo).keys() & settings_of(AgentInfo).keys()
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class QuestionFields:
     """A question. ``thinking`` and ``tools`` ``None``: as the conversation's settings.
 
     ``parent_id`` is the answer that it follows, "" the beginning of the conversation, ``None`` the newest one
@@ -69,13 +69,13 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedSpeech:
     """What was said in a voice session: how the message ``message_id`` was spoken, or else a whole message
     that no model of ours was asked for. The same ``client_key`` again is the same message. ``speaker`` is who
     said it, for an assistant; ``is_cut``: the person cut in.
     """
 
-    spoken: Spoken
+    spoken: SpeechRecord
     message_id: str = ""
     client_key: str = ""
     role: str = ""
@@ -131,7 +131,7 @@ def changes_to(row: ConversationRow) -> list[Change]:
     return [ConversationSet(own | {"is_named": row.is_named}), AgentsSet(row.agents)]
 
 
-def checked_question(question: Question) -> Question:
+def checked_question(question: QuestionFields) -> QuestionFields:
     """Return the question, safe to store; raises ``Refused`` (422)."""
     if question.again or question.continues:
         if question.content or question.attachments or question.parent_id is not None:
@@ -162,7 +162,7 @@ def checked_keep(keep: str) -> str:
     return storable(" ".join(keep.split()))
 
 
-def checked_recorded(recorded: Recorded) -> Recorded:
+def checked_recorded(recorded: RecordedSpeech) -> RecordedSpeech:
     """Return what was said, safe to store; raises ``Refused`` (422)."""
     if recorded.message_id:
         if recorded.content or recorded.role:
@@ -190,7 +190,7 @@ def id_of(*keys: str) -> str:
     return sha256("\0".join(keys).encode(errors="replace")).hexdigest()[: len(uuid4().hex)]
 
 
-def title_of(question: Question) -> str:
+def title_of(question: QuestionFields) -> str:
     """Return the title of a conversation with this beginning: the first line, or a file's name."""
     words = question.content.strip() or question.attachments[0].name
     return words.splitlines()[0][:TITLE_CHARACTERS].strip()

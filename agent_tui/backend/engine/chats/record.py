@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_tui.backend.engine.chats.fields import changed_row, changes_to, conversation_info
-from agent_tui.backend.engine.ending import Ending
+from agent_tui.backend.engine.ending import TurnEnding
 from agent_tui.backend.engine.record import last_words, person_said, turn_closed, whole_words
 from agent_tui.backend.engine.resources import ModelSource
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.store.messages import spoken_text
 from agent_tui.backend.store.rows import (
     ConversationRow,
@@ -34,11 +34,11 @@ CUTS = {
 }
 
 
-def answer_begun(row: ConversationRow, said: UserSaid | None, turn: TurnRow) -> Written:
+def answer_begun(row: ConversationRow, said: UserSaid | None, turn: TurnRow) -> ChangeSet:
     """Record that a question is asked (``said`` ``None``: an earlier one) and its answer begins. ``row`` is
     the chat from now on.
     """
-    written = Written()
+    written = ChangeSet()
     if said is not None:
         person_said(row, said, written)
     started = ev.TurnStarted(
@@ -70,13 +70,15 @@ def answer_begun(row: ConversationRow, said: UserSaid | None, turn: TurnRow) -> 
     return written
 
 
-def message_spoken(message_id: str, spoken: ev.Spoken) -> Written:
+def message_spoken(message_id: str, spoken: ev.SpeechRecord) -> ChangeSet:
     """Record how a stored message was spoken."""
     event = NewEvent.of(ev.MessageSpoken(message_id, spoken), message_id)
-    return Written([event], [SpokenSet(message_id, spoken_text(spoken))])
+    return ChangeSet([event], [SpokenSet(message_id, spoken_text(spoken))])
 
 
-def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending, before: Sequence[Step] = ()) -> Written:
+def answer_ended(
+    row: ConversationRow, turn: TurnRow, ending: TurnEnding, before: Sequence[Step] = ()
+) -> ChangeSet:
     """Record that the answer is over, complete or not; ``row`` is the chat as stored, ``before`` are the
     steps of the answer that it continues.
     """
@@ -114,16 +116,16 @@ def answer_ended(row: ConversationRow, turn: TurnRow, ending: Ending, before: Se
         NewEvent.of(last, turn.message_id),
     ]
     idle = ConversationSet({"status": "idle", "interrupted": "", "round_done": turn.round})
-    return Written(events, [*turn_closed(closed, tokens, words), idle])
+    return ChangeSet(events, [*turn_closed(closed, tokens, words), idle])
 
 
-def changed_chat(row: ConversationRow, change: Values, models: ModelSource, now: str) -> Written:
+def changed_chat(row: ConversationRow, change: Values, models: ModelSource, now: str) -> ChangeSet:
     """Return what ``change`` writes, nothing if everything is so already; raises ``Refused`` (422)."""
     news = changed_row(row, change, models)
     if news == row:
-        return Written()
+        return ChangeSet()
     news = replace(news, updated_at=now)
-    return Written([conversation_changed(news, running=row.status == "running")], changes_to(news))
+    return ChangeSet([conversation_changed(news, running=row.status == "running")], changes_to(news))
 
 
 def conversation_changed(row: ConversationRow, *, running: bool) -> NewEvent:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from agent_tui.backend.engine.agents import is_synthesis, room_told, synthesizer, without_own_mark
 from agent_tui.backend.engine.answer.steps import tool_calls
-from agent_tui.backend.engine.chats.fields import Question
+from agent_tui.backend.engine.chats.fields import QuestionFields
 from agent_tui.backend.engine.context.compacting import Past, summary_in, summary_told
 from agent_tui.backend.models.model import ChatMessage, Image, Member, ModelRequest
-from agent_tui.backend.store.reads.turns import Said
+from agent_tui.backend.store.reads.turns import Contribution
 from agent_tui.backend.store.rows import VOICE, ConversationRow, TurnRow
 from agent_tui.backend.tools.calling import failed
 from agent_tui.config.file import DEMO_PROVIDER
@@ -57,7 +57,7 @@ class Brief:
 # --- of rooms -----------------------------------------------------------------------------------------
 
 
-def room_brief(room: ConversationRow, turn: TurnRow, said: Sequence[Said], chain: Chain) -> Brief:
+def room_brief(room: ConversationRow, turn: TurnRow, said: Sequence[Contribution], chain: Chain) -> Brief:
     """Return the brief for the ``turn`` of an agent; ``said`` is as in ``model_messages``."""
     agent = next(agent for agent in room.agents if agent.id == turn.agent_id)
     before: tuple[Step, ...] = ()
@@ -79,7 +79,11 @@ def room_brief(room: ConversationRow, turn: TurnRow, said: Sequence[Said], chain
 
 
 def model_messages(
-    room: ConversationRow, agent: AgentInfo, turn: TurnRow, said: Sequence[Said], until: int | None = None
+    room: ConversationRow,
+    agent: AgentInfo,
+    turn: TurnRow,
+    said: Sequence[Contribution],
+    until: int | None = None,
 ) -> tuple[ChatMessage, ...]:
     """Return the messages for the ``turn`` of ``agent``.
 
@@ -123,7 +127,7 @@ def _prompt(room: ConversationRow, agent: AgentInfo, turn: TurnRow) -> str:
     return f"{agent.system_prompt}\n\n{told}" if agent.system_prompt else told
 
 
-def _in_order(room: ConversationRow, said: Sequence[Said]) -> Sequence[Said]:
+def _in_order(room: ConversationRow, said: Sequence[Contribution]) -> Sequence[Contribution]:
     if not room.parallel:
         return said
     # Not by time: what models get must not depend on who was faster. People's words open a round.
@@ -134,7 +138,10 @@ def _in_order(room: ConversationRow, said: Sequence[Said]) -> Sequence[Said]:
 
 
 def chat_brief(
-    row: ConversationRow, history: Sequence[Message], question: Question, continued: Message | None = None
+    row: ConversationRow,
+    history: Sequence[Message],
+    question: QuestionFields,
+    continued: Message | None = None,
 ) -> Brief:
     """Return the brief for an answer: ``history`` is the branch with the question at its end, ``continued``
     the answer that it continues.

@@ -116,7 +116,7 @@ class RoomActs:
         knowledge. ``to``: the only agent that gets it. The same ``client_key`` again is the same message.
         Raises ``Refused``: 409 in a completed or archived room, 422 for an unknown agent or invalid words.
         """
-        words = inbox.Words(content, when, to, checked_key(client_key))
+        words = inbox.InboxMessage(content, when, to, checked_key(client_key))
         async with self.runs.lock(room_id):
             message_id = await self._known(room_id, client_key)
             if not message_id:

@@ -19,7 +19,7 @@ from agent_tui.backend.engine.fields import (
 )
 from agent_tui.backend.engine.record import USER_NAME, run_paused
 from agent_tui.backend.engine.resources import ModelSource
-from agent_tui.backend.engine.written import Written
+from agent_tui.backend.engine.written import ChangeSet
 from agent_tui.backend.store.rows import AgentsSet, ConversationRow, ConversationSet, InboxPut
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.records import MAX_AGENTS
@@ -99,14 +99,14 @@ def changed_agents(
     )
 
 
-def changed_room(row: ConversationRow, change: Values, models: ModelSource, now: str) -> Written:
+def changed_room(row: ConversationRow, change: Values, models: ModelSource, now: str) -> ChangeSet:
     """Return what ``change`` writes; raises ``Refused`` (422) for invalid values.
 
     A new task of a room that was started is also said to the room, so that agents and readers get it. More
     rounds make a completed room a paused one, at once or, while it repeats a turn, before its next round.
     """
     values = changed_values(row, change)
-    written = Written()
+    written = ChangeSet()
     if values:
         written.changes.append(ConversationSet(values))
     if "agents" in change:

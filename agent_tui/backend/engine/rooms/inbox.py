@@ -17,7 +17,7 @@ Queue = tuple[QueuedMessage, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class InboxMessage:
     """A message to a room, as received."""
 
     content: str
@@ -26,7 +26,7 @@ class Words:
     client_key: str
 
 
-def put(room: ConversationRow, words: Words, message_id: str, now: str) -> InboxPut:
+def put(room: ConversationRow, words: InboxMessage, message_id: str, now: str) -> InboxPut:
     """Return the write that queues ``words``; raise ``Refused`` (409, 422)."""
     if room.archived:
         raise Refused("The room is archived", "Take it out of the archive first.", status=409)

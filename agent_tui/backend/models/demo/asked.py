@@ -22,7 +22,7 @@ _ZONE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ToolWish:
     """A call that a question asks for; ``about`` is its subject for a person. A wish without a tool is for
     the time of a place with an unknown zone.
     """
@@ -33,20 +33,20 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ZonedPlace:
     """A place and its IANA zone; ``names`` are by language."""
 
     zone: str
     names: Mapping[str, str]
 
 
-def wishes_in(question: str) -> tuple[Wish, ...]:
+def wishes_in(question: str) -> tuple[ToolWish, ...]:
     """Return the requests for tools in the question, in its order; sums and times may come together."""
     text = question[:MAX_QUESTION_CHARACTERS]
     for tool in ("write_file", "run_command", "fetch_url", "read_file", "search_files", "list_files"):
         if found := find(tool, text):
             return (_wish(tool, found, text),)
-    placed = [(at, Wish("calculator", {"expression": sum_}, sum_)) for at, sum_ in sums_in(text)]
+    placed = [(at, ToolWish("calculator", {"expression": sum_}, sum_)) for at, sum_ in sums_in(text)]
     placed += _times(text)
     return tuple(wish for _, wish in sorted(placed, key=lambda one: one[0])[:MAX_WISHES])
 
@@ -61,26 +61,26 @@ def is_hello(question: str) -> bool:
     return find("hello", question[:MAX_QUESTION_CHARACTERS]) is not None
 
 
-def _wish(tool: str, found: re.Match[str], text: str) -> Wish:
+def _wish(tool: str, found: re.Match[str], text: str) -> ToolWish:
     """Return a wish that the whole question is about."""
     match tool:
         case "write_file":
             content = found["content"].strip().strip("`\"“”«»'‘’")
-            return Wish(tool, {"path": _path(found), "content": f"{content}\n"}, _path(found))
+            return ToolWish(tool, {"path": _path(found), "content": f"{content}\n"}, _path(found))
         case "run_command":
             command = found["command"].strip().strip("`")
-            return Wish(tool, {"command": command}, command)
+            return ToolWish(tool, {"command": command}, command)
         case "fetch_url":
             url = found["url"].rstrip(".,;!?)»”\"'")
-            return Wish(tool, {"url": url}, url)
+            return ToolWish(tool, {"url": url}, url)
         case "search_files":
             words = _path(found).strip().rstrip("?.!。")
-            return Wish(tool, {"pattern": _SPECIAL.sub(r"\\\g<0>", words)}, words)
+            return ToolWish(tool, {"pattern": _SPECIAL.sub(r"\\\g<0>", words)}, words)
         case "list_files":
             folder = find("folder", text)
-            return Wish(tool, {"path": _path(folder)} if folder else {}, _path(folder) if folder else "")
+            return ToolWish(tool, {"path": _path(folder)} if folder else {}, _path(folder) if folder else "")
         case _:
-            return Wish(tool, {"path": _path(found)}, _path(found))
+            return ToolWish(tool, {"path": _path(found)}, _path(found))
 
 
 def _path(found: re.Match[str]) -> str:
@@ -91,21 +91,22 @@ def _path(found: re.Match[str]) -> str:
 # --- times -----------------------------------------------------------------------------------------------
 
 
-def _times(text: str) -> list[tuple[int, Wish]]:
+def _times(text: str) -> list[tuple[int, ToolWish]]:
     asked = find("time", text)
     if asked is None:
         return []
     if zones := {place.zone: at for at, place in reversed(places_in(text))}:
-        return [(at, Wish("current_time", {"zone": zone}, zone)) for zone, at in zones.items()]
+        return [(at, ToolWish("current_time", {"zone": zone}, zone)) for zone, at in zones.items()]
     if nowhere := find("nowhere", text):
-        return [(nowhere.start(), Wish("", {}, nowhere["place"]))]
-    return [(asked.start(), Wish("current_time", {}))]
+        return [(nowhere.start(), ToolWish("", {}, nowhere["place"]))]
+    return [(asked.start(), ToolWish("current_time", {}))]
 
 
-def places_in(text: str) -> list[tuple[int, Place]]:
+def places_in(text: str) -> list[tuple[int, ZonedPlace]]:
     """Return the places in ``text`` and their indexes; a zone may be named directly."""
     found = [
-        (at.start(), Place(at[0], dict.fromkeys(("en", "zh", "ru"), at[0]))) for at in _ZONE.finditer(text)
+        (at.start(), ZonedPlace(at[0], dict.fromkeys(("en", "zh", "ru"), at[0])))
+        for at in _ZONE.finditer(text)
     ]
     rest = _ZONE.sub(lambda zone: " " * len(zone[0]), text)
     found += [(at.start(), place) for place, pattern in _places() if (at := pattern.search(rest))]
@@ -113,10 +114,10 @@ def places_in(text: str) -> list[tuple[int, Place]]:
 
 
 @cache
-def _places() -> tuple[tuple[Place, re.Pattern[str]], ...]:
+def _places() -> tuple[tuple[ZonedPlace, re.Pattern[str]], ...]:
     rows = read("places.toml")["places"]["rows"]
     return tuple(
-        (Place(zone, {"en": english, "zh": chinese, "ru": russian}), compiled(pattern, "places.toml"))
+        (ZonedPlace(zone, {"en": english, "zh": chinese, "ru": russian}), compiled(pattern, "places.toml"))
         for zone, english, chinese, russian, pattern in rows
     )
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from agent_tui.backend.models.demo.asked import Wish, asks_for_tools, is_hello, places_in, wishes_in
+from agent_tui.backend.models.demo.asked import ToolWish, asks_for_tools, is_hello, places_in, wishes_in
 from agent_tui.backend.models.demo.debate import safe_line
 from agent_tui.backend.models.demo.scripts import read
 from agent_tui.backend.models.model import (
@@ -77,7 +77,7 @@ class _Chat:
         """Return a sentence of the chat's file with its slots filled."""
         return str(self._texts[name]).format(**slots)
 
-    def wished(self, wishes: Sequence[Wish]) -> list[Piece]:
+    def wished(self, wishes: Sequence[ToolWish]) -> list[Piece]:
         """Return the thoughts, the words and the calls for the wishes."""
         told = [self.say("nowhere", place=_bare(wish.about)) for wish in wishes if not wish.tool]
         missing = dict.fromkeys(wish.tool for wish in wishes if wish.tool and wish.tool not in self._offered)
@@ -99,7 +99,7 @@ class _Chat:
             pieces.append(CallPiece(number, f"demo_{self._salt}_{number}", wish.tool, arguments))
         return pieces
 
-    def _thought(self, tool: str, calls: Sequence[Wish]) -> str:
+    def _thought(self, tool: str, calls: Sequence[ToolWish]) -> str:
         """Return the thought before the calls of one tool."""
         about = [wish.about for wish in calls if wish.tool == tool]
         if tool == "current_time" and not any(about):

@@ -116,7 +116,7 @@ def _rest(request: ModelRequest, seed: int) -> list[Piece]:
     """Return what follows the words that the answer is to continue; nothing if they are not the demo's.
 
     What people said meanwhile is ignored. Like every model it begins after the last word, with the white
-    space that may be there already: ``Continuing`` removes that.
+    space that may be there already: ``ContinuingModel`` removes that.
     """
     told, said = request.messages[:-1], request.continues.rstrip()
     while told:

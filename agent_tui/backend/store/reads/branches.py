@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from sqlalchemy import Connection, literal, literal_column, select, union_all
 
 from agent_tui.backend.store import schema
-from agent_tui.backend.store.rows import Link
+from agent_tui.backend.store.rows import TreeLink
 
 _TURN, _USER = schema.turn.c, schema.user_message.c
 
 
-def links(connection: Connection, id_: str) -> dict[str, Link]:
+def links(connection: Connection, id_: str) -> dict[str, TreeLink]:
     """Return every message by its id, with its place in the tree, in the order of their beginning."""
     people = select(_USER.id, _USER.parent, literal("user").label("role"), _USER.first_seq)
     answers = select(_TURN.message_id, _TURN.parent, literal("assistant"), _TURN.first_seq)
     both = union_all(people.where(_USER.conversation_id == id_), answers.where(_TURN.conversation_id == id_))
     found = connection.execute(both.order_by(literal_column("first_seq")))
-    return {row.id: Link(*row) for row in found}
+    return {row.id: TreeLink(*row) for row in found}
 
 
-def branch(links: Mapping[str, Link], head: str) -> list[str]:
+def branch(links: Mapping[str, TreeLink], head: str) -> list[str]:
     """Return the ids of the messages from the first one to ``head``."""
     path: list[str] = []
     at = head
@@ -31,7 +31,7 @@ def branch(links: Mapping[str, Link], head: str) -> list[str]:
     return path[::-1]
 
 
-def leaf(links: Mapping[str, Link], message_id: str) -> str:
+def leaf(links: Mapping[str, TreeLink], message_id: str) -> str:
     """Return the last message of the newest branch through ``message_id``."""
     newest = {link.parent: link.id for link in links.values()}  # in their order: the newest child stays
     while message_id in newest:
@@ -39,7 +39,7 @@ def leaf(links: Mapping[str, Link], message_id: str) -> str:
     return message_id
 
 
-def versions(links: Mapping[str, Link]) -> dict[str, tuple[str, ...]]:
+def versions(links: Mapping[str, TreeLink]) -> dict[str, tuple[str, ...]]:
     """Return, for each message with siblings, all of these including itself, oldest first."""
     children: dict[tuple[str, str], list[str]] = {}
     for link in links.values():

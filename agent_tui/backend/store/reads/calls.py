@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.reads.conversations import conversation
-from agent_tui.backend.store.rows import KINDS, FileChanged, ToolRule
+from agent_tui.backend.store.rows import KINDS, FileChanged, StoredRule
 from agent_tui.model.events import Step
 
 _TURN = schema.turn.c
@@ -40,8 +40,8 @@ def file_changes(
     return found
 
 
-def rules(connection: Connection) -> list[ToolRule]:
+def rules(connection: Connection) -> list[StoredRule]:
     """Return all rules, including those of single conversations, the oldest first."""
     rule = schema.tool_rule.c
-    query = select(*(rule[field.name] for field in fields(ToolRule))).order_by(rule.created_at, rule.id)
-    return [ToolRule(*row) for row in connection.execute(query)]
+    query = select(*(rule[field.name] for field in fields(StoredRule))).order_by(rule.created_at, rule.id)
+    return [StoredRule(*row) for row in connection.execute(query)]

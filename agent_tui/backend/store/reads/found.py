@@ -7,7 +7,7 @@ from collections.abc import Collection
 from sqlalchemy import Connection, select
 
 from agent_tui.backend.store import schema, sqlite
-from agent_tui.backend.store.rows import KINDS, Hit
+from agent_tui.backend.store.rows import KINDS, FoundMessage
 from agent_tui.backend.store.words import excerpt, expression, marked
 
 _ROW = schema.conversation.c
@@ -19,7 +19,9 @@ def is_searchable(connection: Connection, id_: str) -> bool:
     return connection.execute(select(schema.searched.c.number).where(mine).limit(1)).first() is not None
 
 
-def search(connection: Connection, words: str, limit: int, kinds: Collection[str] = KINDS) -> list[Hit]:
+def search(
+    connection: Connection, words: str, limit: int, kinds: Collection[str] = KINDS
+) -> list[FoundMessage]:
     """Return the conversations whose titles contain all of ``words``, then the messages that do, the newest
     first of both. ``words`` may contain any characters.
     """
@@ -34,12 +36,12 @@ def search(connection: Connection, words: str, limit: int, kinds: Collection[str
         .order_by(_ROW.updated_at.desc(), _ROW.number.desc())
     )
     titles = [
-        Hit(id_, name, "", "", snippet, at, kind)
+        FoundMessage(id_, name, "", "", snippet, at, kind)
         for id_, name, at, kind in connection.execute(named)
         if (snippet := marked(name, words))
     ][:limit]
     said = [
-        Hit(id_, name, message, role, excerpt(text, words), at, kind)
+        FoundMessage(id_, name, message, role, excerpt(text, words), at, kind)
         for id_, name, message, role, text, at, kind in sqlite.found(
             connection, wanted, kinds, limit - len(titles)
         )

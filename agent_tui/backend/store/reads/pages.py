@@ -9,7 +9,7 @@ from types import MappingProxyType
 from sqlalchemy import Connection, literal_column, select, union_all
 
 from agent_tui.backend.store import schema
-from agent_tui.backend.store.messages import Page, as_heard, that_fit, turn_message, user_message
+from agent_tui.backend.store.messages import MessagePage, as_heard, that_fit, turn_message, user_message
 from agent_tui.backend.store.reads.branches import branch, links, versions
 from agent_tui.backend.store.reads.conversations import conversation
 from agent_tui.backend.store.reads.turns import TURNS, is_turn, turns_of
@@ -24,7 +24,9 @@ _TURN, _USER = schema.turn.c, schema.user_message.c
 _SAID = select(*(_USER[field.name] for field in fields(UserSaid) if field.name != "event"))
 
 
-def page(connection: Connection, id_: str, kinds: Collection[str], after: str | None, limit: int) -> Page:
+def page(
+    connection: Connection, id_: str, kinds: Collection[str], after: str | None, limit: int
+) -> MessagePage:
     """Return a page of the messages after ``after``: of a room by the seq of their first event, of a chat
     those of the shown branch. It is shorter if its messages are large.
 
@@ -49,7 +51,7 @@ def page(connection: Connection, id_: str, kinds: Collection[str], after: str | 
         found = that_fit(read)
         if len(found) < len(read):
             break
-    return Page(found, len(path) > len(found), row.last_seq)
+    return MessagePage(found, len(path) > len(found), row.last_seq)
 
 
 def _listed(connection: Connection, id_: str, after: str | None, limit: int) -> list[str]:

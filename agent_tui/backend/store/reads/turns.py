@@ -12,7 +12,7 @@ from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindpar
 
 from agent_tui.backend.store import schema
 from agent_tui.backend.store.reads.conversations import conversation
-from agent_tui.backend.store.rows import ConversationRow, Frame, TurnRow
+from agent_tui.backend.store.rows import ConversationRow, StoredFrame, TurnRow
 from agent_tui.backend.store.steps import steps
 from agent_tui.model.chains import joined_steps, said_in
 from agent_tui.model.errors import NotFound
@@ -67,7 +67,7 @@ _CHUNKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Contribution:
     """Words that are part of a room's conversation; ``agent_id`` is empty for a person's.
 
     ``place`` is the agent's in the turn order, ``seq`` their beginning, ``to`` the only reader. A continued
@@ -94,23 +94,25 @@ def state(connection: Connection, id_: str) -> tuple[ConversationRow, list[TurnR
     return row, turns_of(connection, id_, _NEWEST_TURNS, {"id": id_, "round": row.round_open - 2})
 
 
-def said(connection: Connection, id_: str, from_round: int = 0) -> list[Said]:
+def said(connection: Connection, id_: str, from_round: int = 0) -> list[Contribution]:
     """Return what was finally said from that round on: people's words and turns that will not be said again.
 
     In the order of their beginning.
     """
     found = connection.execute(_SAID_BY_PEOPLE, {"id": id_, "round": from_round})
-    words = [Said(one, round_, seq, "", -1, name, text, to) for one, round_, seq, name, text, to in found]
+    words = [
+        Contribution(one, round_, seq, "", -1, name, text, to) for one, round_, seq, name, text, to in found
+    ]
     words += _said_by_agents(connection, id_, from_round)
     return sorted(words, key=lambda word: word.seq)
 
 
-def _said_by_agents(connection: Connection, id_: str, from_round: int) -> list[Said]:
-    found: dict[str, Said] = {}
+def _said_by_agents(connection: Connection, id_: str, from_round: int) -> list[Contribution]:
+    found: dict[str, Contribution] = {}
     rests: dict[str, str] = {}  # id → the text after that message's own
     values = {"id": id_, "round": from_round}
     for continues, is_final, *of_turn in connection.execute(_SAID_BY_AGENTS, values):
-        said = Said(*of_turn)
+        said = Contribution(*of_turn)
         if not (is_final or said.id in rests):
             continue
         whole = said.text + rests.get(said.id, "")
@@ -227,10 +229,10 @@ def _texts(
 # --- the log --------------------------------------------------------------------------------------
 
 
-def frames(connection: Connection, id_: str, after: int, limit: int) -> list[Frame]:
+def frames(connection: Connection, id_: str, after: int, limit: int) -> list[StoredFrame]:
     """Return at most ``limit`` stored events after this seq, in order."""
     query = _FRAMES.where(_EVENT.conversation_id == id_, _EVENT.seq > after).order_by(_EVENT.seq)
-    return [Frame(*row) for row in connection.execute(query.limit(limit))]
+    return [StoredFrame(*row) for row in connection.execute(query.limit(limit))]
 
 
 def last_seq(connection: Connection, id_: str) -> int:

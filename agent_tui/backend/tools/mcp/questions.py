@@ -38,7 +38,7 @@ class _Call:
     open: set[asyncio.Task[FormAnswer]] = field(default_factory=set)
 
 
-class Questions:
+class ServerQuestions:
     """The questions of the server ``name``; a call has ``call_seconds`` without the time that people need."""
 
     def __init__(self, name: str, call_seconds: float) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_tui.backend.tools.mcp.questions import Questions
+from agent_tui.backend.tools.mcp.questions import ServerQuestions
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from agent_tui.causes import reason, tls_cause
 from agent_tui.config.tools import McpConfig
@@ -83,7 +83,7 @@ class McpServer:
         self._fix = ""  # what helps against that
         self._status = HTTPStatus.OK.value  # of the newest answer of a server with an address
         self._is_closed = False
-        self._questions = Questions(config.name, call_seconds)
+        self._questions = ServerQuestions(config.name, call_seconds)
 
     async def start(self) -> None:
         """Start it and wait; raises ``ToolError`` if it cannot be started, or not again so soon."""

@@ -17,7 +17,7 @@ from agent_tui.model.events import (
     Message,
     Note,
     RoomInfo,
-    Spoken,
+    SpeechRecord,
     Step,
     Usage,
 )
@@ -59,7 +59,7 @@ STEPS = (
 )
 TALK = [
     message(0, role="user", sender_name="", to="1", attachments=(Attachment("", "…"),)),
-    message(1, interrupted="pause", versions=("m1", "m2"), spoken=Spoken("…", whole=0.5)),
+    message(1, interrupted="pause", versions=("m1", "m2"), spoken=SpeechRecord("…", whole=0.5)),
     message(2, superseded=True, status="streaming", steps=STEPS, sender_name="", role=""),
     message(3, error="…", trimmed=2, usage=Usage(1000, 20, 0.5, 0.01), round_number=2),
     message(4, notes=tuple(Note(note, "…") for note in NOTES)),

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from agent_tui.model.events import Message, Spoken
+from agent_tui.model.events import Message, SpeechRecord
 from tui.cli.export.srt import subtitles
 
 AT = 1_700_000_000.0
 
 
-def line(role: str, text: str, spoken: Spoken | None = None, interrupted: str = "", at: str = "") -> Message:
+def line(
+    role: str, text: str, spoken: SpeechRecord | None = None, interrupted: str = "", at: str = ""
+) -> Message:
     name = "" if role == "user" else "agent"
     return Message("m", "c", role, "", text, name, "", 0, 0, at, interrupted=interrupted, spoken=spoken)
 
 
 def test_each_line_says_who_said_it_when_and_where_it_was_cut() -> None:
     said = [
-        line("user", "What rooms\n\nare running?", Spoken(started_at=AT, ended_at=AT + 1.5)),
+        line("user", "What rooms\n\nare running?", SpeechRecord(started_at=AT, ended_at=AT + 1.5)),
         line(
             "assistant",
             "Two. Redis or PostgreSQL, and one more.",
-            Spoken("Two. Redis", started_at=AT + 2.25, ended_at=AT + 3),
+            SpeechRecord("Two. Redis", started_at=AT + 2.25, ended_at=AT + 3),
             "interject",
         ),
-        line("user", "\x1b[2Jpause it --> now", Spoken(started_at=AT + 2.9, ended_at=AT + 3723.0)),
+        line("user", "\x1b[2Jpause it --> now", SpeechRecord(started_at=AT + 2.9, ended_at=AT + 3723.0)),
     ]
     assert subtitles(said) == (
         "1\n00:00:00,000 --> 00:00:01,500\nYou: What rooms\nare running?\n\n"
