@@ -137,8 +137,8 @@ class ChatClient(Conversations[ConversationInfo]):
     async def record(self, conversation_id: str, **fields: object) -> str:
         """Store what was said in a voice session; return the id of its message.
 
-        ``fields``: ``spoken`` (of ``SpeechRecord``, as a mapping) and either ``message_id`` of a stored message, or
-        ``client_key, role, content, speaker, interrupted`` of a whole one. Raises ``Refused`` (409) for a
+        ``fields``: ``spoken`` (a ``SpeechRecord`` as a mapping) and either ``message_id`` of a stored one,
+        or ``client_key, role, content, speaker, interrupted`` of a whole one. Raises ``Refused`` (409) for a
         whole one while an answer is being given.
         """
         what = "keeping what was said"
