@@ -36,7 +36,7 @@ SAYS: Final = {
     "listed": slice(2, 3),
     "UnknownKey": slice(0, 1),
     "ToolError": slice(0, 1),
-    "Denied": slice(0, 1),
+    "CallDenied": slice(0, 1),
     "failed": slice(0, 1),
     "replace": slice(0, 0),
 }  # which arguments are words
