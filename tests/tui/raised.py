@@ -189,7 +189,7 @@ class Walk:
                     _name(value).lstrip("_") in GATHERED
                 ):
                     self._said(module, node, words)
-                case ast.Call(func=ast.Name(id="Part"), args=[_, what, licence, _, _, _, without]):
+                case ast.Call(func=ast.Name(id="VoicePart"), args=[_, what, licence, _, _, _, without]):
                     for words in (what, licence, without):
                         self._said(module, node, words)
                 case ast.Call(func=ast.Name(id="wrong_field"), args=[_, ast.Constant(value=str(text))]):
