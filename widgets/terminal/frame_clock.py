@@ -5,7 +5,6 @@ follow.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from sys import maxsize
 from time import monotonic
@@ -15,8 +14,7 @@ from weakref import WeakKeyDictionary
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
-from widgets.terminal.paced_driver import PacedDriver
-from widgets.terminal.private import driver_of
+from widgets.terminal.paced_driver import PacedDriver, paced
 
 FRAME_SECONDS: Final = 1 / 30
 CALM_SECONDS: Final = 1 / 4  # between frames with reduced motion
@@ -45,8 +43,8 @@ class FrameClock:
 
     Nothing is scheduled while nothing is new. Invisible panes are dropped: they draw when they are shown
     again. While ``is_behind`` says that the terminal has not taken the last frame, frames are skipped, so
-    that a slow terminal delays the picture and never the program; ``line_seconds`` keeps part of a slow line
-    free. What a person did (``mark(pane, now=True)``) waits for neither rate nor budget. With reduced motion
+    that a slow terminal delays the picture and never the program; ``line`` keeps part of a slow line free.
+    What a person did (``mark(pane, now=True)``) waits for neither rate nor budget. With reduced motion
     (``is_calm``) panes draw at most four times a second, and keys still at once. Whatever moves by itself
     (carets, rates, spinners, slides) asks ``is_calm`` and stays still, or changes at most once a second.
     """
@@ -56,8 +54,7 @@ class FrameClock:
         schedule: Callable[[float, Callable[[], None]], Scheduled],
         *,
         is_behind: Callable[[], bool] = lambda: False,
-        line_seconds: Callable[[], float] = lambda: 0.0,
-        line_panes: Callable[[int], int] = lambda drawn: maxsize,
+        line: Callable[[int], tuple[float, int]] = lambda drawn: (0.0, maxsize),
         is_watched: Callable[[], bool] = lambda: True,
         focused: Callable[[], object] = lambda: None,
         now: Callable[[], float] = monotonic,
@@ -66,21 +63,19 @@ class FrameClock:
     ) -> None:
         """``schedule(seconds, callback)`` calls back once; ``now`` is in seconds, from any start.
 
-        ``line_seconds``, called once a frame, returns the seconds between frames that the line needs.
-        ``line_panes`` gets the number of panes that were drawn since its last call, and returns how many the
-        frame may have. ``is_watched`` says whether the terminal has the focus; ``focused`` returns the pane
-        to draw first.
+        ``line``, called once a frame, gets the number of panes that were drawn since its last call, and
+        returns the seconds between frames that the line needs, and how many panes the frame may have.
+        ``is_watched`` says whether the terminal has the focus; ``focused`` returns the pane to draw first.
         """
         self._schedule = schedule
         self._is_behind = is_behind
-        self._line_seconds = line_seconds
-        self._line_panes = line_panes
+        self._line = line
         self._is_watched = is_watched
         self._focused = focused
         self._now = now
         self._least_seconds = max(frame_seconds, CALM_SECONDS) if is_calm else frame_seconds
-        self._line = 0.0
-        self._drawn = 0  # panes since the last call of ``line_panes``
+        self._line_seconds = 0.0
+        self._drawn = 0  # panes since the last call of ``line``
         self._panes: dict[Pane, None] = {}
         self._urgent: dict[Pane, None] = {}
         self._turns: WeakKeyDictionary[Pane, int] = WeakKeyDictionary()  # a greater number was drawn later
@@ -108,11 +103,9 @@ class FrameClock:
         return cls(
             schedule,
             is_behind=lambda: terminal_is_behind(app),
-            line_seconds=lambda: line_seconds(app),
-            line_panes=lambda drawn: line_panes(app, drawn),
+            line=lambda drawn: _next_frame(app, drawn),
             is_watched=lambda: app.app_focus,
             focused=lambda: app.focused,
-            now=time.monotonic,
             frame_seconds=frame_seconds,
             is_calm=is_calm,
         )
@@ -176,8 +169,9 @@ class FrameClock:
         if late >= -SLACK_SECONDS:
             # Counted from when it was due; otherwise the delay of each frame would add up.
             self._last_frame = start - late if late < self._least_seconds else start
-            self._line = self._line_seconds()
-            self._draw_some(start)
+            self._line_seconds, room = self._line(self._drawn)
+            self._drawn = 0
+            self._draw_some(start, room)
         if self.drawn is not None:
             self.drawn()
         if self._urgent:
@@ -185,12 +179,10 @@ class FrameClock:
         elif self._panes:
             self._ask_for_frame()
 
-    def _draw_some(self, start: float) -> None:
-        """Draw the panes whose turn it is: the focused one first and always, then those that waited
-        longest.
+    def _draw_some(self, start: float, room: int) -> None:
+        """Draw the panes whose turn it is, at most ``room``: the focused one first and always, then those
+        that waited longest.
         """
-        room = self._line_panes(self._drawn)
-        self._drawn = 0
         for pane in [pane for pane in self._panes if not pane.is_shown]:
             del self._panes[pane]  # at once: otherwise an invisible pane would wait for its turn forever
         focused = self._focused()
@@ -199,8 +191,7 @@ class FrameClock:
             self._draw(pane)
             room -= 1
         others.sort(key=lambda pane: self._turns.get(pane, 0))
-        # On a slow line small frames let the echo of a key through soonest.
-        share = CROWD if self._line else max(CROWD, -(-len(others) // 3))
+        share = max(CROWD, -(-len(others) // 3))
         for pane in others[: min(share, max(room, 1))]:  # otherwise the focused one might be alone forever
             self._draw(pane)
             if self._now() - start > BUDGET_SECONDS:
@@ -219,7 +210,7 @@ class FrameClock:
     @property
     def interval(self) -> float:
         """The least seconds between two frames at this moment."""
-        return max(self._least_seconds, self._line, 0.0 if self._is_watched() else UNWATCHED_SECONDS)
+        return max(self._least_seconds, self._line_seconds, 0.0 if self._is_watched() else UNWATCHED_SECONDS)
 
     def _ask_for_frame(self) -> None:
         self._ask(max(0.0, self._last_frame + self.interval - self._now()))
@@ -231,24 +222,11 @@ class FrameClock:
 
 
 def terminal_is_behind(app: App[Any]) -> bool:
-    """Whether output is waiting for the terminal. Our own driver knows; Textual's other drivers have a
-    private queue of thirty writes, whose ``put`` blocks the event loop when it is full.
-    """
-    driver = driver_of(app)
-    if isinstance(driver, PacedDriver):
-        return driver.is_behind()
-    queue = getattr(getattr(driver, "_writer_thread", None), "_queue", None)
-    size = getattr(queue, "qsize", None)
-    return size is not None and size() > 0
+    """Whether output is waiting for the terminal, as far as our own driver knows."""
+    driver = paced(app)
+    return driver is not None and driver.pace.is_behind(monotonic())
 
 
-def line_seconds(app: App[Any]) -> float:
-    """Return the least seconds between frames on the line to the terminal, 0 if it is fast."""
-    driver = driver_of(app)
-    return driver.pace.interval(monotonic()) if isinstance(driver, PacedDriver) else 0.0
-
-
-def line_panes(app: App[Any], drawn: int) -> int:
-    """Return how many panes a frame may draw on the line to the terminal, after ``drawn`` in the last one."""
-    driver = driver_of(app)
-    return driver.pace.panes(drawn, monotonic()) if isinstance(driver, PacedDriver) else maxsize
+def _next_frame(app: App[Any], drawn: int) -> tuple[float, int]:
+    driver = paced(app)
+    return (0.0, maxsize) if driver is None else driver.pace.frame(drawn, monotonic())
