@@ -5,6 +5,7 @@ follow.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from sys import maxsize
 from time import monotonic
@@ -106,6 +107,7 @@ class FrameClock:
             line=lambda drawn: _next_frame(app, drawn),
             is_watched=lambda: app.app_focus,
             focused=lambda: app.focused,
+            now=time.monotonic,
             frame_seconds=frame_seconds,
             is_calm=is_calm,
         )
