@@ -107,8 +107,3 @@ def translated_count(context: str, one: str, many: str, number: int) -> str:
     if Spoken.texts is None:
         return one if number == 1 else many
     return Spoken.texts.npgettext(context, one, many, number)
-
-
-def grouped(number: int) -> str:
-    """Return a number with the current language's thousands separators."""
-    return units.decimal(number)

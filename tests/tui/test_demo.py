@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from agent_tui.config.agent_templates import language_of
-from tui.demo import demo_room
+from agent_tui.config.file import DEMO_PROVIDER
 from tui.language import speak, wanted_language
+from tui.room.first import demo_room
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +22,7 @@ def _english_again() -> Iterator[None]:
 @pytest.mark.parametrize("written", ["zh-CN", "ru"])
 def test_it_follows_the_setting_rather_than_the_locale(written: str) -> None:
     speak(wanted_language(written, {"LANG": "en_GB.UTF-8"}))
-    assert language_of(demo_room().task) == written[:2]
+    assert language_of(demo_room()["task"]) == written[:2]
 
 
 @pytest.mark.parametrize(
@@ -38,15 +39,16 @@ def test_it_follows_the_setting_rather_than_the_locale(written: str) -> None:
 )
 def test_it_speaks_the_language_of_the_user(environ: dict[str, str], letter: str) -> None:
     speak(wanted_language("", environ))
-    assert demo_room().task.startswith(letter)
+    assert demo_room()["task"].startswith(letter)
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "ru"])
 def test_three_agents_of_different_name_colour_and_role_speak_three_rounds_at_once(language: str) -> None:
     speak(wanted_language("", {"LANG": f"{language}_XX.UTF-8"}))
     room = demo_room()
-    fields = room.agent_fields()
-    assert (room.execution_mode, room.max_rounds, len(fields)) == ("parallel", 3, 3)
+    fields = room["agents"]
+    assert (room["execution_mode"], room["max_rounds"], len(fields)) == ("parallel", 3, 3)
     for key in ("name", "color", "system_prompt"):
         assert len({agent[key] for agent in fields}) == 3
+    assert {agent["provider_id"] for agent in fields} == {DEMO_PROVIDER}
     assert all(re.fullmatch("#[0-9a-f]{6}", agent["color"]) for agent in fields)

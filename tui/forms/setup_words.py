@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from agent_tui.model.errors import AgentTuiError, TransportError
-from tui.language import grouped, translated, translated_count
+from tui.language import translated, translated_count
 from tui.screens.localised import localised
+from widgets.units import decimal
 
 WORDS: Final = {
     "title": "Connect a model",
@@ -73,7 +74,7 @@ def word(key: str, **fields: object) -> str:
 
 def models_found(number: int) -> str:
     text = translated_count("setup.models", WORDS["models.one"], WORDS["models"], number)
-    return text.format(count=grouped(number))
+    return text.format(count=decimal(number))
 
 
 def told(error: AgentTuiError) -> str:

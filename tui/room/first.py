@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from agent_tui.model.errors import NotFound, NotOffered
 from agent_tui.model.events import RoomInfo
 from tui.cli.commands.pick import find_room
-from tui.demo import demo_room
+from tui.language import short_language
 from tui.link import RoomLink
 from tui.screens.words import say
 
@@ -37,13 +40,14 @@ async def first_room(link: RoomLink, wanted: str | None) -> Found | list[RoomInf
         return Found(rooms[0].id)
     if rooms or await client.listed(archived=True):
         return rooms
-    demo = demo_room()
-    room = await client.create(
-        task=demo.task,
-        name=demo.name,
-        execution_mode=demo.execution_mode,
-        max_rounds=demo.max_rounds,
-        synthesis=demo.synthesis,
-        agents=demo.agent_fields(),
-    )
+    room = await client.create(**demo_room())
     return Found(room.id, start=True)
+
+
+def demo_room() -> dict[str, Any]:
+    """Return the room that a first start opens, as ``POST /api/rooms`` takes it, in the language of the
+    screens. Its agents cost nothing, whatever is configured.
+    """
+    rooms = tomllib.loads(Path(__file__).with_name("demo.toml").read_text(encoding="utf-8"))
+    demo: dict[str, Any] = rooms[short_language()]
+    return demo

@@ -12,10 +12,11 @@ from typing import Final
 from tui.chat.words import CHAT
 from tui.home.words import HOME
 from tui.keys.words import ALSO
-from tui.language import Spoken, grouped, translated, translated_count
+from tui.language import Spoken, translated, translated_count
 from tui.lists.chats_words import CONVERSATIONS
 from tui.screens.export_words import EXPORT
 from tui.voice.words import VOICE
+from widgets.units import decimal
 
 ENGLISH: Final[dict[str, str]] = {
     **CHAT,
@@ -584,4 +585,4 @@ def ordinal_try(attempt: int) -> str:
 
 def count(number: int) -> str:
     """Return a number with thousands separators."""
-    return grouped(number)
+    return decimal(number)

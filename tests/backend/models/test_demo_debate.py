@@ -15,8 +15,8 @@ from agent_tui.backend.options import DEMO_TOKENS_PER_SECOND
 from agent_tui.config.agent_templates import language_of
 from agent_tui.model.events import AgentInfo
 from tests.backend.models.talk import AGENTS, ANYTHING, LANGUAGES, OTHERS, TASKS, Said, ask, play
-from tui.demo import demo_room
 from tui.language import speak
+from tui.room.first import demo_room
 
 DEBATES = {
     "sessions": TASKS,
@@ -132,12 +132,12 @@ def test_the_demo_room_talks_for_a_minute_or_more(language: str) -> None:
     speak({"zh": "zh-CN"}.get(language, language))
     room = demo_room()
     speak("en")
-    agents = [(agent.name, agent.system_prompt) for agent in room.agents]
-    said = play(room.task, agents, rounds=room.max_rounds)
+    agents = [(agent["name"], agent["system_prompt"]) for agent in room["agents"]]
+    said = play(room["task"], agents, rounds=room["max_rounds"])
     lengths = {turn: len(turn.text) for turn in said}
     rounds = [
         max(length for turn, length in lengths.items() if turn.round == round_ and turn is not said[-1])
-        for round_ in range(1, room.max_rounds + 1)
+        for round_ in range(1, room["max_rounds"] + 1)
     ]
     characters = sum(rounds) + lengths[said[-1]]
     assert characters / token_characters(language) / DEMO_TOKENS_PER_SECOND >= 60
