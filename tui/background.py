@@ -32,52 +32,20 @@ _IDENTITY = re.compile(rb"\x1b\[\?[\d;]{0,40}c")
 _BEGUN = re.compile(rb"\x1b(?:\](?:1(?:1(?:;[^\x07\x1b]{0,40}\x1b?)?)?)?|\[(?:\?[\d;]{0,40})?)?\Z")
 
 
-class Sieve:
-    """Separates the terminal's answers from what a person types."""
-
-    def __init__(self) -> None:
-        self.luminance: float | None = None
-        self.is_identified = False  # the second answer came: the first will not come anymore
-        self._begun = b""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether both answers came."""
-        return self.is_identified and self.luminance is not None
-
-    def sift(self, data: bytes) -> bytes:
-        """Return ``data`` without answers. What may begin an answer is kept until more arrives."""
-        data = self._begun + data
-        if color := _COLOR.search(data):
-            if color[1] is not None:
-                self.luminance = channels_luminance(*color.group(1, 2, 3))
-            data = data[: color.start()] + data[color.end() :]
-        identity = None if self.is_identified else _IDENTITY.search(data)  # a later one is not for us
-        if identity:
-            self.is_identified = True
-            data = data[: identity.start()] + data[identity.end() :]
-        begun = None if self.is_done else _BEGUN.search(data)
-        self._begun = begun[0] if begun else b""
-        return data[: len(data) - len(self._begun)]
-
-    def release(self) -> bytes:
-        """Return what was kept: nothing followed it, so it was a key."""
-        begun, self._begun = self._begun, b""
-        return begun
-
-
 class Query:
-    """A question to the terminal. Until ``backdrop`` is called, the terminal does not echo and does not wait
-    for whole lines; ctrl+c works as always.
+    """A question to the terminal, and what separates its answers from what a person types. Until ``backdrop``
+    is called, the terminal does not echo and does not wait for whole lines; ctrl+c works as always.
     """
 
     def __init__(self, environ: Mapping[str, str], modes: list[Any] | None) -> None:
         """``modes`` are the terminal's modes before the question; ``None`` if nothing was asked."""
+        self.luminance: float | None = None
         self._environ = environ
         self._modes = modes
-        self._sieve = Sieve()
-        self._typed = b""
         self._was_asked = modes is not None
+        self._is_identified = False  # the second answer came: the first is not waited for any longer
+        self._typed = b""  # before anybody asked for it
+        self._begun = b""  # what may begin an answer
 
     def backdrop(self) -> Backdrop:
         """Return what is known about the background. Waits for 0.1 s at most, and only once.
@@ -89,8 +57,8 @@ class Query:
                 self._read(monotonic() + PATIENCE_SECONDS)
             finally:
                 self.close()
-        if self._sieve.luminance is not None:
-            return Backdrop.of(self._sieve.luminance)
+        if self.luminance is not None:
+            return Backdrop.of(self.luminance)
         return named_backdrop(self._environ)
 
     def close(self) -> None:
@@ -99,34 +67,46 @@ class Query:
         if modes is not None:
             termios.tcsetattr(0, termios.TCSANOW, modes)
 
-    # --- for who reads the keys afterwards ---
-
     @property
     def is_settled(self) -> bool:
         """Whether no more answers will come."""
-        return not self._was_asked or self._sieve.is_done
+        return not self._was_asked or (self._is_identified and self.luminance is not None)
 
     @property
     def is_answered(self) -> bool:
         """Whether the last answer arrived, or nothing was asked."""
-        return not self._was_asked or self._sieve.is_identified
+        return not self._was_asked or self._is_identified
 
     def sift(self, data: bytes) -> bytes:
-        """Return what a person typed in ``data``, after what was typed while the question was open."""
-        typed, self._typed = self._typed + self._sieve.sift(data), b""
+        """Return what a person typed in ``data``, after what was typed while the question was open. What may
+        begin an answer is kept until more arrives.
+        """
+        data = self._begun + data
+        if color := _COLOR.search(data):
+            if color[1] is not None:
+                self.luminance = channels_luminance(*color.group(1, 2, 3))
+            data = data[: color.start()] + data[color.end() :]
+        identity = None if self._is_identified else _IDENTITY.search(data)  # a later one is not for us
+        if identity:
+            self._is_identified = True
+            data = data[: identity.start()] + data[identity.end() :]
+        begun = None if self.is_settled else _BEGUN.search(data)
+        self._begun = begun[0] if begun else b""
+        typed, self._typed = self._typed + data[: len(data) - len(self._begun)], b""
         return typed
 
     def release(self) -> bytes:
-        """Return what looked like the beginning of an answer but was not."""
-        return self._sieve.release()
+        """Return what was kept: nothing followed it, so it was a key."""
+        begun, self._begun = self._begun, b""
+        return begun
 
     def _read(self, deadline: float) -> None:
-        while not self._sieve.is_identified:
+        while not self._is_identified:
             ready, _, _ = select.select([0], [], [], max(0.0, deadline - monotonic()))
             data = os.read(0, READ_BYTES) if ready else b""
             if not data:
                 return
-            self._typed += self._sieve.sift(data)
+            self._typed = self.sift(data)
 
 
 def begin(environ: Mapping[str, str]) -> Query:

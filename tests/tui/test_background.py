@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.terminal import Terminal, terminal
 from tests.tui.programs import own_environ
-from tui.background import ASKS, Query, Sieve, begin, channels_luminance, named_backdrop
+from tui.background import ASKS, Query, begin, channels_luminance, named_backdrop
 
 WHITE = b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
 IDENTITY = b"\x1b[?62;22c"
@@ -40,33 +40,33 @@ def test_answers_are_found_and_keys_are_kept_however_the_bytes_are_cut(data: st.
     end = data.draw(st.sampled_from([b"\x07", b"\x1b\\"]))
     sent = keys[0] + b"\x1b]11;rgb:12/ABCD/f" + end + keys[1] + IDENTITY + keys[2]
     cuts = sorted(data.draw(st.sets(st.integers(0, len(sent)))))
-    sieve = Sieve()
+    query = Query({}, [])
     pieces = [sent[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(sent)], strict=True)]
-    typed = b"".join(sieve.sift(piece) for piece in pieces)
-    assert typed + sieve.release() == b"".join(keys)
-    assert sieve.is_done
-    assert sieve.luminance == pytest.approx(channels_luminance(b"12", b"ABCD", b"f"))
+    typed = b"".join(query.sift(piece) for piece in pieces)
+    assert typed + query.release() == b"".join(keys)
+    assert query.is_settled
+    assert query.luminance == pytest.approx(channels_luminance(b"12", b"ABCD", b"f"))
 
 
 def test_a_lone_escape_is_a_key_when_nothing_comes_behind_it() -> None:
-    sieve = Sieve()
-    assert sieve.sift(b"a\x1b") == b"a"
-    assert sieve.release() == b"\x1b"
-    assert sieve.release() == b""
+    query = Query({}, [])
+    assert query.sift(b"a\x1b") == b"a"
+    assert query.release() == b"\x1b"
+    assert query.release() == b""
 
 
 def test_an_answer_without_a_colour_is_taken_away_too() -> None:
-    sieve = Sieve()
-    assert sieve.sift(b"\x1b]11;#ffffff\x07q" + IDENTITY) == b"q"
-    assert sieve.luminance is None
-    assert sieve.is_identified
-    assert not sieve.is_done
+    query = Query({}, [])
+    assert query.sift(b"\x1b]11;#ffffff\x07q" + IDENTITY) == b"q"
+    assert query.luminance is None
+    assert query.is_answered
+    assert not query.is_settled
 
 
 def test_what_is_no_answer_is_not_kept_for_ever() -> None:
-    sieve = Sieve()
+    query = Query({}, [])
     junk = b"\x1b]11;" + b"x" * 200
-    assert sieve.sift(junk) == junk
+    assert query.sift(junk) == junk
 
 
 @pytest.mark.parametrize(
