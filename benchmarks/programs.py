@@ -13,12 +13,12 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar, Final, TypeVar, cast
+from typing import ClassVar, Final
 
 os.environ.setdefault("TEXTUAL_FPS", "240")  # read by Textual at import; tui.app sets the same
 
@@ -34,11 +34,8 @@ from benchmarks.corpus import texts, tokens, words
 from benchmarks.load import EARLIER_WORDS, Load, LoadMeter
 from tui.app import AgentTuiApp, crash_of
 from tui.link import ChatLink, RoomLink
-from tui.opening import Opening
+from tui.places import Places
 from tui.request import ScreenRequest, Server
-from tui.room.first import Found
-
-T = TypeVar("T")
 
 BATCH_WORDS: Final = 64  # taken before the event loop has its turn, about as many as a socket read brings
 TURN_WORDS: Final = 10_000  # of a turn in a long conversation
@@ -236,15 +233,14 @@ class Script(RoomLink):
         )
 
 
-class Known(Opening):
+class Known(Places):
     """Knows at once what is opened: no server is asked."""
 
-    def __init__(self, app: AgentTuiApp, request: ScreenRequest, found: Found | str) -> None:
-        super().__init__(app, request)
-        self._found = found
-
-    async def found(self, find: Callable[[], Awaitable[T]]) -> T:
-        return cast("T", self._found)
+    async def open_first(self) -> None:
+        if self._request.chat is None:
+            self.open_room("room-1")
+        else:
+            self.open_chat("chat-1")
 
 
 class Ours(AgentTuiApp):
@@ -257,7 +253,7 @@ class Ours(AgentTuiApp):
         request = ScreenRequest(NOWHERE, "room-1", Config(Path("config.toml")))
         self._script = Script(load, meter, self)
         super().__init__(request, self._script)
-        self.opening = Known(self, request, Found("room-1"))
+        self.places = Known(self, request, self._script, None)
         self._load = load
         self._meter = meter
 
@@ -333,8 +329,8 @@ class OursInAChat(AgentTuiApp):
 
     def __init__(self, load: Load, meter: LoadMeter) -> None:
         request = ScreenRequest(NOWHERE, None, Config(Path("config.toml")), chat="chat-1")
-        super().__init__(request, chat_link=ChatScript(load, meter, self))
-        self.opening = Known(self, request, "chat-1")
+        super().__init__(request)
+        self.places = Known(self, request, None, ChatScript(load, meter, self))
 
     def action_press(self) -> None:
         """Answer the key."""

@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
@@ -27,7 +27,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 from textual.worker import WorkerFailed
 
-from agent_tui.config.file import Config
+from agent_tui.config.file import Config, ScreenConfig
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
 from tui import clipboard, themes
@@ -35,11 +35,10 @@ from tui.cli import output
 from tui.cli.exits import DONE, PAUSED, exit_code
 from tui.keys.layout import read_as_latin
 from tui.live.signs import wants_ascii
-from tui.motion import wants_calm
-from tui.opening import Opening
 from tui.request import ScreenRequest, Server
 from tui.screens.localised import localised
 from tui.screens.toasts import Toasts
+from tui.screens.words import say
 from tui.terminal import ended_by
 from widgets.palettes import Backdrop
 from widgets.signs import ASCII_SIGNS
@@ -59,7 +58,9 @@ if TYPE_CHECKING:
     from widgets.transcript.transcript import Transcript
 
 SIXTEEN: Final = "standard"  # Rich's word for a terminal of sixteen colours
+REDUCED: Final = "reduced"
 MAX_ERROR_CHARACTERS: Final = 500
+MAX_HOST_CHARACTERS: Final = 60
 PRESSED: Final = (events.Key, events.Paste, events.MouseDown, events.MouseScrollUp, events.MouseScrollDown)
 
 
@@ -114,7 +115,6 @@ class AgentTuiApp(KeysInOrder[int]):
         self.clock = FrameClock.for_app(self, frame_seconds=1 / config.screen.frame_rate, is_calm=is_calm)
         self.toasts = Toasts(self, self.clock)
         self.garbage = Garbage(lambda: self.places.is_quiet)
-        self.opening = Opening(self, request)
         self.holds_keys = True  # until a screen is there to take them
         self.parting = ""  # printed when the screen is gone
         self._has_places = False  # they are loaded while the first frame is shown
@@ -130,7 +130,7 @@ class AgentTuiApp(KeysInOrder[int]):
         self.theme = theme.name
 
     def compose(self) -> ComposeResult:
-        line = Static(self.opening.line, id="starting", markup=False)
+        line = Static(first_line(self._request), id="starting", markup=False)
         yield Center(line.set_class(self._request.home, "-home"))
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -188,18 +188,8 @@ class AgentTuiApp(KeysInOrder[int]):
             self.places.presence.start()
         self.garbage.start()
         self.set_interval(LOOK_SECONDS, self.garbage.look)
-        places = self.places
         try:
-            if self._request.setup:
-                places.set_up()
-            elif self._request.voice is not None:
-                places.open_voice(self._request.voice)
-            elif self._request.home:
-                await places.home.show()
-            elif self._request.chat is not None:
-                places.open_chat(await self.opening.found(places.first_chat))
-            else:
-                places.open_found(await self.opening.found(places.first_room))
+            await self.places.open_first()
             self.screen.call_after_refresh(self.answer_held_keys)
         except AgentTuiError as error:
             # One line on stderr, and the error's exit code.
@@ -221,31 +211,24 @@ class AgentTuiApp(KeysInOrder[int]):
         self.places.open_listed_chat(event.conversation_id, event.message_id)
 
     def action_leave(self) -> None:
-        """Quit; ask first while agents are running."""
         self.places.leave()
 
     def action_leave_room(self) -> None:
-        """Go back to the list of rooms."""
         self.places.leave_room()
 
     def action_elsewhere(self, where: Where) -> None:
-        """Leave what is open for the home screen, a new room or a new chat."""
         self.places.elsewhere.go(where)
 
     def action_leave_chat(self) -> None:
-        """Go back to the list of chats."""
         self.places.leave_chat()
 
     def action_voice(self) -> None:
-        """Join the voice room of the config file, above what is open."""
         self.places.talk()
 
     async def action_leave_voice(self) -> None:
-        """Leave the voice room, and go back to where it was opened from."""
         await self.places.leave_voice()
 
     def action_leave_list(self) -> None:
-        """Go back to the home screen, if the list was opened from there."""
         self.places.home.leave_list()
 
     def action_lists(self, kind: Literal["rooms", "chats", ""] = "") -> None:
@@ -253,7 +236,6 @@ class AgentTuiApp(KeysInOrder[int]):
         self.places.switch_lists(kind)
 
     def action_help(self) -> None:
-        """Show the keys of this screen."""
         self.places.show_help()
 
     def on_status_line_key_clicked(self, event: StatusLine.KeyClicked) -> None:
@@ -265,19 +247,15 @@ class AgentTuiApp(KeysInOrder[int]):
             self.post_message(key)
 
     def action_interrupt(self) -> None:
-        """Copy the selection or clear the line; the second press quits."""
         self.places.interrupt.press()
 
     def action_command_palette(self) -> None:
-        """Show every command, found by typing."""
         self.places.palette.show()
 
     def action_themes(self) -> None:
-        """Let a theme be chosen."""
         self.places.theme.choose()
 
     def action_setup(self) -> None:
-        """Set up a provider of models for the backend of this machine."""
         self.places.set_up()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -308,6 +286,27 @@ class AgentTuiApp(KeysInOrder[int]):
         copied = await clipboard.copy(self, text)
         severity: Literal["warning", "information"] = "warning" if copied.problem else "information"
         self.notify(clipboard.notice(copied, what), severity=severity, markup=False)
+
+
+def first_line(request: ScreenRequest) -> str:
+    """Return what the program is waiting for; for the home screen, its first words in their place."""
+    if request.home:
+        return f"\n\n  › {say('home.ask.room')}\n    {say('home.about.room')}"
+    if isinstance(request.source, Server):
+        return say("link.connecting.to", host=inert_line(request.source.host, MAX_HOST_CHARACTERS))
+    if request.setup:
+        return ""  # a form, which needs no backend yet
+    return say("link.starting" if request.source.is_new else "link.connecting")
+
+
+def wants_calm(screen: ScreenConfig, environ: Mapping[str, str]) -> bool:
+    """Return whether motion is reduced: by ``AGENT_TUI_MOTION``, else by ``[screen] motion``, else by
+    Textual's own ``TEXTUAL_ANIMATIONS=none``. What that changes is documented in
+    ``widgets.terminal.frame_clock``.
+    """
+    if motion := environ.get("AGENT_TUI_MOTION", ""):
+        return motion == REDUCED
+    return screen.motion == REDUCED or environ.get("TEXTUAL_ANIMATIONS", "").lower() == "none"
 
 
 def end_by_signal(app: AgentTuiApp) -> bool:

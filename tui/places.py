@@ -7,17 +7,19 @@ Loaded while the first frame is shown, since it imports every screen.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from textual.command import CommandPalette
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from agent_tui.config.voice import DEFAULT_ROOM
+from agent_tui.model.errors import TransportError
 from agent_tui.model.events import ConversationInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from tui.chat.first import NEW, NewChat, fields_here, first_chat
@@ -41,10 +43,11 @@ from tui.lists.rooms import RoomsScreen
 from tui.lists.search import SearchScreen
 from tui.presence import Presence
 from tui.request import ScreenRequest
-from tui.room.first import Found, first_room
+from tui.room.first import first_room
 from tui.room.screen import RoomScreen
 from tui.screens.dialog import QuestionScreen, QuitScreen
 from tui.screens.help import HelpScreen
+from tui.screens.localised import localised
 from tui.screens.theme_choice import ThemeChoice
 from tui.screens.words import say, say_count
 from tui.voice.opening import VoiceOpening
@@ -58,9 +61,11 @@ if TYPE_CHECKING:
     from tui.app import AgentTuiApp
 
 MAX_NAME_CHARACTERS: Final = 60
+RETRY_SECONDS: Final = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 LEAVE_SECONDS: Final = 3.0  # how long quitting waits for servers to delete what was deleted
 
 S = TypeVar("S", bound=Screen[Any])
+T = TypeVar("T")
 
 
 class Places:
@@ -87,6 +92,7 @@ class Places:
         self.palette = Palette(app, self.keymap, self.theme.wear)
         self._app = app
         self._request = request
+        self._is_unreachable = False  # the server, before there is a room to show
         app.set_keymap(self.keymap.for_textual())
         problems = len(self.keymap.problems)  # ``config check`` lists them all
         if problems:
@@ -113,18 +119,48 @@ class Places:
         room, chat = self.room, self.chat
         return not (room and room.state.members.speaking) and not (chat and chat.is_speaking)
 
-    # --- rooms -----------------------------------------------------------------------------------------
+    # --- the first one ---------------------------------------------------------------------------------
 
-    async def first_room(self) -> Found | list[RoomInfo]:
-        """Find the room to open first, or the rooms to choose from; raises what ``first_room`` raises."""
-        return await first_room(self.link, self._request.room)
-
-    def open_found(self, found: Found | list[RoomInfo]) -> None:
-        """Show what ``first_room`` found."""
-        if isinstance(found, list):
-            self.show_rooms(found)
+    async def open_first(self) -> None:
+        """Open what the program was started for; raises what finding it raises."""
+        request = self._request
+        if request.setup:
+            self.set_up()
+        elif request.voice is not None:
+            self.open_voice(request.voice)
+        elif request.home:
+            await self.home.show()
+        elif request.chat is not None:
+            wanted, is_new = request.chat, request.is_new
+            self.open_chat(await self._reached(lambda: first_chat(self.chat_link, wanted, is_new=is_new)))
         else:
-            self.open_room(found.room_id, start=found.start)
+            found = await self._reached(lambda: first_room(self.link, request.room))
+            if isinstance(found, list):
+                self.show_rooms(found)
+            else:
+                self.open_room(found.room_id, start=found.start)
+
+    async def _reached(self, find: Callable[[], Awaitable[T]]) -> T:
+        """Return what ``find`` finds. While the server cannot be reached, says so and tries again."""
+        app = self._app
+        for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
+            try:
+                found = await find()
+            except TransportError as error:
+                if not error.retryable or self._request.embedded:
+                    raise
+                self._is_unreachable = True
+                await app.answer_held_keys()  # one of the keys may quit
+                title = localised(inert_line(str(error)))
+                line = say("link.unreachable", title=title, seconds=delay, quit=self.how_to_quit)
+                app.query_one("#starting", Static).update(line)
+            else:
+                self._is_unreachable = False
+                return found
+            await asyncio.sleep(delay)
+        raise AssertionError("the tries never end")
+
+    # --- rooms -----------------------------------------------------------------------------------------
 
     def show_rooms(self, rooms: Iterable[RoomInfo] = ()) -> None:
         """Show the list of rooms; ``rooms`` are those known already."""
@@ -149,10 +185,6 @@ class Places:
                 self.show_rooms()
 
     # --- chats -----------------------------------------------------------------------------------------
-
-    async def first_chat(self) -> str:
-        """Find the chat to open first; raises what ``first_chat.first_chat`` does."""
-        return await first_chat(self.chat_link, self._request.chat or "", is_new=self._request.is_new)
 
     def open_chat(
         self,
@@ -317,7 +349,7 @@ class Places:
         shown = self.room or self.chat
         if shown is None:
             home = self.home.screen
-            is_unreachable = home.is_unreachable if home is not None else self._app.opening.is_unreachable
+            is_unreachable = home.is_unreachable if home is not None else self._is_unreachable
             return UNREACHABLE if is_unreachable else DONE
         if shown.failure is not None:
             return exit_code(shown.failure)

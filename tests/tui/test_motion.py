@@ -6,7 +6,7 @@ import pytest
 
 from agent_tui.config.file import ScreenConfig
 from tests.widgets.apps import Hand, running
-from tui.motion import wants_calm
+from tui.app import wants_calm
 from widgets.terminal.frame_clock import FrameClock
 from widgets.transcript.transcript import Transcript
 
