@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -55,25 +55,17 @@ _LOOPBACK_URL = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A backend that answers; ``started_by_us`` says whether this program started it."""
+    """A backend as the runtime file describes it; trusted only when ``/health`` answers with the same
+    ``instance``. ``started_by_us`` says whether this program started it.
+    """
 
     url: str
     token: str = field(repr=False)
     version: str
     pid: int
-    started_by_us: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Runtime:
-    """The contents of the runtime file; trusted only when ``/health`` answers with the same ``instance``."""
-
-    url: str
-    token: str = field(repr=False)
-    version: str
-    pid: int
-    instance: str
+    instance: str = ""
     protocol: int = 0  # older versions did not write it
+    started_by_us: bool = False
 
 
 class Work(NamedTuple):
@@ -156,16 +148,14 @@ class Starting:
                 _end(self._data, runtime, if_idle=True)
                 self._child = None
             self._spawn_if_needed()
-            if deadline - time.monotonic() < START_SECONDS - LOOK_SECONDS and self._is_upgrading():
+            is_late = deadline - time.monotonic() < START_SECONDS - LOOK_SECONDS
+            # Upgrading the database takes the longer the larger it is.
+            if is_late and UPGRADING in (_lock_holder(self._data) or "").split():
                 if not upgrading:
                     tell("bringing the database up to date")
                 deadline, upgrading = time.monotonic() + START_SECONDS, True
             time.sleep(POLL_SECONDS)
         raise ConnectFailed("the backend does not answer", f"see {self._data / LOG_FILE}")
-
-    def _is_upgrading(self) -> bool:
-        """Whether a backend is upgrading the database; the time that takes depends on its size."""
-        return UPGRADING in (_lock_holder(self._data) or "").split()
 
     def in_the_way(self) -> str:
         """Return the work of a backend of another version that this program cannot use and must not stop, as
@@ -176,12 +166,12 @@ class Starting:
             return ""  # quickly: this is asked before the first frame
         return "" if not _is_it(runtime) or _is_usable(runtime) else _work_of(runtime)
 
-    def _endpoint(self, runtime: _Runtime) -> Endpoint:
+    def _endpoint(self, runtime: Endpoint) -> Endpoint:
         ours = self._child is not None and self._child.pid == runtime.pid
         self._answered = ours
         if self._child is not None and not ours:
             self._child.terminate()  # it lost the race: it must not start working when the winner ends
-        return Endpoint(runtime.url, runtime.token, runtime.version, runtime.pid, ours)
+        return replace(runtime, started_by_us=ours)
 
     def _spawn_if_needed(self) -> None:
         """Start the backend if none runs, also when ours lost the race for the lock."""
@@ -245,9 +235,7 @@ def begin() -> Starting:
 def find() -> Endpoint | None:
     """Return the embedded backend if it is running; never starts one."""
     runtime = _read_runtime(data_path())
-    if runtime is None or not _is_it(runtime):
-        return None
-    return Endpoint(runtime.url, runtime.token, runtime.version, runtime.pid)
+    return runtime if runtime is not None and _is_it(runtime) else None
 
 
 def stop() -> Work | None:
@@ -256,25 +244,15 @@ def stop() -> Work | None:
 
     Raises ``ConnectFailed`` when it does not end within 10 s.
     """
-    runtime = _read_runtime(data_path())
-    if runtime is None or not _is_it(runtime):
-        return None
-    return _end(data_path(), runtime)
-
-
-def said(work: Work) -> str:
-    """Return "2 rooms and 1 answer", or with voice "2 rooms, 1 answer and 1 voice room"."""
-    rooms, answers = _counted(work.rooms, "room"), _counted(work.answers, "answer")
-    if not work.voice_rooms:
-        return f"{rooms} and {answers}"
-    return f"{rooms}, {answers} and {_counted(work.voice_rooms, 'voice room')}"
+    runtime = find()
+    return None if runtime is None else _end(data_path(), runtime)
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def under_way(endpoint: Endpoint | _Runtime) -> Work:
+def under_way(endpoint: Endpoint) -> Work:
     """Return the work of a backend; raises ``ConnectFailed``."""
     status, answer = _call(endpoint.url, "GET", "/api/backend", endpoint.token)
     if status != OK:
@@ -290,7 +268,7 @@ def _counts(answer: dict[str, object]) -> Work:
 # --- the runtime file and the lock -----------------------------------------------------------------------
 
 
-def _read_runtime(data: Path) -> _Runtime | None:
+def _read_runtime(data: Path) -> Endpoint | None:
     """Return the contents of the runtime file, or ``None`` if it is missing, not ours or malformed."""
     try:
         descriptor = os.open(data / RUNTIME_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -313,19 +291,17 @@ def _read_runtime(data: Path) -> _Runtime | None:
     url, token, version, instance = map(str, texts)
     protocol = value.get("protocol")
     protocol = protocol if type(protocol) is int else 0
-    return _Runtime(url, token, version, pid, instance, protocol) if _LOOPBACK_URL.fullmatch(url) else None
+    return Endpoint(url, token, version, pid, instance, protocol) if _LOOPBACK_URL.fullmatch(url) else None
 
 
-def _alive(runtime: _Runtime | None) -> bool:
+def _alive(runtime: Endpoint | None) -> bool:
     """Return whether the process in the runtime file exists; it may be another program by now."""
     if runtime is None:
         return False
     try:
         os.kill(runtime.pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):  # or it is somebody else's: the file is stale
         return False
-    except PermissionError:
-        return False  # another program's process: the file is stale
     return True
 
 
@@ -367,7 +343,7 @@ def _last_line(file: BinaryIO) -> str:
 # --- talking to it ---------------------------------------------------------------------------------------
 
 
-def _is_it(runtime: _Runtime) -> bool:
+def _is_it(runtime: Endpoint) -> bool:
     """Return whether the backend that wrote the runtime file answers there. Only then is the token sent."""
     try:
         status, answer = _call(runtime.url, "GET", "/health", "")
@@ -376,7 +352,7 @@ def _is_it(runtime: _Runtime) -> bool:
     return status == OK and answer.get("instance") == runtime.instance
 
 
-def _is_usable(runtime: _Runtime) -> bool:
+def _is_usable(runtime: Endpoint) -> bool:
     """Return whether this program can use a backend as it is: one of its own version, or one with its
     protocol that is newer or has work to do. Raises ``AgentBusy`` for a newer one with another protocol.
     """
@@ -391,14 +367,14 @@ def _is_usable(runtime: _Runtime) -> bool:
     return False
 
 
-def _work_of(runtime: _Runtime) -> str:
+def _work_of(runtime: Endpoint) -> str:
     """Return the work of a backend, with its version, or "" if it is idle."""
     counts = zip(_under_way_now(runtime), ("room", "answer", "voice room"), strict=True)
     counted = [_counted(count, what) for count, what in counts if count]
     return f"{' and '.join(counted)} of agent-tui {inert_line(runtime.version, 40)}" if counted else ""
 
 
-def _under_way_now(runtime: _Runtime) -> Work:
+def _under_way_now(runtime: Endpoint) -> Work:
     try:
         return under_way(runtime)
     except ConnectFailed:
@@ -409,7 +385,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d{1,9}", version))
 
 
-def _end(data: Path, runtime: _Runtime, *, if_idle: bool = False) -> Work:
+def _end(data: Path, runtime: Endpoint, *, if_idle: bool = False) -> Work:
     """Ask a backend to stop, and wait until it has released the database; return the work that was
     interrupted.
 
