@@ -310,10 +310,7 @@ def wants_calm(screen: ScreenConfig, environ: Mapping[str, str]) -> bool:
 
 
 def end_by_signal(app: AgentTuiApp) -> bool:
-    """Leave the screen as soon as the event loop gets to it; return whether there is a loop.
-
-    To be called from a signal handler.
-    """
+    """Leave the screen when the event loop gets to it, if there is one; return whether there is."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
@@ -335,10 +332,7 @@ def config_wants_ascii(config: Config) -> bool:
 
 
 def run_rooms(request: ScreenRequest) -> int:
-    """Show the rooms until the user leaves; return the exit code of cli.md.
-
-    Raises whatever ended the screen unexpectedly; ``tui.__main__`` logs it.
-    """
+    """Show the screens until the user leaves; return the exit code. Raises what ended them unexpectedly."""
     if not os.isatty(2):  # Textual draws on stderr; ``2>file`` must not take the screen with it
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
     app = AgentTuiApp(request)

@@ -48,10 +48,7 @@ class Query:
         self._begun = b""  # what may begin an answer
 
     def backdrop(self) -> Backdrop:
-        """Return what is known about the background. Waits for 0.1 s at most, and only once.
-
-        Restores the terminal's modes.
-        """
+        """Return the background, after 0.1 s at most, and only once; restores the terminal's modes."""
         if self._modes is not None:
             try:
                 self._read(monotonic() + PATIENCE_SECONDS)
@@ -78,9 +75,7 @@ class Query:
         return not self._was_asked or self._is_identified
 
     def sift(self, data: bytes) -> bytes:
-        """Return what a person typed in ``data``, after what was typed while the question was open. What may
-        begin an answer is kept until more arrives.
-        """
+        """Return what was typed until now; what may begin an answer is kept until more arrives."""
         data = self._begun + data
         if color := _COLOR.search(data):
             if color[1] is not None:
@@ -139,9 +134,7 @@ def channels_luminance(*channels: bytes) -> float:
 
 
 def named_backdrop(environ: Mapping[str, str]) -> Backdrop:
-    """Return what the environment says. ``COLORFGBG`` ("15;0", "0;default;15") ends with the number of one of
-    the sixteen colours, and the console of Linux is black.
-    """
+    """Return what ``COLORFGBG`` ("0;default;15": it ends with the background) and ``TERM`` say."""
     number = environ.get("COLORFGBG", "").rpartition(";")[2]
     if _NUMBER.fullmatch(number):
         return Backdrop.numbered(int(number))

@@ -315,9 +315,7 @@ class Places:
                 await screen.leave()
 
     async def settle(self) -> str:
-        """Delete everything on the server that was deleted in the lists; return what went wrong, as one line.
-        Called at the end of the program.
-        """
+        """Tell the servers at the end what was deleted in the lists; return what went wrong, as one line."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
                 problems = [await deletions.settle() for deletions in self._deletions]
@@ -375,9 +373,7 @@ class Places:
     # --- who is there ----------------------------------------------------------------------------------
 
     def _tell_pausing(self, pausing: PausesSoon | None) -> None:
-        """Warn, on whatever screen, that something pauses soon unless a key is pressed; remove the warning
-        when a key was pressed.
-        """
+        """Warn on any screen that something pauses soon unless a key is pressed; ``None``: one was."""
         if pausing is None:
             self._app.clear_notifications()
             return
@@ -393,9 +389,7 @@ class Places:
             line.cursor_blink = False
 
     def key_names(self, *binding_ids: str) -> str:
-        """Return the first key of each action for a person, "q or ctrl+q". Actions without a key are left
-        out.
-        """
+        """Return the first key of each action for a person, "q or ctrl+q", without actions that have none."""
         keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
         return say("keys.or").join(shown_all(key, ascii_only=is_ascii(self._app)) for key in keys if key)
 
@@ -405,9 +399,7 @@ class Places:
         return say("quit.how", quit=self.key_names("app.quit.quick", "app.quit"))
 
     def _say_what_quits(self, seconds: float) -> None:
-        """After ctrl+c, say what another press does, and how to pause or stop instead: the person may want
-        that.
-        """
+        """After ctrl+c, say what another press does, and how to pause or stop instead."""
         how = say("quit.again")
         if self.room is not None and not self.room.may_leave:
             pauses = self.key_names("room.pause") or self.key_names("room.pause.anywhere")
@@ -426,9 +418,7 @@ class Places:
     # --- providers -------------------------------------------------------------------------------------
 
     def set_up(self, found: FoundModels | None = None) -> None:
-        """Set up a provider of models for the backend of this machine, perhaps one that was ``found`` here. A
-        form below is updated.
-        """
+        """Set up a provider of models, perhaps one ``found`` here, and tell a form below."""
         if not self._request.embedded:
             self._app.notify(say("setup.foreign"), severity="warning", markup=False)
             return

@@ -87,11 +87,7 @@ def wants_embedded(connection: Connection) -> bool:
 
 
 def other_server(connection: Connection, *kinds: str) -> Server:
-    """Return the server that the flags name, else the environment, else the file.
-
-    ``kinds`` are the protocols it may speak, by default rooms. A token on the command line causes a warning.
-    Raises ``ConfigError`` when what is named cannot be used.
-    """
+    """Return the server that flags, environment or file name, of one of ``kinds``; raises ``ConfigError``."""
     server = _named_server(connection, kinds or (ROOMS,))
     if connection.token is not None:
         output.complain(WARNING)

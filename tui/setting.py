@@ -43,10 +43,7 @@ def add_table(path: Path, name: str, fields: Mapping[str, Value], *, is_private:
 def change_table(
     path: Path, name: str, fields: Mapping[str, Value | None], *, is_private: bool = False
 ) -> None:
-    """Set ``fields`` in the table ``[name]`` of the config file; ``None`` removes a key.
-
-    ``is_private`` and errors as for ``add_table``.
-    """
+    """Set ``fields`` in ``[name]`` of the config file; ``None`` removes a key. Otherwise as ``add_table``."""
     _edit(path, lambda old: with_values(old, name, fields), is_private=is_private)
 
 
@@ -108,10 +105,7 @@ def with_table(text: str, name: str, fields: Mapping[str, Value]) -> str:
 
 
 def without_table(text: str, name: str) -> str:
-    """Return TOML ``text`` without its table ``[section.last]``; the comments around it stay.
-
-    Raises ``TOMLDecodeError``, and ``ConfigError`` if the table cannot be removed.
-    """
+    """Return TOML ``text`` without ``[section.last]``, but with the comments around it; raises as above."""
     from tomlkit.items import Table, Whitespace
 
     wanted = tomllib.loads(text)
@@ -137,9 +131,7 @@ def _parsed(text: str) -> TOMLDocument:
 
 
 def _insert(body: list[Any], key: str, value: Value, end: str) -> None:
-    """Insert a line after the last setting of a table, or before its first subtable and the comment above
-    that.
-    """
+    """Insert a line after a table's last setting, or before its first subtable and the comment above that."""
     import tomlkit
     from tomlkit.items import AoT, Comment, SingleKey, Table, Whitespace
 

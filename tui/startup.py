@@ -41,10 +41,7 @@ def choose_source(connection: Connection, *kinds: str) -> Source:
 
 
 def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceRequest | None = None) -> int:
-    """Show what was asked for, or a ``voice`` room, until the user leaves; return the exit code.
-
-    Raises ``ConfigError`` where no screen can be shown.
-    """
+    """Show what was asked for, or a ``voice`` room; return the exit code. Raises ``ConfigError``."""
     kinds, instead = ((ROOMS,), INSTEAD) if asked.chat is None else (ANSWERING, INSTEAD_OF_CHAT)
     if voice is not None:
         kinds, instead = (CHAT,), INSTEAD_OF_VOICE

@@ -84,10 +84,7 @@ class ThemeStyles:
 
 
 def read_styles(table: Mapping[str, Any], *, may_use_names: bool) -> ThemeStyles:
-    """Return the styles of a complete theme table; raises ``WrongStyle``.
-
-    ``may_use_names`` allows the terminal's own colours.
-    """
+    """Return the styles of a whole table, perhaps with the terminal's colours; raises ``WrongStyle``."""
     colors = {}
     for key in COLOR_KEYS:
         entry = _entry(key, table.get(key), may_use_names=may_use_names)
@@ -130,9 +127,7 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> Entry:
 
 
 def variables(styles: ThemeStyles, least: float) -> dict[str, str]:
-    """Return the variables of the stylesheets, including Textual's own. ``least`` is the smallest contrast of
-    words.
-    """
+    """Return the stylesheets' variables, with Textual's own; ``least`` is the least contrast of words."""
     colors, entries = styles.colors, styles.entries
     found: dict[str, str] = {}
     is_own = colors["warning"].startswith("ansi_")

@@ -86,10 +86,7 @@ class _Merged:
 
 
 def available(folder: Path | None = None) -> list[Listed]:
-    """Return the themes that ship and then those in the user's ``folder``, by name. Reads no theme.
-
-    A user's theme replaces a shipped one of the same name.
-    """
+    """Return the themes that ship, then those in the user's ``folder``, which replace them. Reads none."""
     own = {file.stem: Listed(file.stem, file, is_own=True) for file in _files(folder) if _is_name(file.stem)}
     shipped = resources.files("themes")
     known = {name: Listed(name, shipped / f"{name}.toml") for name in SHIPPED}
@@ -202,9 +199,7 @@ def _merged(theme: Listed, listed: Mapping[str, Listed], backdrop: Backdrop) -> 
 
 
 def _readable(table: dict[str, Any], backdrop: Backdrop) -> dict[str, Any]:
-    """Return one of our tables with those terminal colours replaced by the plain foreground that cannot be
-    read on ``backdrop``.
-    """
+    """Return one of our tables with the plain foreground for terminal colours that ``backdrop`` hides."""
     if not table.get("ansi"):
         return table
     hidden = {f"{OWN_COLOR}{name}" for name in NAMES if not backdrop.shows(name)}

@@ -89,9 +89,7 @@ class Composer(TextArea):
         completer: Callable[[str], Completion] | None = None,
         id: str | None = None,  # noqa: A002 - Textual's own word
     ) -> None:
-        """``completer`` gets the text before the cursor; with ``may_be_empty`` an empty text can be sent,
-        too.
-        """
+        """``completer`` gets the text before the cursor. ``may_be_empty``: an empty text can be sent, too."""
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=placeholder, id=id)
         self.cursor_blink = False
         self.choices = ChoiceList(self._take)
@@ -288,9 +286,7 @@ class Composer(TextArea):
 
     @property
     def _takes_choice(self) -> bool:
-        """Whether ``enter`` takes the marked choice: the person moved the mark, or the typed word is not
-        complete.
-        """
+        """Whether ``enter`` takes the marked choice: it was moved to, or the typed word is not complete."""
         self.look_for_choices()  # what was typed last may not have been looked at
         length, choices = self.completion
         begun = self.text_before(length)
@@ -308,9 +304,7 @@ def with_line_ends(text: str) -> str:
 
 
 def whispered(text: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return the name that ``text`` is a whisper to (the longest that matches, "" for everyone), and the
-    message.
-    """
+    """Return the name that ``text`` is a whisper to (the longest; "" for everyone), and the message."""
     for name in sorted(names, key=len, reverse=True):
         head = f"{AT}{name}"
         if text.startswith(head) and text[len(head) : len(head) + 1].isspace():

@@ -18,9 +18,7 @@ class Match(NamedTuple):
 
 
 def match(typed: str, text: str) -> Match | None:
-    """Return how ``text`` matches, ``None`` if it lacks a typed letter. Case does not matter; a match at the
-    beginning is best.
-    """
+    """Return how ``text`` matches in either case, ``None`` if it lacks a typed letter."""
     low, wanted = _low(text[:MAX_CHARACTERS]), _low(typed)
     if not wanted:
         return Match((BEGINNING, 0, len(text)), ())

@@ -63,9 +63,7 @@ class Meter(Painted):
         self._painter: Painter | None = None
 
     def show(self, rms: float, peak: float, *, is_clipping: bool = False, word: str = "") -> None:
-        """Show a level in dBFS and its peak, or ``word`` ("muted") instead of the number. Costs nothing if no
-        cell would change.
-        """
+        """Show a level and its peak in dBFS, or ``word`` ("muted"). Costs nothing if no cell would change."""
         self._level, self._word = (rms, peak, is_clipping), word
         shown = self._key(self.size.width)
         if shown != self._shown:

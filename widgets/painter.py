@@ -82,9 +82,7 @@ class Painter:
     _blank: Line | None = None
 
     def of(self, tone: Tone) -> Painter:
-        """Return the painter of messages in a tone, whose colour may be any text; ``self`` for the default
-        tone.
-        """
+        """Return the painter of messages in a tone, whose colour may be any text."""
         if tone == PLAIN_TONE:
             return self
         own = self._owners.get(tone)
@@ -98,9 +96,7 @@ class Painter:
         return own
 
     def _card(self, card: str) -> Painter:
-        """Return the painter of rows with a background of their own; the colour of an ask is that of its
-        edge.
-        """
+        """Return the painter of rows with a background; the colour of an ask is that of its edge."""
         own, plain = self.component(card), self.look.base.bgcolor
         ground = Style(bgcolor=own.bgcolor)
         is_flat = card == ASKS
@@ -211,9 +207,7 @@ class Painter:
         return self.line((*row, (CARET_SIGN, inks.CARET | ground)), links)
 
     def paint(self, pieces: Sequence[tuple[str, Style]], left: int = 0, ground: Style | None = None) -> Line:
-        """Return a full row of text pieces that fit, beginning ``left`` cells from the left, on
-        ``ground``.
-        """
+        """Return a full row of pieces that fit, beginning ``left`` cells from the left, on ``ground``."""
         look = self.look
         base = ground or look.base
         used = left + cells_in(pieces)
@@ -258,9 +252,7 @@ class Painter:
         return [Segment(text, style and self._final(style)) for text, style, _ in segments]
 
     def _final(self, style: Style) -> Style:
-        """Return a style after the app's filters. Each style passes them once, since they look at nothing
-        else.
-        """
+        """Return a style after the app's filters, which look at nothing else: each style passes them once."""
         final = self._finals.get(style)
         if final is None:
             segments = [Segment(" ", style)]

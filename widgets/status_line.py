@@ -77,9 +77,7 @@ class StatusLine(Widget):
         id: str | None = None,  # noqa: A002 - Textual's own word
         classes: str | None = None,
     ) -> None:
-        """``is_dim`` draws the left and middle fields dim (hints); without it they are plain, and the subject
-        is bold.
-        """
+        """``is_dim`` draws the left and middle fields dim (hints); otherwise the left one is bold."""
         super().__init__(id=id, classes=classes)
         self._is_dim = is_dim
         self._fields: tuple[list[Part], list[Part], list[Part]] = ([], [], [])

@@ -34,9 +34,7 @@ WORDS_CHARACTERS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One line: the name (``color`` as sent), the sign of what the agent is doing, its words. With
-    ``is_growing`` the end of the words is shown.
-    """
+    """One line: a name, the sign of what its agent does, its words (the last ones if ``is_growing``)."""
 
     key: str
     name: str
@@ -47,9 +45,7 @@ class Summary:
 
 
 class AgentStrip(Painted):
-    """Draws one line for each summary, in columns; the last one says how many more there are. Summaries are
-    requested when it draws, so a chunk costs only a mark.
-    """
+    """One line for each summary, in columns, then how many there are more. A chunk costs only a mark."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"strip--dim", "strip--mark", "strip--failed"}
     DEFAULT_CSS = """

@@ -113,9 +113,7 @@ class FrameClock:
         )
 
     def mark(self, pane: Pane, *, now: bool = False) -> None:
-        """Draw ``pane`` with the next frame, in O(1). With ``now``, as soon as the terminal can take it,
-        since a person is waiting.
-        """
+        """Draw ``pane`` with the next frame, or (a person waits) as soon as the terminal can take it."""
         if now:
             self._urgent[pane] = None
             self.hurry()
@@ -182,9 +180,7 @@ class FrameClock:
             self._ask_for_frame()
 
     def _draw_some(self, start: float, room: int) -> None:
-        """Draw the panes whose turn it is, at most ``room``: the focused one first and always, then those
-        that waited longest.
-        """
+        """Draw at most ``room`` panes: the focused one always, then those that waited longest."""
         for pane in [pane for pane in self._panes if not pane.is_shown]:
             del self._panes[pane]  # at once: otherwise an invisible pane would wait for its turn forever
         focused = self._focused()

@@ -84,9 +84,7 @@ class Pace:
         return self._answers > 0 and self._lost < MOST_LOST
 
     def may_ask(self, at: float) -> bool:
-        """Whether the next frame may ask: never two questions at once, and never if no answer can be
-        expected.
-        """
+        """Whether the next frame may ask: never two questions at once, nor one without hope of an answer."""
         if self.is_asked and at - self._asked_at > LOST_SECONDS:
             self.is_asked, self._answer_lag = False, 0.0
             self._lost += 1
@@ -94,9 +92,7 @@ class Pace:
         return self._is_answering and not self.is_asked and at - self._asked_at >= wait
 
     def answer_due(self, at: float) -> float:
-        """How many seconds to wait for the open answer at the end of a screen (it would be typed into the
-        shell); or 0.
-        """
+        """How many seconds to wait at the end of a screen for an answer that the shell would get."""
         if not self.is_asked or at - self._asked_at > LONG_SECONDS:
             return 0.0
         if not self._is_answering:  # it may never answer: only the first question gets this much time
@@ -104,9 +100,7 @@ class Pace:
         return min(2 * self._way + LAST_SECONDS, LONG_SECONDS)
 
     def is_behind(self, at: float) -> bool:
-        """Whether the terminal has not yet taken what it was given: another frame would only wait in the
-        queue.
-        """
+        """Whether the terminal has not yet taken what it was given: a frame would only wait in the queue."""
         return self._given > self._taken or OVERDUE_SECONDS < self._overdue(at) < LONG_SECONDS
 
     @property
@@ -138,9 +132,7 @@ class Pace:
         return self._interval, int(self._panes)
 
     def lag(self, at: float) -> float:
-        """Return how long the terminal needed for what it took last, or has needed so far for what it has not
-        taken.
-        """
+        """Return the seconds that the last took the terminal, or what is not taken has taken so far."""
         until = at if self._given > self._taken else self._taken_at
         return max(until - self._given_at, self._answer_lag, self._overdue(at), 0.0)
 

@@ -74,17 +74,13 @@ class EarlyInput(Protocol):
 
 
 def hides_line(environ: Mapping[str, str]) -> bool:
-    """Whether tmux or screen runs over SSH: it answers and takes everything at once, whatever the speed of
-    the line.
-    """
+    """Whether tmux or screen runs over SSH: it takes and answers everything at once on any line."""
     has_multiplexer = bool(environ.get("TMUX") or environ.get("STY"))
     return has_multiplexer and bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
 
 
 class AnswerParser(XTermParser):
-    """Textual's parser, which also knows the answers to our questions, and keys that were released. Pasted
-    text is never an answer.
-    """
+    """Textual's parser, which also knows released keys, and answers to our question outside of pastes."""
 
     def __init__(self, answered: Callable[[], None]) -> None:
         super().__init__()
@@ -273,9 +269,7 @@ class PacedDriver(LinuxDriver):
             self._is_answered.set()
 
     def run_input_thread(self) -> None:
-        """Read what the terminal sends until the screen ends, with one parser: with two, a key or a paste
-        that begins while answers are still expected would be lost.
-        """
+        """Read to the end with one parser: a second would lose a key or paste begun before an answer."""
         parser = AnswerParser(self._answer_came)
         decode = getincrementaldecoder("utf-8")("replace").decode
         early, self._early = self._early, None
