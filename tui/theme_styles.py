@@ -6,7 +6,6 @@ and ``$code-keyword-style``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,7 +13,8 @@ from typing import Any, Final
 from textual.color import Color
 
 from agent_tui.model.inert import inert_line
-from widgets.color import Ground, readable
+from widgets.color import Ground, is_color, readable
+from widgets.palettes import DEFAULT, NAMES
 
 COLOR_KEYS: Final = (  # Textual's own words
     "primary",
@@ -50,11 +50,7 @@ MAX_VALUE_CHARACTERS: Final = 100
 ALLOWED: Final = "#rgb or #rrggbb"
 ALLOWED_NAMES: Final = f"{ALLOWED}, ansi_default, or one of ansi_black, ansi_red, … ansi_bright_white"
 STYLES: Final = ("bold", "dim", "italic", "underline", "reverse", "strike")
-_HEX: Final = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
-_BASIC: Final = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-_NAMES: Final = frozenset(
-    {"ansi_default", *(f"ansi_{name}" for name in _BASIC), *(f"ansi_bright_{name}" for name in _BASIC)}
-)
+_NAMES: Final = frozenset(f"ansi_{name}" for name in (DEFAULT, *NAMES))
 
 
 class WrongStyle(Exception):
@@ -75,16 +71,11 @@ class Entry:
     style: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ThemeStyles:
-    """Everything that a theme file says; ``entries`` are named like their variables."""
+def read_styles(table: Mapping[str, Any], *, may_use_names: bool) -> tuple[dict[str, str], dict[str, Entry]]:
+    """Return the colours of a whole table, and its styles, named like their variables; raises ``WrongStyle``.
 
-    colors: dict[str, str]
-    entries: dict[str, Entry]
-
-
-def read_styles(table: Mapping[str, Any], *, may_use_names: bool) -> ThemeStyles:
-    """Return the styles of a whole table, perhaps with the terminal's colours; raises ``WrongStyle``."""
+    ``may_use_names`` allows the terminal's own colours.
+    """
     colors = {}
     for key in COLOR_KEYS:
         entry = _entry(key, table.get(key), may_use_names=may_use_names)
@@ -99,7 +90,7 @@ def read_styles(table: Mapping[str, Any], *, may_use_names: bool) -> ThemeStyles
         for key in keys:
             value = part.get(key)
             entries[f"{section}-{key}"] = _entry(f"{section}.{key}", value, may_use_names=may_use_names)
-    return ThemeStyles(colors, entries)
+    return colors, entries
 
 
 def _entry(key: str, value: Any, *, may_use_names: bool) -> Entry:
@@ -113,7 +104,7 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> Entry:
     for place, word in enumerate(words):
         if word in STYLES and word not in styles:
             styles.append(word)
-        elif _HEX.fullmatch(word) or (may_use_names and word in _NAMES):
+        elif is_color(word) or (may_use_names and word in _NAMES):
             if place and words[place - 1] == "on" and not background:
                 background = word
             elif not color:
@@ -126,9 +117,8 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> Entry:
     return Entry(color, background, " ".join(styles))
 
 
-def variables(styles: ThemeStyles, least: float) -> dict[str, str]:
+def variables(colors: dict[str, str], entries: dict[str, Entry], least: float) -> dict[str, str]:
     """Return the stylesheets' variables, with Textual's own; ``least`` is the least contrast of words."""
-    colors, entries = styles.colors, styles.entries
     found: dict[str, str] = {}
     is_own = colors["warning"].startswith("ansi_")
     for name, entry in entries.items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -20,7 +20,7 @@ from textual.theme import Theme
 
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
-from tui.theme_styles import COLOR_KEYS, SECTIONS, ThemeStyles, WrongStyle, read_styles, variables
+from tui.theme_styles import COLOR_KEYS, SECTIONS, WrongStyle, read_styles, variables
 from widgets.color import LEAST_CONTRAST, OWN, OWN_COLORS
 from widgets.palettes import DEFAULT, MIN_CONTRAST, NAMES, Backdrop
 
@@ -77,14 +77,6 @@ class Listed:
     is_own: bool = False  # made by the user
 
 
-@dataclass(slots=True)
-class _Merged:
-    """The merged tables of a file and of everything that it extends; the file itself wins."""
-
-    table: dict[str, Any] = field(default_factory=dict)
-    unknown: list[str] = field(default_factory=list)  # keys of the file itself
-
-
 def available(folder: Path | None = None) -> list[Listed]:
     """Return the themes that ship, then those in the user's ``folder``, which replace them. Reads none."""
     own = {file.stem: Listed(file.stem, file, is_own=True) for file in _files(folder) if _is_name(file.stem)}
@@ -119,8 +111,7 @@ def load(name: str, folder: Path | None = None, *, backdrop: Backdrop = UNKNOWN)
         raise ConfigError(
             f"theme {inert_line(name)!r} is not known", f"use one of {', '.join([AUTO, *listed])}"
         )
-    merged = _merged(listed[name], listed, backdrop)
-    return _theme(name, merged.table, listed[name], backdrop)
+    return _theme(listed[name], listed, backdrop)
 
 
 def first(
@@ -148,12 +139,10 @@ def problems(folder: Path | None) -> list[str]:
         own = listed[file.stem]
         try:
             for backdrop in (BLACK, WHITE):
-                merged = _merged(own, listed, backdrop)
-                _theme(own.name, merged.table, own, backdrop)
+                _theme(own, listed, backdrop)
+            complaints += [f"{shown}: {key}: unknown setting, ignored" for key in _unknown(_read(own))]
         except ConfigError as error:
             complaints.append(inert_line(str(error), MAX_LINE_CHARACTERS))
-        else:
-            complaints += [f"{shown}: {key}: unknown setting, ignored" for key in merged.unknown]
     if len(files) == MAX_FILES:
         complaints.append(f"{inert_line(str(folder))}: only the first {MAX_FILES} themes are read")
     return complaints
@@ -174,10 +163,9 @@ def _files(folder: Path | None) -> list[Path]:
         return []
 
 
-def _merged(theme: Listed, listed: Mapping[str, Listed], backdrop: Backdrop) -> _Merged:
+def _merged(theme: Listed, listed: Mapping[str, Listed], backdrop: Backdrop) -> dict[str, Any]:
     """Return what ``theme`` and everything that it extends say for the background ``backdrop``."""
-    tables: list[dict[str, Any]] = []
-    merged = _Merged()
+    merged: dict[str, Any] = {}
     seen: list[Traversable] = []
     following: Listed | None = theme
     while following is not None:
@@ -185,16 +173,19 @@ def _merged(theme: Listed, listed: Mapping[str, Listed], backdrop: Backdrop) -> 
             raise _wrong(theme, "extends", "goes round in a circle, or is more than 8 themes deep")
         seen.append(following.file)
         table = _read(following)
-        if following is theme:
-            merged.unknown = _unknown(table)
-        tables.append(table if following.is_own else _readable(table, backdrop))
+        merged = _over(table if following.is_own else _readable(table, backdrop), merged)
         following = _extended(following, table, listed)
-    for table in reversed(tables):
-        for key, value in table.items():
-            if isinstance(value, Mapping) and isinstance(merged.table.get(key), Mapping):
-                merged.table[key] = {**merged.table[key], **value}
-            else:
-                merged.table[key] = value
+    return merged
+
+
+def _over(table: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``table`` with what ``above`` says instead, section by section."""
+    merged = dict(table)
+    for key, value in above.items():
+        under = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(under, Mapping):
+            value = {**under, **value}
+        merged[key] = value
     return merged
 
 
@@ -245,24 +236,27 @@ def _read(theme: Listed) -> dict[str, Any]:
         raise ConfigError(f"{theme.file}: cannot be read", error.strerror or str(error)) from error
 
 
-def _theme(name: str, table: Mapping[str, Any], listed: Listed, backdrop: Backdrop) -> Theme:
-    """Return the theme that merged tables describe."""
+def _theme(theme: Listed, listed: Mapping[str, Listed], backdrop: Backdrop) -> Theme:
+    """Return a theme, made of its file and of what that extends; raises ``ConfigError``."""
+    table = _merged(theme, listed, backdrop)
     for key in _KINDS:
         if not isinstance(table.get(key, False), bool):
-            raise _wrong(listed, key, "must be true or false")
+            raise _wrong(theme, key, "must be true or false")
     has_own_colors = table.get("ansi", False)
     if has_own_colors and backdrop.is_light:
-        table = _on_light(table, listed)
+        on_light = table.get("on_light", {})
+        if not isinstance(on_light, Mapping):
+            raise _wrong(theme, "on_light", "must be a table: [on_light]")
+        table = _over(table, on_light)
     least = table.get("contrast", MIN_CONTRAST)
     if isinstance(least, bool) or not isinstance(least, int | float) or not 1 <= least <= MAX_CONTRAST:
-        raise _wrong(listed, "contrast", f"must be a number from 1 to {MAX_CONTRAST}")
+        raise _wrong(theme, "contrast", f"must be a number from 1 to {MAX_CONTRAST}")
     try:
-        styles: ThemeStyles = read_styles(table, may_use_names=has_own_colors)
+        colors, entries = read_styles(table, may_use_names=has_own_colors)
     except WrongStyle as error:
-        raise _wrong(listed, error.key, error.detail) from error
-    colors = styles.colors
+        raise _wrong(theme, error.key, error.detail) from error
     return Theme(
-        name=name,
+        name=theme.name,
         dark=not backdrop.is_light if has_own_colors else table.get("dark", True),
         ansi=has_own_colors,
         primary=colors["primary"],
@@ -276,24 +270,11 @@ def _theme(name: str, table: Mapping[str, Any], listed: Listed, backdrop: Backdr
         warning=colors["warning"],
         error=colors["error"],
         variables={
-            **variables(styles, least),
+            **variables(colors, entries, least),
             LEAST_CONTRAST: str(least),
             OWN_COLORS: " ".join(name for name in OWN if has_own_colors and backdrop.shows(name)),
         },
     )
-
-
-def _on_light(table: Mapping[str, Any], listed: Listed) -> dict[str, Any]:
-    """Return ``table`` with its settings for a light terminal applied."""
-    other = table.get("on_light", {})
-    if not isinstance(other, Mapping):
-        raise _wrong(listed, "on_light", "must be a table: [on_light]")
-    merged = {**table, **{key: value for key, value in other.items() if key not in SECTIONS}}
-    for section in SECTIONS:
-        plain, light = table.get(section, {}), other.get(section, {})
-        if isinstance(plain, Mapping) and isinstance(light, Mapping):
-            merged[section] = {**plain, **light}
-    return merged
 
 
 def _unknown(table: Mapping[str, Any]) -> list[str]:
