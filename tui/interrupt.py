@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-from textual.app import App
 from textual.command import CommandPalette
 from textual.timer import Timer
 from textual.widgets import Input, TextArea
@@ -13,25 +11,17 @@ from textual.widgets import Input, TextArea
 from widgets.composer import Composer
 from widgets.transcript.transcript import Transcript
 
+if TYPE_CHECKING:
+    from tui.app import AgentTuiApp
+
 AGAIN_SECONDS: Final = 2.0  # a second press within this quits
 
 
 class Interrupt:
     """Ctrl+c, as in other programs that have a line to write in."""
 
-    def __init__(
-        self,
-        app: App[Any],
-        *,
-        copy: Callable[[str], object],
-        ask: Callable[[float], None],
-        leave: Callable[[], None],
-    ) -> None:
-        """``copy`` gets the selected text. ``ask`` says, for the given seconds, that another press quits."""
+    def __init__(self, app: AgentTuiApp) -> None:
         self._app = app
-        self._copy = copy
-        self._ask = ask
-        self._leave = leave
         self._waiting: Timer | None = None  # while another press quits
 
     def press(self) -> None:
@@ -39,8 +29,8 @@ class Interrupt:
         here = self._app.focused
         if isinstance(here, Transcript) and here.reader.has_selection:
             here.action_copy("selection")
-        elif isinstance(here, Input | TextArea) and _can_be_copied(here):
-            self._copy(here.selected_text)
+        elif isinstance(here, Input | TextArea) and here.selected_text and not _is_secret(here):
+            self._app.copy(here.selected_text, "selection")
         elif isinstance(here, Input | TextArea) and _cleared(here):
             self._forget()
         elif isinstance(self._app.screen, CommandPalette):  # it would cover the notification
@@ -53,9 +43,9 @@ class Interrupt:
         self._forget()
         self._waiting = self._app.set_timer(AGAIN_SECONDS, self._forget)
         if is_again:
-            self._leave()
+            self._app.places.leave(is_sure=True)
         else:
-            self._ask(AGAIN_SECONDS)
+            self._app.places.say_what_quits(AGAIN_SECONDS)
 
     def _forget(self) -> None:
         if self._waiting is not None:
@@ -63,9 +53,8 @@ class Interrupt:
             self._waiting = None
 
 
-def _can_be_copied(line: Input | TextArea) -> bool:
-    """Whether some visible text is selected."""
-    return bool(line.selected_text) and not (isinstance(line, Input) and line.password)
+def _is_secret(line: Input | TextArea) -> bool:
+    return isinstance(line, Input) and line.password
 
 
 def _cleared(line: Input | TextArea) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from agent_tui.model.events import Event, LinkChanged
 from tui.request import Server, Source, reach
@@ -16,6 +16,7 @@ from tui.screens.words import say
 if TYPE_CHECKING:
     from agent_tui.clients.backend import BackendClient
     from agent_tui.clients.chat import ChatClient, Question
+    from agent_tui.clients.conversations import Conversations
     from agent_tui.clients.log_stream import Item
     from agent_tui.clients.log_stream import Source as FollowedSource
     from agent_tui.clients.rooms import RoomsClient  # noqa: F401  named below in quotes
@@ -24,32 +25,21 @@ if TYPE_CHECKING:
 EMBEDDED_PATIENCE_SECONDS = 1.0
 
 
-class _Client(Protocol):
-    async def aclose(self) -> None: ...
-
-    @property
-    def change(self) -> Callable[..., Awaitable[Any]]: ...
-
-    async def delete(self, id_: str, /) -> None: ...
-
-    def source(self, id_: str, give_up_seconds: float | None, /) -> FollowedSource: ...
-
-
-C = TypeVar("C", bound=_Client)
+C = TypeVar("C", bound="Conversations[Any]")
 
 
 class Link(Generic[C]):
     """One screen's connection, opened on first use and closed at the end.
 
-    An ``embedded`` backend that is gone is looked for, and started, again; other servers are waited for.
+    An embedded backend that is gone is looked for, and started, again; other servers are waited for.
     """
 
     _MODULE: ClassVar[str]  # of the client, and its class
     _CLASS: ClassVar[str]
 
     def __init__(self, source: Source) -> None:
+        self.is_embedded = not isinstance(source, Server)  # our own backend, which has every feature
         self._source = source
-        self._embedded = not isinstance(source, Server)
         self._client: C | None = None
         self._url = ""
         self._opening = asyncio.Lock()
@@ -58,11 +48,6 @@ class Link(Generic[C]):
     def is_agent(self) -> bool:
         """Whether it is an agent on another server, which has no list, no history and no settings."""
         return isinstance(self._source, Server) and self._source.agent is not None
-
-    @property
-    def is_embedded(self) -> bool:
-        """Whether the server is our own backend, which has every feature."""
-        return self._embedded
 
     async def client(self) -> C:
         """Return the client. It is opened once, and again if our own backend has ended (which it does when it
@@ -81,15 +66,14 @@ class Link(Generic[C]):
     async def _open(self) -> C:
         # The clients need httpx and pydantic (200 ms): they load in a thread while the first frame
         # is shown and the backend starts (architecture.md §3.7).
-        clients, http, server = await asyncio.gather(
-            asyncio.to_thread(importlib.import_module, self._MODULE),
-            asyncio.to_thread(importlib.import_module, "agent_tui.clients.http"),
-            asyncio.to_thread(reach, self._source),
+        clients, server = await asyncio.gather(
+            asyncio.to_thread(importlib.import_module, self._MODULE), asyncio.to_thread(reach, self._source)
         )
+        from agent_tui.clients.http import Net  # the clients have brought it
+
         self._url = server.url
-        opened = http.Net(server.url, token=server.token, timeout=server.timeout)
-        make: Any = getattr(clients, self._CLASS)
-        client: C = make(opened, server.paths)
+        net = Net(server.url, token=server.token, timeout=server.timeout)
+        client: C = getattr(clients, self._CLASS)(net, server.paths)
         return client
 
     async def close(self, failed: C | None = None) -> None:
@@ -104,21 +88,20 @@ class Link(Generic[C]):
 
         Ends only for servers without events. An embedded backend that died is started again.
         """
-        patience = EMBEDDED_PATIENCE_SECONDS if self._embedded else None
-        client = await self.client()  # loads the clients in a thread: none is loaded before the first frame
+        patience = EMBEDDED_PATIENCE_SECONDS if self.is_embedded else None
+        await self.client()  # loads the clients in a thread: none is loaded before the first frame
         from agent_tui.clients.log_stream import follow
 
-        is_first = True
+        client: C | None = None
 
         async def reach() -> FollowedSource:
-            nonlocal client, is_first
-            if not is_first:
+            nonlocal client
+            if client is not None:  # it failed
                 await self.close(client)
-                client = await self.client()
-            is_first = False
+            client = await self.client()
             return client.source(id_, patience)
 
-        return follow(reach, say("link.starting") if self._embedded else "")
+        return follow(reach, say("link.starting") if self.is_embedded else "")
 
 
 class RoomLink(Link["RoomsClient"]):

@@ -82,12 +82,7 @@ class Places:
         self.home = HomePlace(app, self, request)
         self.elsewhere = Elsewhere(app, self)
         self.keymap = resolve(request.config.keys)
-        self.interrupt = Interrupt(
-            app,
-            copy=lambda text: app.copy(text, "selection"),
-            ask=self._say_what_quits,
-            leave=partial(self.leave, is_sure=True),
-        )
+        self.interrupt = Interrupt(app)
         self.theme = ThemeChoice(app, request.config)
         self.palette = Palette(app, self.keymap, self.theme.wear)
         self._app = app
@@ -398,7 +393,7 @@ class Places:
         """How to quit: "q or ctrl+q quits"."""
         return say("quit.how", quit=self.key_names("app.quit.quick", "app.quit"))
 
-    def _say_what_quits(self, seconds: float) -> None:
+    def say_what_quits(self, seconds: float) -> None:
         """After ctrl+c, say what another press does, and how to pause or stop instead."""
         how = say("quit.again")
         if self.room is not None and not self.room.may_leave:
