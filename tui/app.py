@@ -267,13 +267,10 @@ class AgentTuiApp(KeysInOrder[int]):
         """Return the palette's commands: everything that the screen can do, with its keys, and the themes."""
         return self.places.palette.commands(screen)
 
-    # --- lines of text ---------------------------------------------------------------------------------
-
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Keep cursors from blinking, on Textual's own screens, too: nothing moves without a reason."""
-        self.places.keep_still(event.widget)
-
-    # --- copying ---------------------------------------------------------------------------------------
+        if hasattr(event.widget, "cursor_blink"):
+            event.widget.cursor_blink = False
 
     def on_transcript_copy_requested(self, event: Transcript.CopyRequested) -> None:
         """Copy what a reader asked for, and show the result."""

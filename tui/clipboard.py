@@ -47,8 +47,9 @@ async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ
     if not text:
         return Copied(0, ())
     ways: list[Way] = []
-    sequence = osc52(text, environ)
-    if sequence and _write(app, sequence):
+    sequence, driver = osc52(text, environ), driver_of(app)
+    if sequence and driver is not None:  # Textual's own way to copy does not know multiplexers
+        driver.write(sequence)
         ways.append("terminal")
     if environ.get("TMUX") and await _run(("tmux", "load-buffer", "-w", "-"), text.encode(), environ):
         ways.append("tmux")
@@ -105,29 +106,15 @@ def tools(environ: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
         yield ("termux-clipboard-set",)
 
 
-def _write(app: App[Any], sequence: str) -> bool:
-    """Write to the terminal itself: Textual's own way to copy does not know multiplexers."""
-    driver = driver_of(app)
-    if driver is None:
-        return False
-    driver.write(sequence)
-    return True
-
-
 async def _run(command: tuple[str, ...], data: bytes, environ: Mapping[str, str]) -> bool:
     """Pass ``data`` to a tool on its standard input; return whether it took it in time."""
     path = shutil.which(command[0], path=environ.get("PATH", os.defpath))
     if path is None:
         return False
-    quiet = asyncio.subprocess.DEVNULL
+    pipe, quiet = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     try:
         process = await asyncio.create_subprocess_exec(
-            path,
-            *command[1:],
-            stdin=asyncio.subprocess.PIPE,
-            stdout=quiet,
-            stderr=quiet,
-            env=dict(environ),
+            path, *command[1:], stdin=pipe, stdout=quiet, stderr=quiet, env=dict(environ)
         )
     except OSError:
         return False

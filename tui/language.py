@@ -36,13 +36,6 @@ class Spoken:
     texts: NullTranslations | None = None
 
 
-def language_of_locale(environ: Mapping[str, str]) -> str:
-    """Return "en", "zh" or "ru", from the locale variables in ``environ``."""
-    locale = next((environ[key] for key in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(key)), "")
-    language = locale[:2].lower()
-    return language if language in ("zh", "ru") else "en"
-
-
 def written_language(environ: Mapping[str, str]) -> str:
     """Return ``[screen] language`` of the config file; "" if it is not there or cannot be read.
 
@@ -62,9 +55,11 @@ def written_language(environ: Mapping[str, str]) -> str:
 
 
 def wanted_language(written: str, environ: Mapping[str, str]) -> str:
-    """Return the language that the config file names; "auto" is the language of the locale."""
-    language = written if written in LANGUAGES else language_of_locale(environ)
-    return "zh-CN" if language == "zh" else language
+    """Return the language that the config file names, else that of the locale."""
+    if written in LANGUAGES:
+        return written
+    locale = next((environ[key] for key in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(key)), "")
+    return {"zh": "zh-CN", "ru": "ru"}.get(locale[:2].lower(), ENGLISH)
 
 
 def speak(language: str) -> None:

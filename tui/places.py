@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from textual.command import CommandPalette
 from textual.screen import Screen
-from textual.widget import Widget
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Static
 
 from agent_tui.config.voice import DEFAULT_ROOM
 from agent_tui.model.errors import TransportError
@@ -97,12 +96,10 @@ class Places:
 
     @property
     def room(self) -> RoomScreen | None:
-        """The room that is open, if one is."""
         return self._open_one(RoomScreen)
 
     @property
     def chat(self) -> ChatScreen | None:
-        """The chat that is open, if one is."""
         return self._open_one(ChatScreen)
 
     def _open_one(self, kind: type[S]) -> S | None:
@@ -159,7 +156,9 @@ class Places:
 
     def show_rooms(self, rooms: Iterable[RoomInfo] = ()) -> None:
         """Show the list of rooms; ``rooms`` are those known already."""
-        screen = RoomsScreen(self.link, rooms, self._deletions[0])
+        self._show_list(RoomsScreen(self.link, rooms, self._deletions[0]))
+
+    def _show_list(self, screen: RoomsScreen | ConversationsScreen) -> None:
         screen.key_of = self.key_names
         self._app.push_screen(screen)
 
@@ -212,9 +211,7 @@ class Places:
 
     def show_chats(self, chats: Iterable[ConversationInfo] = ()) -> None:
         """Show the list of chats; ``chats`` are those known already."""
-        screen = ConversationsScreen(self.chat_link, chats, self._deletions[1])
-        screen.key_of = self.key_names
-        self._app.push_screen(screen)
+        self._show_list(ConversationsScreen(self.chat_link, chats, self._deletions[1]))
 
     def leave_chat(self) -> None:
         """Go back to the list of chats, at the row it was left at."""
@@ -264,12 +261,12 @@ class Places:
 
     def search(self, words: str) -> None:
         """Show a search in all rooms and chats, and open the result that is chosen."""
-        screen = SearchScreen(self.chat_link, words)
-        self._app.push_screen(screen, self._found)
 
-    def _found(self, hit: Hit | None) -> None:
-        if hit is not None:
-            self._run("lists", self._open_hit(hit))
+        def found(hit: Hit | None) -> None:
+            if hit is not None:
+                self._run("lists", self._open_hit(hit))
+
+        self._app.push_screen(SearchScreen(self.chat_link, words), found)
 
     async def _open_hit(self, hit: Hit) -> None:
         wanted = RoomsScreen if hit.kind == "room" else ConversationsScreen
@@ -378,11 +375,6 @@ class Places:
 
     # --- keys ------------------------------------------------------------------------------------------
 
-    def keep_still(self, line: Widget) -> None:
-        """Keep a line's cursor from blinking: nothing moves without a reason."""
-        if isinstance(line, Input | TextArea):
-            line.cursor_blink = False
-
     def key_names(self, *binding_ids: str) -> str:
         """Return the first key of each action for a person, "q or ctrl+q", without actions that have none."""
         keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
@@ -390,7 +382,7 @@ class Places:
 
     @property
     def how_to_quit(self) -> str:
-        """How to quit: "q or ctrl+q quits"."""
+        """The sentence about quitting: "q or ctrl+q quits"."""
         return say("quit.how", quit=self.key_names("app.quit.quick", "app.quit"))
 
     def say_what_quits(self, seconds: float) -> None:
@@ -429,6 +421,4 @@ class Places:
                 for fields in self._app.screen.query(ModelFields):
                     fields.look_for_providers()
 
-        path = self._request.config.path
-        screen = SetupScreen(path, self.link.client, found=found)
-        self._app.push_screen(screen, done)
+        self._app.push_screen(SetupScreen(self._request.config.path, self.link.client, found=found), done)

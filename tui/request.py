@@ -131,14 +131,9 @@ def _from_file(name: str, config: Config, token: str, kinds: Sequence[str]) -> S
         needed = " or ".join(kinds)
         raise ConfigError(f"backends.{name} is of kind {backend.kind}", f"this command needs kind {needed}")
     url = _checked(backend.url, f"backends.{name}.url", ("ws", "wss") if backend.kind == SOCKET else ())
-    token = token or _file_token(backend)
-    is_agent = backend.kind in (TASKS, SOCKET)
-    agent = replace(backend, token=token) if is_agent else None
+    token = token or os.environ.get(backend.token_env, "") or backend.token
+    agent = replace(backend, token=token) if backend.kind in (TASKS, SOCKET) else None
     return Server(url, token, backend.timeout, backend.paths, agent)
-
-
-def _file_token(backend: BackendConfig) -> str:
-    return os.environ.get(backend.token_env, "") or backend.token
 
 
 def _checked(url: str, origin: str, more: tuple[str, ...] = ()) -> str:

@@ -10,13 +10,10 @@ import stat
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from agent_tui.model.errors import ConfigError, not_written
 from agent_tui.model.inert import inert_line
-
-if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
 
 Value = str | bool | int | float  # of a key in the config file
 NEW_FILE_MODE: Final = 0o600  # it may contain keys later
@@ -106,6 +103,7 @@ def with_table(text: str, name: str, fields: Mapping[str, Value]) -> str:
 
 def without_table(text: str, name: str) -> str:
     """Return TOML ``text`` without ``[section.last]``, but with the comments around it; raises as above."""
+    import tomlkit
     from tomlkit.items import Table, Whitespace
 
     wanted = tomllib.loads(text)
@@ -113,7 +111,7 @@ def without_table(text: str, name: str) -> str:
     del wanted[section][last]
     if not wanted[section]:
         del wanted[section]
-    document = _parsed(text)
+    document = tomlkit.parse(_ended(text))
     for key, outer in document.body:
         if key is None or key.key != section or not isinstance(outer, Table):
             continue
@@ -122,12 +120,6 @@ def without_table(text: str, name: str) -> str:
             if inner is not None and inner.key == last:
                 body[place] = (None, Whitespace(_tail(table.value.body) if isinstance(table, Table) else ""))
     return _read_as(wanted, document.as_string(), name, "take it out")
-
-
-def _parsed(text: str) -> TOMLDocument:
-    import tomlkit
-
-    return tomlkit.parse(_ended(text))
 
 
 def _insert(body: list[Any], key: str, value: Value, end: str) -> None:
