@@ -21,6 +21,7 @@ from textual.app import App
 from agent_tui.config.file import data_path
 from tui.screens.localised import localised
 from tui.screens.words import say, say_count
+from tui.setting import replace_file
 from widgets.terminal.private import driver_of
 
 MAX_OSC52_BYTES: Final = 100_000  # of base64; terminals cut or drop longer texts
@@ -60,8 +61,9 @@ async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ
             break
     if ways:
         return Copied(lines, tuple(ways))
+    file = data_path() / FILE_NAME
     try:
-        file = await asyncio.to_thread(_keep, text)
+        await asyncio.to_thread(replace_file, file, text.encode(), is_private=True)
     except OSError as error:
         return Copied(lines, (), problem=error.strerror or str(error))
     return Copied(lines, ("file",), file)
@@ -129,15 +131,3 @@ async def _run(command: tuple[str, ...], data: bytes, environ: Mapping[str, str]
                 process.kill()
             await process.wait()
     return process.returncode == 0
-
-
-def _keep(text: str) -> Path:
-    """Write ``text`` to a file that only its owner can read. Raises OSError."""
-    folder = data_path()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file = folder / FILE_NAME
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-    with os.fdopen(os.open(file, flags, 0o600), "w", encoding="utf-8") as stream:
-        os.fchmod(stream.fileno(), 0o600)
-        stream.write(text)
-    return file

@@ -193,15 +193,17 @@ def _edit(path: Path, change: Callable[[str], str], *, is_private: bool = False)
         old = path.read_bytes().decode("utf-8") if path.exists() else ""
         new = change(old)
         if new != old:
-            _replace(path, new.encode(), is_private=is_private)
+            replace_file(path, new.encode(), is_private=is_private)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML", inert_line(str(error))) from error
     except OSError as error:
         raise not_written(f"{path}: cannot be written", error) from error
 
 
-def _replace(path: Path, content: bytes, *, is_private: bool) -> None:
-    """Write a new file in one step, with the old one's mode; a new file can be read only by its owner."""
+def replace_file(path: Path, content: bytes, *, is_private: bool) -> None:
+    """Write a file in one step, with the mode of the one before it; with ``is_private``, or if there was
+    none, only its owner can read it. Raises OSError.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     keeps_mode = path.exists() and not is_private
     mode = stat.S_IMODE(path.stat().st_mode) if keeps_mode else NEW_FILE_MODE

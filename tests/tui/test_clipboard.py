@@ -198,7 +198,15 @@ def victim(data_folder: Path, tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("victim")
-async def test_a_file_that_cannot_be_written_is_said_and_a_link_is_not_followed(fakes: Tools) -> None:
+async def test_a_link_where_the_copy_is_kept_is_not_followed(fakes: Tools) -> None:
+    done, _ = await copied("words " * MAX_OSC52_BYTES, fakes.environ())
+    assert done.file is not None
+    assert not done.file.is_symlink()
+    assert stat.S_IMODE(done.file.stat().st_mode) == 0o600
+
+
+async def test_a_file_that_cannot_be_written_is_said(fakes: Tools, data_folder: Path) -> None:
+    data_folder.write_text("no folder")
     done, _ = await copied("words " * MAX_OSC52_BYTES, fakes.environ())
     assert done.ways == ()
     assert done.problem
