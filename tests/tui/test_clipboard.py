@@ -205,8 +205,13 @@ async def test_a_link_where_the_copy_is_kept_is_not_followed(fakes: Tools) -> No
     assert stat.S_IMODE(done.file.stat().st_mode) == 0o600
 
 
-async def test_a_file_that_cannot_be_written_is_said(fakes: Tools, data_folder: Path) -> None:
-    data_folder.write_text("no folder")
+@pytest.fixture
+def no_folder(data_folder: Path) -> None:
+    data_folder.write_text("a file")
+
+
+@pytest.mark.usefixtures("no_folder")
+async def test_a_file_that_cannot_be_written_is_said(fakes: Tools) -> None:
     done, _ = await copied("words " * MAX_OSC52_BYTES, fakes.environ())
     assert done.ways == ()
     assert done.problem
