@@ -119,20 +119,17 @@ class FrameClock:
             self.hurry()
             return
         self._panes[pane] = None
-        if self._next is None and not self._is_stopped:
-            self._ask_for_frame()
+        if self._next is None:
+            self.hurry()
 
     def hurry(self) -> None:
-        """Compute again when the next frame is due: something made it sooner."""
-        if self._is_stopped:
-            return
+        """Compute again when the next frame is due: something changed that."""
         if self._next is not None:
             self._next.cancel()
             self._next = None
-        if self._urgent:
-            self._ask(0.0)
-        elif self._panes:
-            self._ask_for_frame()
+        if not self.is_clean:
+            due = 0.0 if self._urgent else self._last_frame + self.interval - self._now()
+            self._next = self._schedule(max(0.0, due), self.tick)
 
     @property
     def is_clean(self) -> bool:
@@ -142,24 +139,21 @@ class FrameClock:
     def stop(self) -> None:
         """Draw nothing until ``start``: the terminal will be lent to another program."""
         self._is_stopped = True
-        if self._next is not None:
-            self._next.cancel()
-            self._next = None
+        self.hurry()
 
     def start(self) -> None:
         self._is_stopped = False
-        if (self._panes or self._urgent) and self._next is None:
-            self._ask(0.0)
+        self.hurry()
 
     def tick(self) -> None:
         """Draw one frame: what a person did, and everything else if it is due."""
         if self._next is not None:  # another one, if ``hurry`` came too late to cancel this one
             self._next.cancel()
-        self._next = None
+            self._next = None
         if self._is_stopped:
             return
         if self._is_behind():
-            self._ask(FRAME_SECONDS)
+            self._next = self._schedule(FRAME_SECONDS, self.tick)
             return
         start = self._now()
         urgent, self._urgent = self._urgent, {}
@@ -174,10 +168,7 @@ class FrameClock:
             self._draw_some(start, room)
         if self.drawn is not None:
             self.drawn()
-        if self._urgent:
-            self._ask(0.0)
-        elif self._panes:
-            self._ask_for_frame()
+        self.hurry()  # what was drawn may have asked for a frame
 
     def _draw_some(self, start: float, room: int) -> None:
         """Draw at most ``room`` panes: the focused one always, then those that waited longest."""
@@ -209,14 +200,6 @@ class FrameClock:
     def interval(self) -> float:
         """The least seconds between two frames at this moment."""
         return max(self._least_seconds, self._line_seconds, 0.0 if self._is_watched() else UNWATCHED_SECONDS)
-
-    def _ask_for_frame(self) -> None:
-        self._ask(max(0.0, self._last_frame + self.interval - self._now()))
-
-    def _ask(self, seconds: float) -> None:
-        if self._next is not None:  # what was drawn asked for it: two would each ask again, forever
-            self._next.cancel()
-        self._next = self._schedule(seconds, self.tick)
 
 
 def terminal_is_behind(app: App[Any]) -> bool:
