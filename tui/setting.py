@@ -19,20 +19,12 @@ Value = str | bool | int | float  # of a key in the config file
 NEW_FILE_MODE: Final = 0o600  # it may contain keys later
 
 
-def keep_setting(path: Path, key: str, value: str) -> None:
-    """Write ``key = "value"`` into the config file, before its first table.
-
-    The file is replaced in one step and keeps its mode; a link stays a link. Raises ``ConfigError`` if the
-    file cannot be read, is not TOML, or cannot be written.
-    """
-    _edit(path, lambda old: with_values(old, "", {key: value}))
-
-
 def add_table(path: Path, name: str, fields: Mapping[str, Value], *, is_private: bool = False) -> None:
     """Add a table ``[section.last]`` to the end of the config file.
 
-    With ``is_private``, only the owner can read the file from then on. Raises ``ConfigError`` like
-    ``keep_setting``, and if the table exists already.
+    The file is replaced in one step and keeps its mode (``is_private``: only the owner can read it from then
+    on); a link stays a link. Raises ``ConfigError`` if the file cannot be read, is not TOML, or cannot be
+    written, and if the table exists already.
     """
     _edit(path, lambda old: with_table(old, name, fields), is_private=is_private)
 
@@ -40,12 +32,12 @@ def add_table(path: Path, name: str, fields: Mapping[str, Value], *, is_private:
 def change_table(
     path: Path, name: str, fields: Mapping[str, Value | None], *, is_private: bool = False
 ) -> None:
-    """Set ``fields`` in ``[name]`` of the config file; ``None`` removes a key. Otherwise as ``add_table``."""
+    """Set ``fields`` in ``[name]``, "" for before the first table; ``None`` removes one. As ``add_table``."""
     _edit(path, lambda old: with_values(old, name, fields), is_private=is_private)
 
 
 def remove_table(path: Path, name: str) -> None:
-    """Remove the table ``[section.last]`` from the config file; errors as for ``keep_setting``."""
+    """Remove the table ``[section.last]`` from the config file; errors as for ``add_table``."""
     _edit(path, lambda old: without_table(old, name))
 
 

@@ -26,8 +26,12 @@ _NARROW = re.compile(
     "[ -~\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u2199"
     "\u2500-\u25fc\u2800-\u28ff]*"
 )
-_EMOJI = re.compile("[\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
-_TONES = ("\U0001f3fb", "\U0001f3fc", "\U0001f3fd", "\U0001f3fe", "\U0001f3ff")
+# With its variation and tone.
+_EMOJI = (
+    "[\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
+    f"[{VARIATION}\U0001f3fb-\U0001f3ff]*"
+)
+_JOINED = re.compile(f"{_EMOJI}(?:{JOINER}{_EMOJI}){{1,{MAX_JOINERS}}}")
 _FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]")
 
 
@@ -120,33 +124,16 @@ def _without_tabs(runs: Sequence[Run]) -> list[Run]:
 def _without_stray_joiners(runs: Sequence[Run]) -> list[Run]:
     """Drop joiners that are not between two emoji: terminals show both, the table counts one."""
     text = "".join([piece for piece, _ in runs])
-    stray = _stray_joiners(text)
+    joined = (range(*found.span()) for found in _JOINED.finditer(text))
+    kept = frozenset(index for span in joined for index in span)
     out: list[Run] = []
     at = 0
     for piece, ink in runs:
-        kept = "".join([char for index, char in enumerate(piece, at) if index not in stray])
+        left = "".join([char for index, char in enumerate(piece, at) if char != JOINER or index in kept])
         at += len(piece)
-        if kept:
-            out.append((kept, ink))
+        if left:
+            out.append((left, ink))
     return out
-
-
-def _stray_joiners(text: str) -> set[int]:
-    stray: set[int] = set()
-    base = ""  # the character that a joiner would join
-    joined = 0  # joiners in this cluster so far
-    for index, char in enumerate(text):
-        if char == JOINER:
-            after = text[index + 1 : index + 2]
-            if joined < MAX_JOINERS and _EMOJI.match(base) and _EMOJI.match(after):
-                joined += 1
-            else:
-                stray.add(index)
-        elif char != VARIATION and char not in _TONES:
-            if text[index - 1 : index] != JOINER or index - 1 in stray:
-                joined = 0
-            base = char
-    return stray
 
 
 def _together(runs: Sequence[Run]) -> list[Run]:

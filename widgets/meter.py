@@ -11,6 +11,7 @@ from agent_tui.model.inert import inert_line
 from widgets.layout import Line
 from widgets.painted import Painted
 from widgets.painter import Painter, cropped, painter_of
+from widgets.signs import is_ascii
 from widgets.terminal.frame_clock import FrameClock
 from widgets.units import Spoken
 
@@ -58,27 +59,18 @@ class Meter(Painted):
         self._clock = clock
         self._level: tuple[float, float, bool] = (QUIETEST_DBFS, QUIETEST_DBFS, False)
         self._word = ""
-        self._shown: tuple[object, ...] = ()
-        self._cells: list[Piece] = []
+        self._shown: list[Piece] = []
         self._painter: Painter | None = None
 
     def show(self, rms: float, peak: float, *, is_clipping: bool = False, word: str = "") -> None:
         """Show a level and its peak in dBFS, or ``word`` ("muted"). Costs nothing if no cell would change."""
         self._level, self._word = (rms, peak, is_clipping), word
-        shown = self._key(self.size.width)
-        if shown != self._shown:
-            self._shown = shown
+        if self._pieces(self.outer_size.width) != self._shown:
             self._clock.mark(self)
 
     @property
     def text(self) -> str:
         return super().text.rstrip()
-
-    def _key(self, width: int) -> tuple[object, ...]:
-        """Return what the row depends on: levels within the same eighth of a cell look the same."""
-        eighths = 8 * self._bar_cells(width)
-        rms, peak, is_clipping = self._level
-        return round(share_of(rms) * eighths), round(share_of(peak) * eighths / 8), is_clipping, self._said
 
     @property
     def _said(self) -> str:
@@ -93,9 +85,9 @@ class Meter(Painted):
 
     def draw(self) -> bool:
         """Repaint the cells that changed; nothing is left for later."""
-        before = self._cells
+        before = _cells(self._shown)
         self.repaint()
-        after = self._cells
+        after = _cells(self._shown)
         if len(before) != len(after):
             self.refresh()
             return False
@@ -109,8 +101,7 @@ class Meter(Painted):
         if self._painter is None or self._painter.look.width != width:
             self._painter = painter_of(self, "meter--")
         painter = self._painter
-        pieces = self._pieces(width, is_ascii=painter.look.is_ascii)
-        self._cells = [(sign, name) for text, name in pieces for sign in text]
+        pieces = self._shown = self._pieces(width)
         base = painter.look.base
         styles = {name: base + painter.component(name) if name else base for _, name in pieces}
         return [painter.paint([(painter.own(text), styles[name]) for text, name in pieces])]
@@ -119,24 +110,21 @@ class Meter(Painted):
         super().notify_style_update()
         self._painter = None
 
-    def _bar_cells(self, width: int) -> int:
-        return max(0, width - self._label_cells - TEXT_CELLS - 2)
-
-    def _pieces(self, width: int, *, is_ascii: bool) -> list[Piece]:
+    def _pieces(self, width: int) -> list[Piece]:
         rms, peak, is_clipping = self._level
-        bar = self._bar_cells(width)
+        bar = max(0, width - self._label_cells - TEXT_CELLS - 2)
         label = cropped(f" {inert_line(self._label)}", self._label_cells)
         pieces: list[Piece] = [(set_cell_size(label, min(self._label_cells, width)), "label")]
-        pieces += self._bar(bar, share_of(rms), share_of(peak), is_ascii=is_ascii)
+        pieces += self._bar(bar, share_of(rms), share_of(peak))
         said = cropped(self._said, TEXT_CELLS)
         room = max(0, width - self._label_cells - bar)
         text = set_cell_size(f"  {said}", room)
         pieces.append((text, "clipping" if is_clipping and not self._word else ""))
         return pieces
 
-    def _bar(self, cells: int, share: float, peak: float, *, is_ascii: bool) -> list[Piece]:
+    def _bar(self, cells: int, share: float, peak: float) -> list[Piece]:
         eighths = round(share * 8 * cells)
-        if is_ascii:
+        if is_ascii(self):
             full, part = round(eighths / 8), ""
         else:
             full, part = eighths // 8, EIGHTHS[eighths % 8 - 1] if eighths % 8 else ""
@@ -147,6 +135,10 @@ class Meter(Painted):
             return [(bar, "bar"), (rest, "rest")]
         before = at - len(bar)
         return [(bar, "bar"), (rest[:before], "rest"), (PEAK, "peak"), (rest[before + 1 :], "rest")]
+
+
+def _cells(pieces: list[Piece]) -> list[Piece]:
+    return [(sign, name) for text, name in pieces for sign in text]
 
 
 def share_of(dbfs: float) -> float:

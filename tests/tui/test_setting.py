@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.model.errors import ConfigError
-from tui.setting import add_table, keep_setting, with_values
+from tui.setting import add_table, change_table, with_values
 
 LINES = st.sampled_from(
     [
@@ -68,7 +68,7 @@ def test_the_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:
     real.write_text('theme = "dark"\n', encoding="utf-8")
     real.chmod(0o640)
     link.symlink_to(real)
-    keep_setting(link, "theme", "light")
+    change_table(link, "", {"theme": "light"})
     assert link.is_symlink()
     assert real.read_text(encoding="utf-8") == 'theme = "light"\n'
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
@@ -77,17 +77,17 @@ def test_the_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:
 
 def test_a_new_file_is_the_users_alone(tmp_path: Path) -> None:
     path = tmp_path / "new" / "config.toml"
-    keep_setting(path, "theme", "light")
+    change_table(path, "", {"theme": "light"})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_what_cannot_be_written_or_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ConfigError, match="cannot be written"):
-        keep_setting(tmp_path / "file" / "config.toml", "theme", "light")
+        change_table(tmp_path / "file" / "config.toml", "", {"theme": "light"})
     (tmp_path / "broken.toml").write_text("= 3\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="not valid TOML"):
-        keep_setting(tmp_path / "broken.toml", "theme", "light")
+        change_table(tmp_path / "broken.toml", "", {"theme": "light"})
     assert (tmp_path / "broken.toml").read_text(encoding="utf-8") == "= 3\n"
 
 

@@ -72,8 +72,11 @@ def sources() -> dict[Path, ast.Module]:
     return {path.relative_to(ROOT): ast.parse(path.read_text()) for path in paths}
 
 
+PUBLIC = ("_replace", "_asdict")  # the methods of every named tuple
+
+
 def is_private(name: str) -> bool:
-    return name.startswith("_") and not name.startswith("__")
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC
 
 
 def names_of_ours(tree: ast.Module) -> Iterator[str]:

@@ -29,7 +29,7 @@ from tui.live.key_hints import Hints
 from tui.screens.dialog import Dialog
 from tui.screens.localised import localised
 from tui.screens.words import say
-from tui.setting import keep_setting
+from tui.setting import change_table
 from widgets.color import PALETTE, PALETTE_ON_LIGHT, ground_of, readable
 from widgets.palettes import Backdrop
 from widgets.signs import GUTTER
@@ -164,7 +164,7 @@ class ThemeScreen(Dialog[str]):
             return
         wear(self.app, chosen.theme)
         try:
-            await asyncio.to_thread(keep_setting, self._config, "theme", chosen.name)
+            await asyncio.to_thread(change_table, self._config, "", {"theme": chosen.name})
         except ConfigError as error:
             line = localised(inert_line(str(error), MAX_COMPLAINT_CHARACTERS))
             self.app.notify(say("theme.not_kept", detail=line), severity="warning", markup=False)
