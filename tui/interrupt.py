@@ -29,32 +29,27 @@ class Interrupt:
         here = self._app.focused
         if isinstance(here, Transcript) and here.reader.has_selection:
             here.action_copy("selection")
-        elif isinstance(here, Input | TextArea) and here.selected_text and not _is_secret(here):
+        elif (
+            isinstance(here, Input | TextArea) and here.selected_text and not getattr(here, "password", False)
+        ):
             self._app.copy(here.selected_text, "selection")
         elif isinstance(here, Input | TextArea) and _cleared(here):
             self._forget()
         elif isinstance(self._app.screen, CommandPalette):  # it would cover the notification
             self._app.simulate_key("escape")
         else:
-            self._go_on()
-
-    def _go_on(self) -> None:
-        is_again = self._waiting is not None
-        self._forget()
-        self._waiting = self._app.set_timer(AGAIN_SECONDS, self._forget)
-        if is_again:
-            self._app.places.leave(is_sure=True)
-        else:
-            self._app.places.say_what_quits(AGAIN_SECONDS)
+            is_again = self._waiting is not None
+            self._forget()
+            self._waiting = self._app.set_timer(AGAIN_SECONDS, self._forget)
+            if is_again:
+                self._app.places.leave(is_sure=True)
+            else:
+                self._app.places.say_what_quits(AGAIN_SECONDS)
 
     def _forget(self) -> None:
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
-
-
-def _is_secret(line: Input | TextArea) -> bool:
-    return isinstance(line, Input) and line.password
 
 
 def _cleared(line: Input | TextArea) -> bool:

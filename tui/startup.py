@@ -46,7 +46,12 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
     if voice is not None:
         kinds, instead = (CHAT,), INSTEAD_OF_VOICE
     if asked.is_plain:
-        return _open_plain(choose_source(connection, *kinds), asked)
+        source = choose_source(connection, *kinds)
+        from tui.cli.headless import plain  # lazy: it loads while the backend comes up
+
+        if asked.chat is None:
+            return plain.rooms(source, asked.room)
+        return plain.chat(source, asked.chat, is_new=asked.is_new)
     if not is_terminal():
         raise ConfigError("a screen needs a terminal", instead)
     if os.environ.get("TERM") == "dumb":
@@ -73,15 +78,6 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
 
         start_logging()
         return run_rooms(request)
-
-
-def _open_plain(source: Source, asked: ScreenArguments) -> int:
-    """Show what was asked for line by line; return the exit code."""
-    from tui.cli.headless import plain  # lazy: it loads while the backend comes up
-
-    if asked.chat is None:
-        return plain.rooms(source, asked.room)
-    return plain.chat(source, asked.chat, is_new=asked.is_new)
 
 
 def _may_open(source: Starting) -> bool:

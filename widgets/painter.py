@@ -139,7 +139,10 @@ class Painter:
             if self.look.card == ASKS:
                 names = []
             for name in names:
-                style = self._above(style, self.component(name))
+                own = self.component(name)
+                # A component without a background of its own is on top of its container's.
+                is_plain = own.bgcolor == self.look.base.bgcolor
+                style += own + Style(bgcolor=style.bgcolor) if is_plain else own
             for flag, attribute in _ATTRIBUTES:
                 if ink & flag:
                     style += attribute
@@ -150,12 +153,6 @@ class Painter:
                 style += Style(color=RichColor.parse(self.look.bar), bold=True)
             self._styles[ink] = style
         return style
-
-    def _above(self, style: Style, own: Style) -> Style:
-        """Return the style of a component on top of its container's background."""
-        if own.bgcolor == self.look.base.bgcolor:
-            return style + own + Style(bgcolor=style.bgcolor)
-        return style + own
 
     def line(self, row: Row, links: Sequence[str] = ()) -> Line:
         """Return ``row`` between the margins. ``links`` are the targets that its inks number; safe ones can
