@@ -297,10 +297,7 @@ def first_line(request: ScreenRequest) -> str:
 
 
 def wants_calm(screen: ScreenConfig, environ: Mapping[str, str]) -> bool:
-    """Return whether motion is reduced: by ``AGENT_TUI_MOTION``, else by ``[screen] motion``, else by
-    Textual's own ``TEXTUAL_ANIMATIONS=none``. What that changes is documented in
-    ``widgets.terminal.frame_clock``.
-    """
+    """Return whether motion is reduced, by variable, config file or Textual's (see ``FrameClock``)."""
     if motion := environ.get("AGENT_TUI_MOTION", ""):
         return motion == REDUCED
     return screen.motion == REDUCED or environ.get("TEXTUAL_ANIMATIONS", "").lower() == "none"

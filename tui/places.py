@@ -187,9 +187,7 @@ class Places:
         fields: Mapping[str, Any] | None = None,
         question: str = "",
     ) -> None:
-        """Show a chat, at its end or at one of its messages, instead of an open one. ``fields`` are the first
-        settings of a ``NEW`` chat; ``question`` is asked as soon as the chat is there.
-        """
+        """Show a chat instead of an open one; a ``NEW`` one has ``fields``. ``question`` is asked at once."""
         app, link = self._app, self.chat_link
         new = None if conversation_id != NEW else NewChat(link, {**fields_here(link), **(fields or {})})
         screen = ChatScreen(

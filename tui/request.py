@@ -25,9 +25,7 @@ ANSWERING = (CHAT, TASKS, SOCKET)  # kinds of servers that answer questions
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that is running already. ``timeout`` is in seconds without a byte, ``paths`` overrides URL
-    paths, ``agent`` says how to reach an agent service or socket.
-    """
+    """A running server: ``timeout`` is in seconds without a byte, ``agent`` says how to reach an agent."""
 
     url: str
     token: str = field(default="", repr=False)

@@ -193,9 +193,7 @@ def _edit(path: Path, change: Callable[[str], str], *, is_private: bool = False)
 
 
 def replace_file(path: Path, content: bytes, *, is_private: bool) -> None:
-    """Write a file in one step, with the mode of the one before it; with ``is_private``, or if there was
-    none, only its owner can read it. Raises OSError.
-    """
+    """Write a file in one step, with the former one's mode or for its owner alone; raises OSError."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     keeps_mode = path.exists() and not is_private
     mode = stat.S_IMODE(path.stat().st_mode) if keeps_mode else NEW_FILE_MODE

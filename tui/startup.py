@@ -81,9 +81,7 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
 
 
 def _may_open(source: Starting) -> bool:
-    """Return whether the screen can open. If the backend of another version is working, which this program
-    cannot show, the person chooses to wait, to stop that work or to leave.
-    """
+    """Return whether the screen can open, perhaps after work of another version that it cannot show."""
     work = source.in_the_way()
     if not work:
         return True

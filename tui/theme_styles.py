@@ -72,10 +72,7 @@ class Entry:
 
 
 def read_styles(table: Mapping[str, Any], *, may_use_names: bool) -> tuple[dict[str, str], dict[str, Entry]]:
-    """Return the colours of a whole table, and its styles, named like their variables; raises ``WrongStyle``.
-
-    ``may_use_names`` allows the terminal's own colours.
-    """
+    """Return the colours and the styles (named like variables) of a whole table; raises ``WrongStyle``."""
     colors = {}
     for key in COLOR_KEYS:
         entry = _entry(key, table.get(key), may_use_names=may_use_names)

@@ -154,9 +154,7 @@ class Composer(TextArea):
         self.call_after_refresh(self._fit)
 
     def action_send(self) -> None:
-        """Complete the current word first, if a completion is open; then post ``Submitted``. Waits until the
-        letters typed before it are in the text: a priority binding would overtake them.
-        """
+        """Take the open completion, or post ``Submitted``, once the letters typed before are in the text."""
         self.call_later(self._send)
 
     def _send(self) -> None:

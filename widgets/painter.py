@@ -278,9 +278,7 @@ def painter_of(widget: Widget, prefix: str) -> Painter:
 
 
 def _identified(style: Style) -> Style:
-    """Return a style whose link has an id made from its target: terminals treat cells with one id as one
-    link. Rich makes a new id with each addition and does not accept one, so it is set here, on a copy.
-    """
+    """Return a style whose link has its target's id: terminals join cells by it. Rich makes random ones."""
     target = style.link
     if not target:
         return style
@@ -290,9 +288,7 @@ def _identified(style: Style) -> Style:
 
 
 def _joined(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:
-    """Return pieces as segments, as few as there are styles: each takes some forty bytes. Spaces take the
-    style of what follows if that does not show on a space.
-    """
+    """Return pieces as the fewest segments: spaces take the next style if that does not show."""
     segments: list[Segment] = []
     text, style = "", Style.null()
     for piece, own in pieces:

@@ -29,9 +29,7 @@ MIN_LEFT_CELLS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a field. ``key`` is drawn bold before it. If the row is too narrow, parts with the highest
-    ``rank`` are left out first, those with rank 0 never. ``warns``: it needs a person's attention.
-    """
+    """A piece of a field, after its bold ``key``. The highest ``rank`` is left out first, rank 0 never."""
 
     text: str
     rank: int = 0
