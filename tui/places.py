@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from textual.command import CommandPalette
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.timer import Timer
+from textual.widgets import Input, Static, TextArea
 
 from agent_tui.config.voice import DEFAULT_ROOM
 from agent_tui.model.errors import TransportError
@@ -30,7 +31,6 @@ from tui.found import FoundModels
 from tui.home.elsewhere import Elsewhere
 from tui.home.place import HomePlace
 from tui.home.screen import HomeScreen
-from tui.interrupt import Interrupt
 from tui.keys.actions import sections
 from tui.keys.keymap import resolve
 from tui.keys.names import shown_all
@@ -52,7 +52,9 @@ from tui.screens.words import say, say_count
 from tui.voice.opening import VoiceOpening
 from tui.voice.request import VoiceRequest
 from tui.voice.screen import VoiceScreen
+from widgets.composer import Composer
 from widgets.signs import is_ascii
+from widgets.transcript.transcript import Transcript
 from widgets.units import duration
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from tui.app import AgentTuiApp
 
 MAX_NAME_CHARACTERS: Final = 60
+AGAIN_SECONDS: Final = 2.0  # a second ctrl+c within this quits
 RETRY_SECONDS: Final = (1, 2, 4, 8)  # between tries to reach a server before there is a room to show
 LEAVE_SECONDS: Final = 3.0  # how long quitting waits for servers to delete what was deleted
 
@@ -420,3 +423,46 @@ class Places:
                     fields.look_for_providers()
 
         self._app.push_screen(SetupScreen(self._request.config.path, self.link.client, found=found), done)
+
+
+class Interrupt:
+    """Ctrl+c, as in other programs that have a line to write in."""
+
+    def __init__(self, app: AgentTuiApp) -> None:
+        self._app = app
+        self._waiting: Timer | None = None  # while another press quits
+
+    def press(self) -> None:
+        """Copy the selection; else clear the line with the focus; else ask for another press."""
+        here = self._app.focused
+        is_secret = isinstance(here, Input) and here.password
+        if isinstance(here, Transcript) and here.reader.has_selection:
+            here.action_copy("selection")
+        elif isinstance(here, Input | TextArea) and here.selected_text and not is_secret:
+            self._app.copy(here.selected_text, "selection")
+        elif isinstance(here, Input | TextArea) and _cleared(here):
+            self._forget()
+        elif isinstance(self._app.screen, CommandPalette):  # it would cover the notification
+            self._app.simulate_key("escape")
+        else:
+            is_again = self._waiting is not None
+            self._forget()
+            self._waiting = self._app.set_timer(AGAIN_SECONDS, self._forget)
+            if is_again:
+                self._app.places.leave(is_sure=True)
+            else:
+                self._app.places.say_what_quits(AGAIN_SECONDS)
+
+    def _forget(self) -> None:
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+
+
+def _cleared(line: Input | TextArea) -> bool:
+    """Clear a line; return whether there was anything in it."""
+    if isinstance(line, Composer):
+        return line.clear_line()
+    text = line.value if isinstance(line, Input) else line.text
+    line.clear()
+    return bool(text)

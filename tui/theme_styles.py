@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from textual.color import Color
 
+from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from widgets.color import Ground, is_color, readable
 from widgets.palettes import DEFAULT, NAMES
@@ -53,15 +54,6 @@ STYLES: Final = ("bold", "dim", "italic", "underline", "reverse", "strike")
 _NAMES: Final = frozenset(f"ansi_{name}" for name in (DEFAULT, *NAMES))
 
 
-class WrongStyle(Exception):
-    """An entry cannot be used; ``key`` is dotted, ``detail`` says what is allowed."""
-
-    def __init__(self, key: str, detail: str) -> None:
-        super().__init__(key, detail)
-        self.key = key
-        self.detail = detail
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One style: a colour, a background ("" to keep the one behind it) and words such as "bold"."""
@@ -72,18 +64,18 @@ class Entry:
 
 
 def read_styles(table: Mapping[str, Any], *, may_use_names: bool) -> tuple[dict[str, str], dict[str, Entry]]:
-    """Return the colours and the styles (named like variables) of a whole table; raises ``WrongStyle``."""
+    """Return the colours and styles (named like variables) of a whole table; ``ConfigError`` names the key."""
     colors = {}
     for key in COLOR_KEYS:
         entry = _entry(key, table.get(key), may_use_names=may_use_names)
         if not entry.color or entry.background or entry.style:
-            raise WrongStyle(key, f"must be one colour: {ALLOWED_NAMES if may_use_names else ALLOWED}")
+            raise ConfigError(key, f"must be one colour: {ALLOWED_NAMES if may_use_names else ALLOWED}")
         colors[key] = entry.color
     entries = {}
     for section, keys in SECTIONS.items():
         part = table.get(section)
         if not isinstance(part, Mapping):
-            raise WrongStyle(section, f"must be a table: [{section}]")
+            raise ConfigError(section, f"must be a table: [{section}]")
         for key in keys:
             value = part.get(key)
             entries[f"{section}-{key}"] = _entry(f"{section}.{key}", value, may_use_names=may_use_names)
@@ -94,7 +86,7 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> Entry:
     """Return ``"bold #abc on #123"`` as an entry."""
     allowed = ALLOWED_NAMES if may_use_names else ALLOWED
     if not isinstance(value, str) or len(value) > MAX_VALUE_CHARACTERS:
-        raise WrongStyle(key, f"must be a text of {MAX_VALUE_CHARACTERS} characters at most: {allowed}")
+        raise ConfigError(key, f"must be a text of {MAX_VALUE_CHARACTERS} characters at most: {allowed}")
     color = background = ""
     styles: list[str] = []
     words = value.split()
@@ -107,10 +99,10 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> Entry:
             elif not color:
                 color = word
             else:
-                raise WrongStyle(key, f"has one colour too many: {inert_line(value)!r}")
+                raise ConfigError(key, f"has one colour too many: {inert_line(value)!r}")
         elif word != "on" or place + 1 == len(words) or words[place + 1] in STYLES:
             shown = inert_line(word, 40)
-            raise WrongStyle(key, f"{shown!r} is no colour: {allowed}; before it {', '.join(STYLES)}")
+            raise ConfigError(key, f"{shown!r} is no colour: {allowed}; before it {', '.join(STYLES)}")
     return Entry(color, background, " ".join(styles))
 
 

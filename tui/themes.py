@@ -20,7 +20,7 @@ from textual.theme import Theme
 
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
-from tui.theme_styles import COLOR_KEYS, SECTIONS, WrongStyle, read_styles, variables
+from tui.theme_styles import COLOR_KEYS, SECTIONS, read_styles, variables
 from widgets.color import LEAST_CONTRAST, OWN, OWN_COLORS
 from widgets.palettes import DEFAULT, MIN_CONTRAST, NAMES, Backdrop
 
@@ -253,8 +253,8 @@ def _theme(theme: Listed, listed: Mapping[str, Listed], backdrop: Backdrop) -> T
         raise _wrong(theme, "contrast", f"must be a number from 1 to {MAX_CONTRAST}")
     try:
         colors, entries = read_styles(table, may_use_names=has_own_colors)
-    except WrongStyle as error:
-        raise _wrong(theme, error.key, error.detail) from error
+    except ConfigError as error:
+        raise _wrong(theme, error.title, error.detail) from error
     return Theme(
         name=theme.name,
         dark=not backdrop.is_light if has_own_colors else table.get("dark", True),

@@ -16,9 +16,9 @@ import tui
 import widgets
 from tests.settling import settle
 from tests.tui.whole_app import opened_app
-from tui.interrupt import AGAIN_SECONDS
 from tui.keys.keymap import ALWAYS, Entry, catalogue, live_together, resolve
 from tui.keys.names import parse
+from tui.places import AGAIN_SECONDS
 from tui.screens.help import HelpScreen
 
 ENTRIES = {entry.id: entry for entry in catalogue()}
