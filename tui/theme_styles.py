@@ -64,7 +64,7 @@ class Entry:
 
 
 def read_styles(table: Mapping[str, Any], *, may_use_names: bool) -> tuple[dict[str, str], dict[str, Entry]]:
-    """Return the colours and styles (named like variables) of a whole table; ``ConfigError`` names the key."""
+    """Return the colours and styles (named like variables) of a table; ``ConfigError`` names the key."""
     colors = {}
     for key in COLOR_KEYS:
         entry = _entry(key, table.get(key), may_use_names=may_use_names)

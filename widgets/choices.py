@@ -101,11 +101,9 @@ class ChoiceList(Painted):
         above = parent.region.y if isinstance(parent, Widget) else 0
         rows = max(0, min(len(self._choices), MOST_ROWS, above))
         self._top = max(min(self._top, self._at), self._at - rows + 1, 0)
-        if rows and (self.styles.height is None or self.styles.height.value != rows):
-            self.styles.height = rows
-            self.styles.offset = (0, -rows)
-        if self.display != (rows > 0):
-            self.display = rows > 0
+        if rows:
+            self.styles.height, self.styles.offset = rows, (0, -rows)
+        self.display = rows > 0
         self.outdate()
 
     def paint(self) -> list[Line]:
