@@ -20,6 +20,7 @@ from widgets.signs import DONE, TASK
 
 MAX_PROMPT_CHARACTERS: Final = 2_000
 NAME_CELLS: Final = 18  # with the mark: what the agents are for begins where the fields do
+MOST_NAME_CELLS: Final = 26  # if one has a longer name
 
 
 class AgentChoice(Part):
@@ -81,14 +82,18 @@ class AgentChoice(Part):
             self._list()
 
     def _list(self) -> None:
-        chosen = self.chosen
-        self._checklist.show([self._row(one, one in chosen) for one in (*self._templates, *self._own)])
-
-    def _row(self, template: Template, is_chosen: bool) -> Content:
-        name, _, summary = template.in_language(self.language)
-        marked = f"{DONE if is_chosen else TASK} {inert_line(name, 40)}"
-        marked += " " * (NAME_CELLS - cell_len(marked))
-        return Content.assemble(marked, (f"  {inert_line(summary, 120)}", MUTED))
+        chosen, rows = self.chosen, []
+        for one in (*self._templates, *self._own):
+            name, _, summary = one.in_language(self.language)
+            rows.append(
+                (f"{DONE if one in chosen else TASK} {inert_line(name, 40)}", inert_line(summary, 120))
+            )
+        longest = max((cell_len(name) for name, _ in rows), default=0)
+        cells = min(max(NAME_CELLS, longest), MOST_NAME_CELLS)
+        self._checklist.show(
+            Content.assemble(name + " " * (cells - cell_len(name)), (f"  {summary}", MUTED))
+            for name, summary in rows
+        )
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Mark an agent, or remove its mark; an agent that was written here is removed."""
