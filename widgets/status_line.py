@@ -171,8 +171,10 @@ def fitted(
 
 def _keys(parts: Iterable[Part], start: int, cells: int) -> Iterator[tuple[int, int, str]]:
     """Yield the places of parts with a key in a field that begins at ``start`` and is ``cells`` wide."""
-    at = start
-    for part in parts:
+    at, found = start, list(parts)
+    while found and not found[-1].key:  # most fields have none, and this runs with every key
+        found.pop()
+    for part in found:
         end = at + cell_len(part.whole)
         if part.key and end <= start + cells:
             yield at, end, part.key

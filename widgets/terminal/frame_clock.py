@@ -16,6 +16,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 from widgets.terminal.paced_driver import PacedDriver, paced
+from widgets.terminal.private import driver_of
 
 FRAME_SECONDS: Final = 1 / 30
 CALM_SECONDS: Final = 1 / 4  # between frames with reduced motion
@@ -203,9 +204,14 @@ class FrameClock:
 
 
 def terminal_is_behind(app: App[Any]) -> bool:
-    """Whether output is waiting for the terminal, as far as our own driver knows."""
-    driver = paced(app)
-    return driver is not None and driver.pace.is_behind(monotonic())
+    """Whether output is waiting for the terminal. Our own driver knows; Textual's other drivers have a
+    private queue of thirty writes, whose ``put`` blocks the event loop when it is full.
+    """
+    if (driver := paced(app)) is not None:
+        return driver.pace.is_behind(monotonic())
+    writer = getattr(driver_of(app), "_writer_thread", None)
+    return writer is not None and writer._queue.qsize() > 0
+
 
 
 def _next_frame(app: App[Any], drawn: int) -> tuple[float, int]:
