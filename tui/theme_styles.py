@@ -132,18 +132,6 @@ def variables(colors: dict[str, str], entries: dict[str, Entry], least: float) -
         "surface-active": colors["panel"],
         "ansi-background": background,
         "ansi-foreground": colors["foreground"],
-        "text-error": colors["error"],
-        "text-warning": colors["warning"],
-        "text-success": colors["success"],
-        "text-accent": colors["accent"],
-        "text-primary": colors["primary"],
-        "text-secondary": colors["secondary"],
-        "block-cursor-foreground": cursor.color or colors["foreground"],
-        "block-cursor-background": cursor.background or background,
-        "block-cursor-text-style": cursor.style or "none",
-        "block-cursor-blurred-foreground": cursor.color or colors["foreground"],
-        "block-cursor-blurred-background": cursor.background or background,
-        "block-cursor-blurred-text-style": cursor.style or "none",
         "block-hover-background": colors["panel"],
         "input-cursor-background": colors["foreground"],
         "input-cursor-foreground": background,
@@ -160,4 +148,10 @@ def variables(colors: dict[str, str], entries: dict[str, Entry], least: float) -
         "scrollbar-background-active": background,
         "scrollbar-corner-color": background,
     }
+    for name in ("error", "warning", "success", "accent", "primary", "secondary"):
+        found[f"text-{name}"] = colors[name]
+    for name in ("block-cursor", "block-cursor-blurred"):
+        found[f"{name}-foreground"] = cursor.color or colors["foreground"]
+        found[f"{name}-background"] = cursor.background or background
+        found[f"{name}-text-style"] = cursor.style or "none"
     return found

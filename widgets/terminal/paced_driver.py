@@ -226,7 +226,7 @@ class PacedDriver(LinuxDriver):
         super().close()
 
     def write(self, data: str) -> None:
-        if self._output is None or not self._output.is_open:  # lent to another program
+        if self._output is None or self._output.is_ending:  # lent to another program
             return
         begins = not data.startswith(ENDS_FRAME)  # this belongs to what was begun before
         is_choked = self.pace.is_choked and begins
