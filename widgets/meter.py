@@ -10,7 +10,7 @@ from textual.geometry import Region
 from agent_tui.model.inert import inert_line
 from widgets.layout import Line
 from widgets.painted import Painted
-from widgets.painter import Painter, cropped, painter_of
+from widgets.painter import cropped, painter_of
 from widgets.signs import is_ascii
 from widgets.terminal.frame_clock import FrameClock
 from widgets.units import Spoken
@@ -60,7 +60,6 @@ class Meter(Painted):
         self._level: tuple[float, float, bool] = (QUIETEST_DBFS, QUIETEST_DBFS, False)
         self._word = ""
         self._shown: list[Piece] = []
-        self._painter: Painter | None = None
 
     def show(self, rms: float, peak: float, *, is_clipping: bool = False, word: str = "") -> None:
         """Show a level and its peak in dBFS, or ``word`` ("muted"). Costs nothing if no cell would change."""
@@ -98,17 +97,11 @@ class Meter(Painted):
 
     def paint(self) -> list[Line]:
         width = self.outer_size.width
-        if self._painter is None or self._painter.look.width != width:
-            self._painter = painter_of(self, "meter--")
-        painter = self._painter
+        painter = painter_of(self, "meter--")
         pieces = self._shown = self._pieces(width)
         base = painter.look.base
         styles = {name: base + painter.component(name) if name else base for _, name in pieces}
         return [painter.paint([(painter.own(text), styles[name]) for text, name in pieces])]
-
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._painter = None
 
     def _pieces(self, width: int) -> list[Piece]:
         rms, peak, is_clipping = self._level
