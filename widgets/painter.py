@@ -44,7 +44,6 @@ _INKS: Final = (1 << inks.LINK_SHIFT) - 1  # without the number of a link
 # so that no text makes a frame of megabytes.
 TARGETS_PER_ROW: Final = 4096  # characters
 MAX_OWNERS: Final = 64
-MAX_MARKED: Final = 64  # rows with a piece of the scroll bar: more than are visible
 MAX_FINALS: Final = 1024  # every target of a link creates some
 
 
@@ -77,7 +76,6 @@ class Painter:
     component: Callable[[str], Style]
     _styles: dict[int, Style] = field(default_factory=dict)
     _owners: dict[Tone, Painter] = field(default_factory=dict)
-    _marked: dict[int, tuple[Line, Line]] = field(default_factory=dict)  # by the id of the first
     _finals: dict[Style, Style] = field(default_factory=dict)  # what the filters turn styles into
     _blank: Line | None = None
 
@@ -230,14 +228,7 @@ class Painter:
         right = self.gutter + self.room
         if self.look.width < MARGIN_FROM:
             return line
-        known = self._marked.get(id(line))
-        if known is None:
-            if len(self._marked) >= MAX_MARKED:
-                self._marked.clear()
-            mark = [Segment(self.own(SCROLL_MARK), self.style(inks.MARK))]
-            # The line is kept with it: while it exists, its id is not used again.
-            known = self._marked[id(line)] = line, self.over(line, right, right + 1, mark)
-        return known[1]
+        return self.over(line, right, right + 1, [Segment(self.own(SCROLL_MARK), self.style(inks.MARK))])
 
     def over(self, line: Line, left: int, right: int, segments: list[Segment]) -> Line:
         """Return ``line`` with ``segments`` over its cells ``left`` up to ``right``."""

@@ -229,7 +229,7 @@ def test_the_scroll_mark_stands_in_the_margin_and_only_there() -> None:
         marked = painter.with_scroll_mark(line)
         at = painter.gutter + painter.room
         assert marked.strip.text == line.strip.text[:at] + SCROLL_MARK + line.strip.text[at + 1 :]
-        assert painter.with_scroll_mark(line) is marked
+        assert painter.with_scroll_mark(line) == marked
     narrow = a_painter(MARGIN_FROM - 1)
     line = narrow.line((("x", PLAIN),))
     assert narrow.with_scroll_mark(line) is line
