@@ -12,12 +12,13 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from tui.link import RoomLink
 from tui.live.approvals import Approvals
+from tui.live.ask_bar import status_part
+from tui.live.board import used_parts
 from tui.live.find import FindBar
 from tui.live.screen import ELSEWHERE_BINDINGS, GO_TO_BINDING, LiveScreen
+from tui.live.texts import connected, oddities
 from tui.room import texts
-from tui.room.acts import Act, RoomActs
-from tui.room.board import show_lines, show_status
-from tui.room.commands import commands_of
+from tui.room.acts import Act, RoomActs, commands_of
 from tui.room.composer import RoomComposer
 from tui.room.open_room import OpenRoom
 from tui.room.panes import PANE_BINDINGS, RoomPanes
@@ -26,6 +27,7 @@ from tui.room.speaking import Speaking
 from tui.screens.dialog import QuitScreen
 from tui.screens.words import say
 from widgets.composer import Composer
+from widgets.status_line import Part
 from widgets.terminal.frame_clock import FrameClock
 
 
@@ -114,14 +116,26 @@ class RoomScreen(LiveScreen):
         state, shown = self.state, self._shown
         self._approvals.show_keys(self.key_now("tab") if shown.is_writing else self.key_now("!"))
         self._approvals.ask_who_is_quiet()
-        show_lines(self._lines, self._room, shown, self._runs.asked)
+        self._show_status()
+        facts = [
+            Part(oddities(state.unknown_count), 1),
+            Part(texts.models(state), 12),
+            *used_parts(texts.used(state, self._panes.tokens)),
+            Part(connected(state.link), 8),
+        ]
+        self._lines.show_below(texts.hints(state, shown), facts)
         self._composer.show(state.queue, self.key_now("u"), texts.labels_of(state))
         return state.link.status == "waiting" or bool(state.members.speaking)
 
     def _show_status(self) -> None:
-        """Show at once what was asked of the room."""
-        if self.display:
-            show_status(self._lines, self._room, self._panes.shown, self._runs.asked)
+        """Show above the panes what the room is doing, or was asked to do."""
+        if not self.display:
+            return
+        seconds_left = self._room.following.seconds_left
+        status = texts.status(self.state, self._runs.asked, seconds_left, self.key_now)
+        about = (texts.arrangement(self._panes.shown, self.key_now), *texts.progress(self.state))
+        parts = [Part(text, rank) for rank, text in enumerate(about) if text]
+        self._lines.top.show([texts.title(self.state)], parts, [status_part(status)])
 
     @property
     def _shown(self) -> texts.Shown:
