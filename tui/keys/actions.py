@@ -4,9 +4,8 @@ done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from textual.actions import parse
@@ -83,11 +82,10 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
             group, reason = group_of(entry), _reason(entry, node)
             does = translated(KEY, entry.description)
             offer = Offer((entry.id,), entry.action, does, keys, group, node, reason)
-        elif same.group == group_of(entry):
-            offer = replace(same, ids=(*same.ids, entry.id), keys=(*same.keys, *keys))
-        else:  # an action of the program for which the screen has a key of its own
-            own = group_of(entry)
-            offer = replace(same, ids=(*same.ids, entry.id), keys=(*keys, *same.keys), group=own)
+        else:  # in another group: an action of the program for which the screen has a key of its own
+            group = group_of(entry)
+            both = (*same.keys, *keys) if group == same.group else (*keys, *same.keys)
+            offer = replace(same, ids=(*same.ids, entry.id), keys=both, group=group)
         found[action, entry.description] = offer
     return list(found.values())
 
@@ -153,7 +151,6 @@ def _candidates(screen: Screen[object], owner: type[Widget]) -> Iterator[Widget]
 
 def _reason(entry: Entry, node: DOMNode) -> str:
     """Return why an action cannot be done now; "" if it can."""
-    why = _WHY.get(entry.id)
     act = entry.id.split(".")[1]
     if isinstance(node, RoomScreen) and entry.id in _BY_ROOM and (reason := node.why_not(act)):
         return reason
@@ -161,9 +158,7 @@ def _reason(entry: Entry, node: DOMNode) -> str:
         return node.why_not("settings" if act == "models" else act)
     if isinstance(node, VoiceScreen) and (reason := node.why_not(entry.id)):
         return reason
-    if why is not None and (reason := why(node)):
-        return say(f"help.why.{reason}")
-    if isinstance(node, ListScreen) and (reason := node.why(entry.id)):
+    if reason := _why_not(entry.id, node):
         return say(f"help.why.{reason}")
     namespace, name, parameters = parse(entry.action)
     target: DOMNode = node
@@ -174,61 +169,36 @@ def _reason(entry: Entry, node: DOMNode) -> str:
     return "" if target.check_action(name, parameters) else say("help.why.not_now")
 
 
-def _no_code(node: DOMNode) -> str:
-    return "" if isinstance(node, Transcript) and node.reader.code_text() else "no_code"
-
-
-def _no_message(node: DOMNode) -> str:
-    return "" if isinstance(node, Transcript) and node.reader.message_count else "no_message"
-
-
-def _no_selection(node: DOMNode) -> str:
-    return "" if isinstance(node, Transcript) and node.reader.has_selection else "no_selection"
-
-
-def _no_step(node: DOMNode) -> str:
-    return "" if isinstance(node, RoomScreen) and node.has_step else "no_step"
-
-
-def _not_searched(node: DOMNode) -> str:
-    is_searched = any(transcript.reader.found.total for transcript in node.query(Transcript))
-    return "" if is_searched else "not_searched"
-
-
-def _is_closed(node: DOMNode) -> str:
-    return "" if isinstance(node, FindBar) and node.asks == "find" else "bar_closed"
-
-
-def _in_another_field(node: DOMNode) -> str:
-    return "" if node.screen is not None and node.screen.focused is node else "another_field"
-
-
-def _no_agent(number: int, node: DOMNode) -> str:
-    return "not_now" if isinstance(node, RoomScreen) and number > len(node.state.agents) else ""
-
-
-def _nothing_asks(node: DOMNode) -> str:
-    return "" if node.has_class("-open") else "nothing_asks"
-
-
-def _nobody_asks(node: DOMNode) -> str:
-    return "" if isinstance(node, RoomScreen | ChatScreen) and node.state.asking else "nothing_asks"
-
-
-_WHY: Final[dict[str, Callable[[DOMNode], str]]] = {
-    **dict.fromkeys(("ask.once", "ask.conversation", "ask.always", "ask.deny", "ask.whole"), _nothing_asks),
-    **{f"{NUMBERED}{number}": partial(_no_agent, number) for number in range(1, 11)},
-    "home.found": lambda node: "" if isinstance(node, HomeScreen) and node.has_found else "no_models",
-    "pane.copy_code": _no_code,
-    **dict.fromkeys(("pane.copy_message", "pane.previous_message", "pane.next_message"), _no_message),
-    **dict.fromkeys(("pane.find_next", "pane.find_previous"), _not_searched),
-    **dict.fromkeys(("pane.copy_selection", "pane.clear_selection"), _no_selection),
-    **dict.fromkeys(("room.answer", "chat.answer"), _nobody_asks),
-    **dict.fromkeys(("room.fold", "room.fold_all"), _no_step),
-    **dict.fromkeys(("form.pick", "form.next", "form.previous", "form.mark"), _in_another_field),
-    **dict.fromkeys(("rule.confirm", "rule.drop"), _in_another_field),
-    **dict.fromkeys(("find.next", "find.previous"), _is_closed),
-}
+def _why_not(binding_id: str, node: DOMNode) -> str:
+    """Return the end of the text key that says why ``node`` cannot do it now; "" for no such reason."""
+    can: object
+    match binding_id:
+        case "pane.copy_code":
+            can, why = isinstance(node, Transcript) and node.reader.code_text(), "no_code"
+        case "pane.copy_message" | "pane.previous_message" | "pane.next_message":
+            can, why = isinstance(node, Transcript) and node.reader.message_count, "no_message"
+        case "pane.copy_selection" | "pane.clear_selection":
+            can, why = isinstance(node, Transcript) and node.reader.has_selection, "no_selection"
+        case "pane.find_next" | "pane.find_previous":
+            can, why = any(one.reader.found.total for one in node.query(Transcript)), "not_searched"
+        case "find.next" | "find.previous":
+            can, why = isinstance(node, FindBar) and node.asks == "find", "bar_closed"
+        case "form.pick" | "form.next" | "form.previous" | "form.mark" | "rule.confirm" | "rule.drop":
+            can, why = node.screen is not None and node.screen.focused is node, "another_field"
+        case "room.fold" | "room.fold_all":
+            can, why = isinstance(node, RoomScreen) and node.has_step, "no_step"
+        case "room.answer" | "chat.answer":
+            can, why = isinstance(node, RoomScreen | ChatScreen) and node.state.asking, "nothing_asks"
+        case "ask.once" | "ask.conversation" | "ask.always" | "ask.deny" | "ask.whole":
+            can, why = node.has_class("-open"), "nothing_asks"
+        case "home.found":
+            can, why = isinstance(node, HomeScreen) and node.has_found, "no_models"
+        case _ if isinstance(node, RoomScreen) and binding_id.startswith(NUMBERED):
+            can, why = int(binding_id.removeprefix(NUMBERED)) <= len(node.state.agents), "not_now"
+        case _:
+            why = node.why(binding_id) if isinstance(node, ListScreen) else ""
+            can = not why
+    return "" if can else why
 
 
 # What the room and the chat say about their own actions.

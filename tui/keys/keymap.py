@@ -50,44 +50,47 @@ from widgets.composer import Composer
 from widgets.transcript.transcript import Transcript
 
 APP: Final = "app"
-# Where bindings are: scope → (what declares them, the scope around it). A dialog covers everything.
-SCOPES: Final[Mapping[str, tuple[type[DOMNode], str]]] = {
-    APP: (AgentTuiApp, ""),
-    "home": (HomeScreen, APP),
-    "room": (RoomScreen, APP),
-    "pane": (Transcript, "room"),
-    "composer": (Composer, "room"),
-    "words": (RoomComposer, "room"),
-    "find": (FindBar, "room"),
-    "chat": (ChatScreen, APP),
-    "ask": (Approvals, "chat"),
-    "voice": (VoiceScreen, APP),
-    "rooms": (RoomsScreen, APP),
-    "chats": (ConversationsScreen, APP),
-    "new": (NewRoomScreen, ""),
-    "rename": (RenameScreen, ""),
-    "help": (HelpScreen, ""),
-    "themes": (ThemeScreen, ""),
-    "setup": (SetupScreen, ""),
-    "quit": (QuitScreen, ""),
-    "question": (QuestionScreen, ""),
-    "queue": (QueueScreen, ""),
-    "settings": (SettingsScreen, ""),
-    "agent_form": (AgentFormScreen, ""),
-    "chat_form": (ConversationForm, ""),
-    "search": (SearchScreen, ""),
-    "choose": (ChooseScreen, ""),
-    "pager": (PagerScreen, ""),
-    "changes": (ChangesScreen, ""),
-    "asked": (AskScreen, ""),
-    "reason": (ReasonScreen, ""),
-    "keep": (KeepScreen, ""),
-    "tool_form": (ToolFormScreen, ""),
-    "chat_queue": (ChatQueueScreen, ""),
-    "choice": (Choice, ""),
-    "picking": (Picking, ""),
-    "marking": (Marking, ""),
-    "rules": (SuspendedRules, ""),
+BESIDE_ROOMS: Final = ("chat", "voice")  # other screens with a transcript, a line and a find bar
+_LIVE: Final = ("room", *BESIDE_ROOMS)
+_IN_APP: Final = (APP,)
+# Where bindings are: scope → (what declares them, the scopes around it). A dialog covers everything.
+SCOPES: Final[Mapping[str, tuple[type[DOMNode], tuple[str, ...]]]] = {
+    APP: (AgentTuiApp, ()),
+    "home": (HomeScreen, _IN_APP),
+    "room": (RoomScreen, _IN_APP),
+    "pane": (Transcript, _LIVE),
+    "composer": (Composer, _LIVE),
+    "words": (RoomComposer, ("room",)),
+    "find": (FindBar, _LIVE),
+    "chat": (ChatScreen, _IN_APP),
+    "ask": (Approvals, ("chat",)),
+    "voice": (VoiceScreen, _IN_APP),
+    "rooms": (RoomsScreen, _IN_APP),
+    "chats": (ConversationsScreen, _IN_APP),
+    "new": (NewRoomScreen, ()),
+    "rename": (RenameScreen, ()),
+    "help": (HelpScreen, ()),
+    "themes": (ThemeScreen, ()),
+    "setup": (SetupScreen, ()),
+    "quit": (QuitScreen, ()),
+    "question": (QuestionScreen, ()),
+    "queue": (QueueScreen, ()),
+    "settings": (SettingsScreen, ()),
+    "agent_form": (AgentFormScreen, ()),
+    "chat_form": (ConversationForm, ()),
+    "search": (SearchScreen, ()),
+    "choose": (ChooseScreen, ()),
+    "pager": (PagerScreen, ()),
+    "changes": (ChangesScreen, ()),
+    "asked": (AskScreen, ()),
+    "reason": (ReasonScreen, ()),
+    "keep": (KeepScreen, ()),
+    "tool_form": (ToolFormScreen, ()),
+    "chat_queue": (ChatQueueScreen, ()),
+    "choice": (Choice, ("new", "setup", "settings", "agent_form", "chat_form", "tool_form")),
+    "picking": (Picking, ("new", "agent_form", "chat_form")),
+    "marking": (Marking, ("new", "settings", "chat_form", "tool_form")),
+    "rules": (SuspendedRules, ("settings", "chat_form")),
 }
 ALWAYS: Final = ("ctrl+c", "ctrl+q", "ctrl+s")  # scripts and users rely on them: they cannot be changed
 THERE: Final[Mapping[str, tuple[str, ...]]] = {  # scopes whose keys work in a place
@@ -95,14 +98,6 @@ THERE: Final[Mapping[str, tuple[str, ...]]] = {  # scopes whose keys work in a p
     "chat": (APP, "chat", "ask", "pane", "composer"),
     "voice": (APP, "voice", "ask", "pane", "composer"),
 }
-FIELDS: Final[Mapping[str, tuple[str, ...]]] = {  # the forms with these fields
-    "choice": ("new", "setup", "settings", "agent_form", "chat_form", "tool_form"),
-    "picking": ("new", "agent_form", "chat_form"),
-    "marking": ("new", "settings", "chat_form", "tool_form"),
-    "rules": ("settings", "chat_form"),
-}
-BESIDE_ROOMS: Final = ("chat", "voice")  # other screens with a transcript, a line and a find bar
-ALSO_THERE: Final = ("pane", "composer", "find")  # what is in rooms and on those
 _OURS: Final = ("tui.", "widgets.")
 _MAX_ID: Final = 60  # characters of an unknown id, in a complaint
 
@@ -185,28 +180,19 @@ def _bindings(owner: type[DOMNode]) -> list[Binding]:
     return list(Binding.make_bindings(declared))
 
 
-def _in_one_form(field: Entry, form: Entry) -> bool:
-    return form.scope in FIELDS.get(field.scope, ())
+def _around(scope: str) -> set[str]:
+    """Return a scope, and those that it is in."""
+    return {scope}.union(*map(_around, SCOPES[scope][1]))
 
 
 def live_together(one: Entry, other: Entry) -> bool:
     """Whether one press of a key could mean either: in the same scope, in one inside the other, or in a
     dialog and a binding with priority.
     """
-    if one.scope == other.scope or _in_one_form(one, other) or _in_one_form(other, one):
-        return True
-    for scope in BESIDE_ROOMS:
-        if scope in (one.scope, other.scope):
-            beside = other if one.scope == scope else one
-            if beside.scope in ALSO_THERE or beside.id in shared(scope):
-                return True
     for inner, outer in ((one, other), (other, one)):
-        scope = inner.scope
-        while SCOPES[scope][1]:
-            scope = SCOPES[scope][1]
-            if scope == outer.scope:
-                return True
-        if scope != APP and outer.scope == APP and outer.is_priority:
+        is_inside = outer.scope in _around(inner.scope)
+        is_shared = outer.scope in BESIDE_ROOMS and inner.id in shared(outer.scope)
+        if is_inside or is_shared or (outer.scope == APP and outer.is_priority):
             return True
     return False
 
