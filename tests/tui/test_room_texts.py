@@ -16,7 +16,7 @@ from tui.chat import texts as chat_texts
 from tui.live.signs import wants_ascii
 from tui.live.texts import ending, model_name
 from tui.room import texts
-from tui.room.pace import Pace
+from tui.room.panes import Pace
 from tui.screens.words import ENGLISH, ordinal_try
 
 AGENTS = (

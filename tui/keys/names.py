@@ -26,14 +26,8 @@ _WRITTEN: Final = {
     "esc": "escape",
     "return": "enter",
     "pgup": "pageup",
-    "page_up": "pageup",
-    "page-up": "pageup",
-    "page up": "pageup",
     "pgdn": "pagedown",
     "pgdown": "pagedown",
-    "page_down": "pagedown",
-    "page-down": "pagedown",
-    "page down": "pagedown",
     "del": "delete",
     "ins": "insert",
     "spacebar": "space",
@@ -61,6 +55,7 @@ _SAME: Final = {
     "ctrl+left_square_bracket": "escape",
 }
 _BETWEEN: Final = re.compile(r"(?<![^+,]\+),")  # a comma, except the one in "ctrl+,"
+_PAGE: Final = re.compile(r"page[ _-](?=(up|down)\Z)")
 _MAX_SHOWN: Final = 40  # characters of what was written, in a complaint
 KNOWN: Final = "write a character, or enter, esc, tab, space, home, page up, f1, ctrl+x, alt+x, shift+tab …"
 
@@ -113,7 +108,8 @@ def _base(name: str) -> str:
     name = name.strip()
     if len(name) == 1 and name not in _WRITTEN:
         return _character_name(name)
-    lower = _WRITTEN.get(name.lower(), name.lower())
+    lower = _PAGE.sub("page", name.lower())
+    lower = _WRITTEN.get(lower, lower)
     if lower in _NAMED or lower in _WRITTEN.values():
         return lower
     character = character_of(lower)

@@ -35,7 +35,7 @@ from tui.keys.keymap import Keymap
 from tui.keys.layout import in_the_other_layout
 from tui.keys.names import shown_all
 from tui.keys.words import ALSO
-from tui.live.drafts import read_kept, write_kept
+from tui.live.drafts import read_json, write_kept
 from tui.screens.words import say
 from widgets.fuzzy import BEGINNING, SCATTERED, WORD, Match, match
 from widgets.signs import is_ascii
@@ -67,13 +67,9 @@ class Used:
 
     def counts(self) -> dict[str, int]:
         """Return how often each action was chosen, by its id."""
-        try:
-            found = json.loads(read_kept(self._path) or "{}")
-        except (ValueError, RecursionError):
-            return {}
-        if not isinstance(found, dict):
-            return {}
-        return {name: count for name, count in found.items() if type(count) is int and count > 0}
+        found = read_json(self._path)
+        items = found.items() if isinstance(found, dict) else ()
+        return {name: count for name, count in items if type(count) is int and count > 0}
 
     def add(self, binding_id: str) -> None:
         """Count one more choice; forgets the rarest actions if there are too many."""

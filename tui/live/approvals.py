@@ -206,13 +206,11 @@ class Approvals(Vertical):
             if self._is_seen:
                 self._card_seen()
         card = (*place, spot) if spot is not None and place is not None and self.has_bar_focus else None
-        if card == self._card:
-            self._show_keys_once()
-            return
-        former, self._card = self._card, card
-        for one in (former, card):
-            if one is not None:
-                self._make_card(*one)
+        if card != self._card:
+            former, self._card = self._card, card
+            for one in (former, card):
+                if one is not None:
+                    self._make_card(*one)
         self._show_keys_once()
 
     def _show_keys_once(self) -> None:

@@ -45,7 +45,7 @@ class ChangesScreen(ModalScreen[None]):
         Binding("u", "undo", "Undo the change", id="changes.undo"),
         Binding("U", "undo_answer", "Undo all changes of the answer", id="changes.undo_answer"),
         Binding("o", "open", "Show the whole diff", id="changes.open"),
-        Binding("escape,D", "back", "Back", id="changes.back"),
+        Binding("escape,D", "dismiss", "Back", id="changes.back"),
     ]
 
     def __init__(self, opened: Opened[Any], called: Callable[[str], str]) -> None:
@@ -215,6 +215,3 @@ class ChangesScreen(ModalScreen[None]):
                 if one.status != UNDONE:
                     self._tell_why(one)
         self._look()
-
-    def action_back(self) -> None:
-        self.dismiss()

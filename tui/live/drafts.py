@@ -34,10 +34,7 @@ class Drafts:
 
     def past(self) -> list[str]:
         """Return what was sent from this machine, the newest last."""
-        try:
-            found = json.loads(read_kept(self._folder / HISTORY) or "[]")
-        except ValueError:
-            return []
+        found = read_json(self._folder / HISTORY)
         return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
 
     def sent(self, text: str) -> list[str]:
@@ -75,6 +72,14 @@ def read_kept(path: Path, most: int = MAX_FILE_BYTES) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def read_json(path: Path) -> object:
+    """Return what a file of JSON holds; ``None`` if it cannot be read."""
+    try:
+        return json.loads(read_kept(path))
+    except (ValueError, RecursionError):
+        return None
 
 
 def write_kept(path: Path, text: str) -> bool:

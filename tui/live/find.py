@@ -150,13 +150,10 @@ class FindBar(Horizontal):
         elif active is not None and text == "end":
             active.action_follow()
         elif text.strip().isdecimal():
-            self._go_to(int(text.strip()[:9]))
-
-    def _go_to(self, number: int) -> None:
-        """Go to a message; beyond the end to the last one, and say so."""
-        self._panes.go_to_message(number)
-        if number > (there := self._panes.message_count):
-            self.notify(say_count("go_to.beyond", there), markup=False)
+            number = int(text.strip()[:9])
+            self._panes.go_to_message(number)
+            if number > (there := self._panes.message_count):
+                self.notify(say_count("go_to.beyond", there), markup=False)
 
     # --- what is found ---------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
@@ -21,7 +22,6 @@ from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.live.steps.rows import TurnFeed, show_person, turn_key
 from tui.room import texts
-from tui.room.pace import Pace
 from tui.room.pane_grid import Arrangement, arrange, over_strip
 from tui.room.timeline import TimelineFeed
 from tui.screens.words import count, say
@@ -48,6 +48,7 @@ PANE_BINDINGS: Final[list[BindingType]] = [
 """The keys of the screen that the panes are on; its actions call the methods of ``RoomPanes``."""
 
 MAX_LOOKED_THROUGH: Final = 200_000  # characters of one agent: a moment's work
+WINDOW_SECONDS: Final = 3.0  # over which the pace of an agent is measured
 
 
 class RoomPanes(Container):
@@ -453,6 +454,36 @@ class PaneFeed:
         is_for_it = turn.role == "user" and turn.to in ("", agent.id)
         # Some servers store the task as what a person said; it is shown above all panes.
         return is_for_it and turn.text.strip() != self._state.room.task.strip()
+
+
+class Pace:
+    """Tokens per second over the last three seconds. The caller brings the clock."""
+
+    __slots__ = ("_samples", "_thinking_since", "rate", "tokens")
+
+    def __init__(self) -> None:
+        self.tokens = 0
+        self.rate = 0
+        self._samples: deque[tuple[float, int]] = deque(maxlen=64)
+        self._thinking_since: float | None = None
+
+    def look(self, now: float, tokens: int, *, is_thinking: bool = False) -> None:
+        """Take one look: ``now`` in seconds, and all ``tokens`` that the agent has spoken."""
+        samples = self._samples
+        if samples and tokens < samples[-1][1]:
+            samples.clear()
+        samples.append((now, tokens))
+        while len(samples) > 2 and now - samples[0][0] > WINDOW_SECONDS:
+            samples.popleft()
+        seconds = now - samples[0][0]
+        self.tokens, self.rate = tokens, round((tokens - samples[0][1]) / seconds) if seconds > 0 else 0
+        if not is_thinking:
+            self._thinking_since = None
+        elif self._thinking_since is None:
+            self._thinking_since = now
+
+    def seconds_of_thinking(self, now: float) -> int:
+        return int(now - self._thinking_since) if self._thinking_since is not None else 0
 
 
 class _PanesLayout(Layout):
