@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 os.environ.setdefault("TEXTUAL_FPS", "240")
 
 from textual import events, work
-from textual.app import ComposeResult, SystemCommand
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Center
 from textual.filter import LineFilter
-from textual.screen import Screen
 from textual.widgets import Static
 from textual.worker import WorkerFailed
 
@@ -262,10 +261,6 @@ class AgentTuiApp(KeysInOrder[int]):
         """Leave ctrl+p to the completion popup while that is open."""
         is_choosing = action == "command_palette" and getattr(self.focused, "is_choosing", False)
         return not is_choosing and super().check_action(action, parameters)
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Return the palette's commands: everything that the screen can do, with its keys, and the themes."""
-        return self.places.palette.commands(screen)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Keep cursors from blinking, on Textual's own screens, too: nothing moves without a reason."""

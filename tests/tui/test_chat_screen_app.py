@@ -168,7 +168,9 @@ async def test_help_and_palette_have_what_a_chat_can_do_and_why_not(tmp_path: Pa
         assert "Find in the transcript" in await seen.press(*"find in")
         assert "Pause or resume the room" not in await seen.press("ctrl+c", *"pause or")
         await seen.press("escape")
-        commands = {command.title: command.help for command in seen.app.get_system_commands(seen.app.screen)}
+        commands = {
+            command.title: command.help for command in seen.app.places.palette.entries(seen.app.screen)
+        }
         assert commands["Queued questions"] == "u – nothing is queued"
         assert commands["Find in the transcript"] == "/"
 

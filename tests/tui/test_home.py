@@ -403,7 +403,7 @@ async def test_the_palette_lists_an_action_once_whatever_its_keys_and_what_canno
     tmp_path: Path,
 ) -> None:
     async with home(tmp_path, found=[]) as seen:
-        commands = list(seen.app.get_system_commands(seen.app.screen))
+        commands = seen.app.places.palette.entries(seen.app.screen)
         titles = [command.title for command in commands]
         assert len(titles) == len(set(titles))
         assert next(one.help for one in commands if one.title == "Talk in a voice room") == "v, f6"

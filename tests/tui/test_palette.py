@@ -51,7 +51,7 @@ LEFT_OUT = {
 
 
 def entries(seen: Seen) -> dict[str, str]:
-    return {command.title: command.help for command in seen.app.get_system_commands(seen.app.screen)}
+    return {command.title: command.help for command in seen.app.places.palette.entries(seen.app.screen)}
 
 
 async def test_every_action_is_there_or_there_is_a_reason_why_not(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ async def test_what_is_chosen_most_is_first_and_what_cannot_be_done_last(tmp_pat
         for words in ("zoom", "zoom", "to the timeline"):
             await seen.press("ctrl+p", *words)
             await seen.press("enter")
-        rows = list(seen.app.get_system_commands(seen.app.screen))
+        rows = seen.app.places.palette.entries(seen.app.screen)
         assert [row.title for row in rows[:2]] == [
             "Zoom the pane in or out",
             "Switch to the timeline and back",

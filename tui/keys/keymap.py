@@ -137,15 +137,11 @@ class Keymap:
     def for_textual(self) -> dict[str, str]:
         """Return the argument for ``App.set_keymap``: only what differs from the defaults."""
         return {
-            entry.id: ",".join(self.keys[entry.id]) or _no_key(entry.id)
+            # For Textual, an empty list of keys means the default ones: no terminal sends this one.
+            entry.id: ",".join(self.keys[entry.id]) or f"no key for {entry.id}"
             for entry in catalogue()
             if self.keys[entry.id] != entry.keys
         }
-
-
-def _no_key(binding_id: str) -> str:
-    """Return a key that no terminal sends: for Textual, an empty list of keys means the default ones."""
-    return f"no key for {binding_id}"
 
 
 @cache

@@ -8,17 +8,13 @@ from textual import events
 from textual.app import App
 
 _LETTERS: Final = dict(zip("йцукенгшщзфывапролдячсмить", "qwertyuiopasdfghjklzxcvbnm", strict=True))
-_SIGNS: Final = {
+LATIN: Final[dict[str, tuple[str, str]]] = {  # the key and its character, by the Russian character
+    **{russian: (latin, latin) for russian, latin in _LETTERS.items()},
+    **{russian.upper(): (latin.upper(), latin.upper()) for russian, latin in _LETTERS.items()},
     "х": ("left_square_bracket", "["),
     "ъ": ("right_square_bracket", "]"),
     "Ж": ("colon", ":"),
 }
-LATIN: Final[dict[str, tuple[str, str]]] = {  # the key and its character, by the Russian character
-    **{russian: (latin, latin) for russian, latin in _LETTERS.items()},
-    **{russian.upper(): (latin.upper(), latin.upper()) for russian, latin in _LETTERS.items()},
-    **_SIGNS,
-}
-
 
 _OTHER: Final = {russian: character for russian, (_, character) in LATIN.items()}
 _OTHER.update({latin: russian for russian, latin in _OTHER.items()})

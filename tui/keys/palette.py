@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from rich.cells import cell_len
-from textual.app import ComposeResult, SystemCommand
+from textual.app import ComposeResult
 from textual.command import (
     Command,
     CommandInput,
@@ -110,13 +110,10 @@ class Palette:
         if not isinstance(self._app.screen, CommandPalette):
             self._app.push_screen(GroupedPalette([Actions], id="--command-palette"))
 
-    def commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
-        """Yield everything that the screen can do, with its keys, and the themes."""
-        for entry in self.entries(screen):
-            yield SystemCommand(entry.title, entry.help, entry.do)
-
     def entries(self, screen: Screen[object]) -> list[Entry]:
-        """Return the rows: the most used first, then group by group, what cannot be done now last."""
+        """Return all that the screen can do, and the themes: the most used first, then group by group, what
+        cannot be done now last.
+        """
         found = self._offered(screen)
         able = sorted((entry for entry in found if not entry.is_greyed), key=lambda entry: -entry.used)
         first = [entry for entry in able if entry.used][:MOST_SHOWN_FIRST]

@@ -21,12 +21,12 @@ from tui.live.ask_bar import AskBar, AskScreen, Decision, KeepScreen, KeyGuard, 
 from tui.live.composer import Writing
 from tui.live.host import Host
 from tui.live.key_hints import key_of
-from tui.live.steps import texts
+from tui.live.steps.rows import show_body
+from tui.live.steps.texts import asking_body
 from tui.live.texts import Spot
 from tui.live.tool_form import FilledIn, ToolFormScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
-from widgets.signs import is_ascii
 from widgets.terminal.paced_driver import name_window
 from widgets.transcript.transcript import Transcript
 
@@ -223,11 +223,8 @@ class Approvals(Vertical):
 
     def _make_card(self, transcript: Transcript, row: str, spot: Spot) -> None:
         step = self._questions.state.step(*spot)
-        if step is None:
-            return
-        key = partial(self._key_on_card, (transcript, row, spot))
-        shown = partial(texts.step_body_of, step, key, ascii_only=is_ascii(self))
-        transcript.body_later(row, shown, partial(texts.step_body_of, step, shows_all=True))
+        if step is not None:
+            show_body(transcript, row, step, partial(self._key_on_card, (transcript, row, spot)))
 
     def _key_on_card(self, card: tuple[Transcript, str, Spot], binding_id: str) -> str:
         if binding_id.startswith("ask.") and card != self._card:
@@ -297,7 +294,7 @@ class Approvals(Vertical):
         ask, place = self._asked_at(spot), self._place
         if ask is None or place is None or ask.form is not None:
             return False
-        is_whole = texts.asking_body(ask) == texts.asking_body(ask, shows_all=True)
+        is_whole = asking_body(ask) == asking_body(ask, shows_all=True)
         return is_whole and place[0].sight.has_shown_all(but_last=True)
 
     def _asked_at(self, spot: Spot) -> ToolAsk | None:

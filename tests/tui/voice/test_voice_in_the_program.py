@@ -27,7 +27,7 @@ async def test_its_help_and_the_palette_name_what_it_can_do(tmp_path: Path) -> N
         assert "Interrupt the agent – the agent is not speaking" in text
         assert "Find in the transcript" in text
         await seen.press("escape")
-        titles = {command.title for command in seen.app.get_system_commands(seen.app.screen)}
+        titles = {command.title for command in seen.app.places.palette.entries(seen.app.screen)}
         assert {"Mute or unmute the microphone", "Send a file to the agent", "Leave the room"} <= titles
         assert "Pause or resume the room" not in titles
 

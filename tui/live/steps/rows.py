@@ -116,16 +116,14 @@ class StepRows:
         else:
             self._transcript.step_titled(key, *texts.step_head(step))
         if step.arguments.length <= WRITTEN_CHARACTERS or not texts.is_written(step):
-            shown = partial(texts.step_body_of, step, self._key_now, ascii_only=is_ascii(self._transcript))
-            self._transcript.body_later(key, shown, partial(texts.step_body_of, step, shows_all=True))
+            show_body(self._transcript, key, step, self._key_now)
             self._transcript.turn_closed(key)
         self._transcript.folds.fold(key, is_folded)
 
     def _key_now(self, binding_id: str) -> str:
         if binding_id.startswith("ask."):
             return ""  # the screen puts them on the one card that they answer
-        transcript = self._transcript
-        return key_of(transcript.screen, binding_id)
+        return key_of(self._transcript.screen, binding_id)
 
     def _row(self, step: StepState, key: str, *, is_folded: bool) -> None:
         self.rows.add(step.id)
@@ -263,6 +261,12 @@ class TurnFeed(StepRows):
         self._keys.append(self.key(step_id or END))
         if self._placed is not None:
             self._placed((self.turn.id, step_id))
+
+
+def show_body(transcript: Transcript, row: str, step: StepState, key: Callable[[str], str]) -> None:
+    """Give a row the body of its step, made when it is drawn; ``key`` as for ``step_body_of``."""
+    shown = partial(texts.step_body_of, step, key, ascii_only=is_ascii(transcript))
+    transcript.body_later(row, shown, partial(texts.step_body_of, step, shows_all=True))
 
 
 def show_person(transcript: Transcript, turn: Turn) -> None:
