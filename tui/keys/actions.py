@@ -35,22 +35,13 @@ GROUPS: Final = (  # of the help, in their order
 NUMBERED: Final = "pane.focus_"  # the beginning of ids that differ only by a number
 # Scopes whose group has another name; any other scope that is not a group belongs to a dialog.
 _GROUP_OF_SCOPE: Final = {APP: "program", "pane": "reading", "words": "composer", "rooms": "list"}
-_GROUP_OF_ID: Final = (  # beginnings of ids that belong to another group than their scope
-    ("agent.", "agent"),
-    ("live.", "program"),
-    ("room.zoom", "panes"),
-    ("room.timeline", "panes"),
-    ("pane.next_message", "reading"),
-    ("pane.previous_message", "reading"),
-    ("pane.go_to", "reading"),
-    ("pane.next", "panes"),
-    ("pane.previous", "panes"),
-    ("pane.focus", "panes"),
-    ("pane.find", "find"),
-    ("pane.copy", "find"),
-    ("pane.clear", "find"),
-    ("pane.select", "find"),
-)
+_BEGINNINGS: Final = {  # of ids that belong to another group than their scope; the first that fits counts
+    "agent": ("agent.",),
+    "program": ("live.",),
+    "reading": ("pane.next_message", "pane.previous_message", "pane.go_to"),
+    "panes": ("room.zoom", "room.timeline", "pane.next", "pane.previous", "pane.focus"),
+    "find": ("pane.find", "pane.copy", "pane.clear", "pane.select"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +110,8 @@ def _numbered_as_one(found: list[Offer]) -> list[Offer]:
 
 def group_of(entry: Entry) -> str:
     """Return the group of an action in the help; for a dialog it is "dialog"."""
-    for beginning, group in _GROUP_OF_ID:
-        if entry.id.startswith(beginning):
-            return group
-    group = _GROUP_OF_SCOPE.get(entry.scope, entry.scope)
+    named = (group for group, beginnings in _BEGINNINGS.items() if entry.id.startswith(beginnings))
+    group = next(named, _GROUP_OF_SCOPE.get(entry.scope, entry.scope))
     return group if group in GROUPS else "dialog"
 
 

@@ -21,7 +21,7 @@ from agent_tui.model.tool_forms import (
 )
 from tui.forms.fields import Choice, Field, Line, Picks
 from tui.forms.form import Form
-from tui.live.ask_bar import Word
+from tui.live.ask_bar import Decision, Word
 from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
 
@@ -43,8 +43,12 @@ class ToolFormScreen(Dialog[FilledIn | None]):
     CSS_PATH = "../screens/room_dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "send", "Send to the server", id="tool_form.send", priority=True),
-        Binding("ctrl+n", "decline", "Decline: nothing is sent", id="tool_form.decline", priority=True),
-        Binding("ctrl+x", "cancel", "Cancel without deciding", id="tool_form.cancel", priority=True),
+        Binding(
+            "ctrl+n", "decide('decline')", "Decline: nothing is sent", id="tool_form.decline", priority=True
+        ),
+        Binding(
+            "ctrl+x", "decide('cancel')", "Cancel without deciding", id="tool_form.cancel", priority=True
+        ),
         Binding("escape", "back", "Back, answer later", id="tool_form.back", priority=True),
     ]
 
@@ -115,11 +119,8 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         else:
             self.dismiss(FilledIn(Word("answer", values=values), texts))
 
-    def action_decline(self) -> None:
-        self.dismiss(FilledIn(Word("decline")))
-
-    def action_cancel(self) -> None:
-        self.dismiss(FilledIn(Word("cancel")))
+    def action_decide(self, decision: Decision) -> None:
+        self.dismiss(FilledIn(Word(decision)))
 
     def action_back(self) -> None:
         """Close without a decision; ask first if something was filled in."""

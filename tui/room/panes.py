@@ -153,20 +153,17 @@ class RoomPanes(Container):
     async def fit(self) -> None:
         """Make a pane for every agent; those that stay keep their words and where they were read."""
         agents = [agent.id for agent in self._state.members.ordered]
-        if agents != list(self._panes):
-            gone = [pane for agent_id, pane in self._panes.items() if agent_id not in self._state.agents]
-            kept = self._panes
-            self._panes = {
-                agent_id: kept.get(agent_id) or AgentPane(clock=self._clock) for agent_id in agents
-            }
-            new = {agent_id: pane for agent_id, pane in self._panes.items() if agent_id not in kept}
-            for pane in new.values():
+        kept = self._panes
+        if agents != list(kept):
+            new = {agent_id: AgentPane(clock=self._clock) for agent_id in agents if agent_id not in kept}
+            for agent_id, pane in new.items():
                 pane.folds.chosen = self._folds
-            self._paces = {agent_id: self._paces.get(agent_id) or Pace() for agent_id in agents}
-            self._feeds = {
-                agent_id: self._feeds.get(agent_id) or PaneFeed(pane, self._state)
-                for agent_id, pane in self._panes.items()
-            }
+                self._feeds[agent_id] = PaneFeed(pane, self._state)
+                self._paces[agent_id] = Pace()
+            self._panes = {agent_id: kept.get(agent_id) or new[agent_id] for agent_id in agents}
+            gone = [kept[agent_id] for agent_id in kept if agent_id not in self._panes]
+            for agent_id in kept.keys() - self._panes.keys():
+                del self._feeds[agent_id], self._paces[agent_id]
             self._seen = -1
             self._current = self._current if self._current in self._panes else next(iter(agents), "")
             await self.remove_children(gone)
