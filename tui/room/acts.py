@@ -156,9 +156,8 @@ def why_not(state: ConversationState, agent: Agent | None, act: str) -> str:
 
 def _why_not_on(state: ConversationState, newest: Turn) -> str:
     """Return the same for continuing an agent's newest turn."""
-    if newest.status not in ("cut", "failed") or newest.superseded or newest.interrupted == "skip":
-        return "nothing_to_continue"
-    if not (newest.length or newest.steps):
+    is_broken_off = newest.status in ("cut", "failed") and newest.interrupted != "skip"
+    if not is_broken_off or newest.superseded or not (newest.length or newest.steps):
         return "nothing_to_continue"
     if newest.status == "cut" and newest.interrupted not in FINISHED_BY:
         return "goes_on_itself"
