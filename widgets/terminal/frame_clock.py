@@ -213,7 +213,6 @@ def terminal_is_behind(app: App[Any]) -> bool:
     return writer is not None and writer._queue.qsize() > 0
 
 
-
 def _next_frame(app: App[Any], drawn: int) -> tuple[float, int]:
     driver = paced(app)
     return (0.0, maxsize) if driver is None else driver.pace.frame(drawn, monotonic())
