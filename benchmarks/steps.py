@@ -11,7 +11,7 @@ from typing import Final
 from textual.app import App, ComposeResult
 
 from benchmarks.table import row
-from widgets.terminal.frame_clock import FrameClock, Scheduled
+from widgets.terminal.frame_clock import FrameClock, ScheduledCall
 from widgets.terminal.garbage import uncollected
 from widgets.transcript.step_body import step_body, step_head
 from widgets.transcript.transcript import Transcript
@@ -39,7 +39,7 @@ class _Asked:
         """Nothing comes by itself here: frames are drawn by hand."""
 
 
-def _never(seconds: float, callback: Callable[[], None]) -> Scheduled:
+def _never(seconds: float, callback: Callable[[], None]) -> ScheduledCall:
     return _Asked()
 
 

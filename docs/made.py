@@ -21,7 +21,7 @@ from agent_tui.model.settings import Setting, settings_of
 from tui.cli.declared import COMMANDS, ROOT
 from tui.cli.output import PROGRAM
 from tui.cli.pages import command_table, help_page
-from tui.keys.keymap import SCOPES, Entry, catalogue
+from tui.keys.keymap import SCOPES, KeymapEntry, catalogue
 from tui.keys.names import names_of
 from tui.live.commands import ALL, BOTH, CHAT, ROOM, VOICE
 from tui.live.commands import COMMANDS as SLASH_COMMANDS
@@ -88,7 +88,7 @@ def keys(_: str = "") -> str:
 
 
 def _place(scope: str) -> str:
-    same: dict[str, list[Entry]] = {}
+    same: dict[str, list[KeymapEntry]] = {}
     for entry in catalogue():
         if entry.scope == scope:
             same.setdefault(entry.description, []).append(entry)

@@ -33,7 +33,7 @@ Way = Literal["terminal", "tmux", "tool", "file"]
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopyResult:
     """What became of a text: its lines, how it was copied, the file it is kept in, or the ``problem``."""
 
     lines: int
@@ -42,11 +42,11 @@ class Copied:
     problem: str = ""
 
 
-async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ) -> Copied:
+async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ) -> CopyResult:
     """Copy ``text`` to wherever the person can paste it from. Never raises because of a tool."""
     lines = len(text.splitlines())
     if not text:
-        return Copied(0, ())
+        return CopyResult(0, ())
     ways: list[Way] = []
     sequence, driver = osc52(text, environ), driver_of(app)
     if sequence and driver is not None:  # Textual's own way to copy does not know multiplexers
@@ -60,16 +60,16 @@ async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ
             ways.append("tool")
             break
     if ways:
-        return Copied(lines, tuple(ways))
+        return CopyResult(lines, tuple(ways))
     file = data_path() / FILE_NAME
     try:
         await asyncio.to_thread(replace_file, file, text.encode(), is_private=True)
     except OSError as error:
-        return Copied(lines, (), problem=error.strerror or str(error))
-    return Copied(lines, ("file",), file)
+        return CopyResult(lines, (), problem=error.strerror or str(error))
+    return CopyResult(lines, ("file",), file)
 
 
-def notice(copied: Copied, what: str) -> str:
+def notice(copied: CopyResult, what: str) -> str:
     """Return the sentence that says what became of ``what``: the message, code or selection."""
     if copied.problem:
         return say("copy.failed", problem=localised(copied.problem))

@@ -29,7 +29,7 @@ _THOUSANDS: Final = {"ru": "\u00a0"}  # between the digits of large numbers, whe
 _POINTS: Final = {"ru": ","}  # between a whole number and its fraction
 
 
-class Spoken:
+class LanguageTexts:
     """The current language with its texts; English has none of its own."""
 
     language: str = ENGLISH
@@ -66,39 +66,39 @@ def speak(language: str) -> None:
     """Use one of ``LANGUAGES`` from now on."""
     if language == ENGLISH:
         texts = None
-        units.Spoken.told = str
+        units.UnitWords.told = str
     else:
         from gettext import translation  # lazy: English does not need it
 
         from tui.screens.localised import localised  # lazy: it needs this module
 
         texts = translation(DOMAIN, FOLDER, [LANGUAGES[language]])
-        units.Spoken.told = localised
-    Spoken.language, Spoken.texts = language, texts
-    units.Spoken.word = partial(translated, WIDGET)
-    units.Spoken.form = partial(translated_count, WIDGET)
+        units.UnitWords.told = localised
+    LanguageTexts.language, LanguageTexts.texts = language, texts
+    units.UnitWords.word = partial(translated, WIDGET)
+    units.UnitWords.form = partial(translated_count, WIDGET)
     separators = {",": _THOUSANDS.get(language, ","), ".": _POINTS.get(language, ".")}
-    units.Spoken.separators = str.maketrans(separators)
-    units.Spoken.units = {unit: translated(f"unit.{unit}", unit) for unit in units.ENGLISH}
+    units.UnitWords.separators = str.maketrans(separators)
+    units.UnitWords.units = {unit: translated(f"unit.{unit}", unit) for unit in units.ENGLISH}
 
 
 def spoken() -> str:
     """Return the current language."""
-    return Spoken.language
+    return LanguageTexts.language
 
 
 def short_language() -> str:
     """Return the current language as templates and the demo name it: "en", "zh" or "ru"."""
-    return Spoken.language.partition("-")[0]
+    return LanguageTexts.language.partition("-")[0]
 
 
 def translated(context: str, text: str) -> str:
     """Return an English text in the current language, or unchanged if the catalogue lacks it."""
-    return text if Spoken.texts is None else Spoken.texts.pgettext(context, text)
+    return text if LanguageTexts.texts is None else LanguageTexts.texts.pgettext(context, text)
 
 
 def translated_count(context: str, one: str, many: str, number: int) -> str:
     """Return the text for a count: ``one`` or ``many`` in English."""
-    if Spoken.texts is None:
+    if LanguageTexts.texts is None:
         return one if number == 1 else many
-    return Spoken.texts.npgettext(context, one, many, number)
+    return LanguageTexts.texts.npgettext(context, one, many, number)

@@ -55,7 +55,7 @@ _NAMES: Final = frozenset(f"ansi_{name}" for name in (DEFAULT, *NAMES))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StyleEntry:
     """One style: a colour, a background ("" to keep the one behind it) and words such as "bold"."""
 
     color: str = ""
@@ -63,7 +63,9 @@ class Entry:
     style: str = ""
 
 
-def read_styles(table: Mapping[str, Any], *, may_use_names: bool) -> tuple[dict[str, str], dict[str, Entry]]:
+def read_styles(
+    table: Mapping[str, Any], *, may_use_names: bool
+) -> tuple[dict[str, str], dict[str, StyleEntry]]:
     """Return the colours and styles (named like variables) of a table; ``ConfigError`` names the key."""
     colors = {}
     for key in COLOR_KEYS:
@@ -82,7 +84,7 @@ def read_styles(table: Mapping[str, Any], *, may_use_names: bool) -> tuple[dict[
     return colors, entries
 
 
-def _entry(key: str, value: Any, *, may_use_names: bool) -> Entry:
+def _entry(key: str, value: Any, *, may_use_names: bool) -> StyleEntry:
     """Return ``"bold #abc on #123"`` as an entry."""
     allowed = ALLOWED_NAMES if may_use_names else ALLOWED
     if not isinstance(value, str) or len(value) > MAX_VALUE_CHARACTERS:
@@ -103,10 +105,10 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> Entry:
         elif word != "on" or place + 1 == len(words) or words[place + 1] in STYLES:
             shown = inert_line(word, 40)
             raise ConfigError(key, f"{shown!r} is no colour: {allowed}; before it {', '.join(STYLES)}")
-    return Entry(color, background, " ".join(styles))
+    return StyleEntry(color, background, " ".join(styles))
 
 
-def variables(colors: dict[str, str], entries: dict[str, Entry], least: float) -> dict[str, str]:
+def variables(colors: dict[str, str], entries: dict[str, StyleEntry], least: float) -> dict[str, str]:
     """Return the stylesheets' variables, with Textual's own; ``least`` is the least contrast of words."""
     found: dict[str, str] = {}
     is_own = colors["warning"].startswith("ansi_")

@@ -69,7 +69,7 @@ _KNOWN: Final = ("extends", "contrast", "on_light", *_KINDS, *COLOR_KEYS, *SECTI
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedTheme:
     """A theme that can be chosen; ``file`` is where it is defined."""
 
     name: str
@@ -77,11 +77,13 @@ class Listed:
     is_own: bool = False  # made by the user
 
 
-def available(folder: Path | None = None) -> list[Listed]:
+def available(folder: Path | None = None) -> list[ListedTheme]:
     """Return the themes that ship, then those in the user's ``folder``, which replace them. Reads none."""
-    own = {file.stem: Listed(file.stem, file, is_own=True) for file in _files(folder) if _is_name(file.stem)}
+    own = {
+        file.stem: ListedTheme(file.stem, file, is_own=True) for file in _files(folder) if _is_name(file.stem)
+    }
     shipped = resources.files("themes")
-    known = {name: Listed(name, shipped / f"{name}.toml") for name in SHIPPED}
+    known = {name: ListedTheme(name, shipped / f"{name}.toml") for name in SHIPPED}
     return list({**known, **own}.values())
 
 
@@ -163,11 +165,11 @@ def _files(folder: Path | None) -> list[Path]:
         return []
 
 
-def _merged(theme: Listed, listed: Mapping[str, Listed], backdrop: Backdrop) -> dict[str, Any]:
+def _merged(theme: ListedTheme, listed: Mapping[str, ListedTheme], backdrop: Backdrop) -> dict[str, Any]:
     """Return what ``theme`` and everything that it extends say for the background ``backdrop``."""
     merged: dict[str, Any] = {}
     seen: list[Traversable] = []
-    following: Listed | None = theme
+    following: ListedTheme | None = theme
     while following is not None:
         if following.file in seen or len(seen) == MAX_EXTENDS:
             raise _wrong(theme, "extends", "goes round in a circle, or is more than 8 themes deep")
@@ -205,7 +207,9 @@ def _readable(table: dict[str, Any], backdrop: Backdrop) -> dict[str, Any]:
     return {key: shown(value) for key, value in table.items()}
 
 
-def _extended(theme: Listed, table: Mapping[str, Any], listed: Mapping[str, Listed]) -> Listed | None:
+def _extended(
+    theme: ListedTheme, table: Mapping[str, Any], listed: Mapping[str, ListedTheme]
+) -> ListedTheme | None:
     """Return the theme that completes ``table``."""
     name = table.get("extends")
     if name is None:
@@ -218,11 +222,11 @@ def _extended(theme: Listed, table: Mapping[str, Any], listed: Mapping[str, List
         raise _wrong(theme, "extends", f"there is no theme {inert_line(str(name), 40)!r}; known: {known}")
     # A user's theme with the name of one that ships may build on that one.
     if name == theme.name or "extends" not in table:
-        return Listed(name, resources.files("themes") / f"{name}.toml")
+        return ListedTheme(name, resources.files("themes") / f"{name}.toml")
     return listed[name]
 
 
-def _read(theme: Listed) -> dict[str, Any]:
+def _read(theme: ListedTheme) -> dict[str, Any]:
     """Return a file as tables; raises ``ConfigError``."""
     try:
         with theme.file.open("rb") as file:
@@ -236,7 +240,7 @@ def _read(theme: Listed) -> dict[str, Any]:
         raise ConfigError(f"{theme.file}: cannot be read", error.strerror or str(error)) from error
 
 
-def _theme(theme: Listed, listed: Mapping[str, Listed], backdrop: Backdrop) -> Theme:
+def _theme(theme: ListedTheme, listed: Mapping[str, ListedTheme], backdrop: Backdrop) -> Theme:
     """Return a theme, made of its file and of what that extends; raises ``ConfigError``."""
     table = _merged(theme, listed, backdrop)
     for key in _KINDS:
@@ -287,5 +291,5 @@ def _unknown(table: Mapping[str, Any]) -> list[str]:
     return [inert_line(key, 80) for key in unknown]
 
 
-def _wrong(theme: Listed, key: str, detail: str) -> ConfigError:
+def _wrong(theme: ListedTheme, key: str, detail: str) -> ConfigError:
     return ConfigError(f"{inert_line(str(theme.file))}: {key}", detail)

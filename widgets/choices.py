@@ -13,8 +13,8 @@ from textual.widget import Widget
 
 from agent_tui.model.inert import inert_line
 from widgets.ink import DIM
-from widgets.layout import Line
-from widgets.painted import Painted
+from widgets.layout import PaintedLine
+from widgets.painted import PaintedRows
 from widgets.painter import Painter, cropped, painter_of
 from widgets.signs import BELOW, FOLDED, GUTTER
 
@@ -25,7 +25,7 @@ GAP: Final = "  "
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Suggestion:
     """One completion: ``text`` is shown in the list, its ``marks`` were typed, ``about`` describes it,
     ``word`` is inserted. ``is_all``: ``enter`` also sends it, since nothing has to follow.
     """
@@ -41,10 +41,10 @@ class Completion(NamedTuple):
     """What can replace the last ``length`` characters before the cursor, the best first."""
 
     length: int = 0
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Suggestion, ...] = ()
 
 
-class ChoiceList(Painted):
+class ChoiceList(PaintedRows):
     """Covers what is above its parent's first row. It never has the focus: the line says what to show."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -71,7 +71,7 @@ class ChoiceList(Painted):
         super().__init__()
         self._taken = taken
         self.was_moved = False  # the marked choice was selected by hand
-        self._choices: Sequence[Choice] = ()
+        self._choices: Sequence[Suggestion] = ()
         self._at = 0
         self._top = 0
 
@@ -80,10 +80,10 @@ class ChoiceList(Painted):
         return bool(self._choices)
 
     @property
-    def marked(self) -> Choice | None:
+    def marked(self) -> Suggestion | None:
         return self._choices[self._at] if self._choices else None
 
-    def show(self, choices: Sequence[Choice]) -> None:
+    def show(self, choices: Sequence[Suggestion]) -> None:
         """Show these choices, the first one marked; an empty list closes it."""
         if choices != self._choices:
             self._choices, self._at, self._top, self.was_moved = choices, 0, 0, False
@@ -106,7 +106,7 @@ class ChoiceList(Painted):
         self.display = rows > 0
         self.outdate()
 
-    def paint(self) -> list[Line]:
+    def paint(self) -> list[PaintedLine]:
         painter = painter_of(self, "choice-list--")
         shown = self._choices[self._top : self._top + self.outer_size.height]
         cells = max((cell_len(inert_line(one.text)) for one in shown), default=0)
@@ -116,7 +116,9 @@ class ChoiceList(Painted):
             for place, one in enumerate(shown, self._top)
         ]
 
-    def _row(self, painter: Painter, one: Choice, cells: int, more: int, *, is_marked: bool) -> Line:
+    def _row(
+        self, painter: Painter, one: Suggestion, cells: int, more: int, *, is_marked: bool
+    ) -> PaintedLine:
         """Return one choice; ``more`` of them follow below the last row, which says so at its end."""
         base, dim = self.rich_style, painter.style(DIM)
         if is_marked:

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from agent_tui.model.inert import inert
-from widgets.choices import Choice, ChoiceList, Completion
+from widgets.choices import ChoiceList, Completion, Suggestion
 from widgets.terminal.private import forget_theme_watcher, name_key, type_into
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class Composer(TextArea):
             self._closed_at = None
         self._list(completion.choices if self._closed_at is None else ())
 
-    def _list(self, choices: Sequence[Choice]) -> None:
+    def _list(self, choices: Sequence[Suggestion]) -> None:
         was_open = self.choices.is_open
         self.choices.show(choices)
         if self.choices.is_open != was_open:
@@ -277,7 +277,7 @@ class Composer(TextArea):
         if at < len(choices := self.completion.choices):
             self._write(choices[at])
 
-    def _write(self, choice: Choice) -> None:
+    def _write(self, choice: Suggestion) -> None:
         row, column = self.cursor_location
         end = "" if choice.word.endswith("/") else " "
         type_into(self, choice.word + end, (row, column - self.completion.length), (row, column))

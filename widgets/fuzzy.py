@@ -10,24 +10,24 @@ MOST_STARTS: Final = 12  # places of the first letter from which the others are 
 BEGINNING, WORD, WITHIN, SCATTERED = range(4)
 
 
-class Match(NamedTuple):
+class FuzzyMatch(NamedTuple):
     """A match: a smaller ``rank`` is better, ``places`` are the indexes of the matching letters."""
 
     rank: tuple[int, int, int]
     places: tuple[int, ...]
 
 
-def match(typed: str, text: str) -> Match | None:
+def match(typed: str, text: str) -> FuzzyMatch | None:
     """Return how ``text`` matches in either case, ``None`` if it lacks a typed letter."""
     low, wanted = _low(text[:MAX_CHARACTERS]), _low(typed)
     if not wanted:
-        return Match((BEGINNING, 0, len(text)), ())
+        return FuzzyMatch((BEGINNING, 0, len(text)), ())
     at = _whole(low, wanted, text)
     if at >= 0:
         kind = BEGINNING if at == 0 else WORD if _begins_word(text, at) else WITHIN
-        return Match((kind, at, len(text)), tuple(range(at, at + len(wanted))))
+        return FuzzyMatch((kind, at, len(text)), tuple(range(at, at + len(wanted))))
     found = min(_scattered(low, wanted), key=lambda places: places[-1] - places[0], default=None)
-    return Match((SCATTERED, found[-1] - found[0], len(text)), found) if found else None
+    return FuzzyMatch((SCATTERED, found[-1] - found[0], len(text)), found) if found else None
 
 
 def places(typed: str, text: str) -> tuple[int, ...]:

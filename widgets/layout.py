@@ -35,7 +35,7 @@ class PaintedStrip(Strip):
         return cropped
 
 
-class Line(NamedTuple):
+class PaintedLine(NamedTuple):
     """One painted row. ``extent`` is its number of cells without the background at its end."""
 
     strip: Strip
@@ -76,7 +76,7 @@ class Layout:
         self.offsets: list[RowOffsets] | None = None  # of the rows, once something in it is selected
         self.letters: LetterRows | None = None  # of the rows, once something in it is found
         self._painter: Painter | None = None
-        self._lines: list[Line | None] = [None] * len(rows)
+        self._lines: list[PaintedLine | None] = [None] * len(rows)
         if former is not None:
             self._painter = former._painter
             same = _same(former.links, links)
@@ -84,7 +84,7 @@ class Layout:
                 if row == old and (not links or all(ink >> LINK_SHIFT <= same for _, ink in row)):
                     self._lines[index] = line
 
-    def line(self, index: int, painter: Painter) -> Line:
+    def line(self, index: int, painter: Painter) -> PaintedLine:
         if self._painter is not painter:
             self._painter = painter
             self._lines = [None] * len(self.rows)
@@ -94,7 +94,7 @@ class Layout:
             line = self._lines[index] = own.line(self.rows[index], self.links)
         return line
 
-    def lines(self, start: int, end: int, painter: Painter) -> list[Line]:
+    def lines(self, start: int, end: int, painter: Painter) -> list[PaintedLine]:
         """Return the lines from ``start`` to ``end``. In most frames they are all painted already."""
         if self._painter is painter:
             known = [line for line in self._lines[start:end] if line is not None]
@@ -108,7 +108,7 @@ class Layout:
         self._lines[:start] = [None] * min(start, count)
         self._lines[end:] = [None] * max(0, count - end)
 
-    def with_caret(self, index: int, painter: Painter) -> Line:
+    def with_caret(self, index: int, painter: Painter) -> PaintedLine:
         return painter.of(self.tone).with_caret(self.rows[index], self.links)
 
 
@@ -130,7 +130,9 @@ def _same(old: Sequence[str], new: Sequence[str]) -> int:
     return min(len(old), len(new))
 
 
-def strips_in(crop: Region, width: int, lines: Sequence[Line], ground: Style | None = None) -> list[Strip]:
+def strips_in(
+    crop: Region, width: int, lines: Sequence[PaintedLine], ground: Style | None = None
+) -> list[Strip]:
     """Return what Textual requests from a widget: its ``lines`` in ``crop``, on rows of ``ground``."""
     strips = [line.strip for line in lines[crop.y : crop.bottom]]
     if missing := crop.height - len(strips):

@@ -8,12 +8,12 @@ from rich.cells import set_cell_size
 from textual.geometry import Region
 
 from agent_tui.model.inert import inert_line
-from widgets.layout import Line
-from widgets.painted import Painted
+from widgets.layout import PaintedLine
+from widgets.painted import PaintedRows
 from widgets.painter import cropped, painter_of
 from widgets.signs import is_ascii
 from widgets.terminal.frame_clock import FrameClock
-from widgets.units import Spoken
+from widgets.units import UnitWords
 
 QUIETEST_DBFS: Final = -60.0  # the left end of the bar; anything quieter is silence
 LABEL_CELLS: Final = 7  # at least, with a blank on both sides
@@ -28,7 +28,7 @@ CLIPPING: Final = "clipping"
 Piece = tuple[str, str]  # characters, and the component whose style they have ("": plain)
 
 
-class Meter(Painted):
+class Meter(PaintedRows):
     """A label, the bar, and a number or a word. The clock repaints only cells that changed."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -77,10 +77,10 @@ class Meter(Painted):
         if self._word:
             return self._word
         if is_clipping:
-            return Spoken.word(CLIPPING)
+            return UnitWords.word(CLIPPING)
         if rms <= QUIETEST_DBFS:
-            return Spoken.word(QUIET)
-        return f"{MINUS if rms < 0 else ''}{abs(rms):.0f} {Spoken.units['dB']}"
+            return UnitWords.word(QUIET)
+        return f"{MINUS if rms < 0 else ''}{abs(rms):.0f} {UnitWords.units['dB']}"
 
     def draw(self) -> bool:
         """Repaint the cells that changed; nothing is left for later."""
@@ -95,7 +95,7 @@ class Meter(Painted):
             self.refresh(Region(differ[0], 0, differ[-1] - differ[0] + 1, 1))
         return False
 
-    def paint(self) -> list[Line]:
+    def paint(self) -> list[PaintedLine]:
         width = self.outer_size.width
         painter = painter_of(self, "meter--")
         pieces = self._shown = self._pieces(width)

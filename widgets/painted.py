@@ -6,7 +6,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from widgets.layout import Line, strips_in
+from widgets.layout import PaintedLine, strips_in
 
 
 def is_shown(widget: Widget) -> bool:
@@ -20,19 +20,19 @@ def is_shown(widget: Widget) -> bool:
     return all(screen.styles.background.a < 1 for screen in above)
 
 
-class Painted(Widget):
+class PaintedRows(Widget):
     """Keeps the rows that ``paint`` returns until the size or the theme changes, or ``repaint`` is called."""
 
     ALLOW_SELECT = False
 
-    _lines: list[Line] = []  # noqa: RUF012 - never changed in place
+    _lines: list[PaintedLine] = []  # noqa: RUF012 - never changed in place
     _painted_for: Size | None = None
 
-    def paint(self) -> list[Line]:
+    def paint(self) -> list[PaintedLine]:
         """Return the rows for the current size."""
         raise NotImplementedError
 
-    def repaint(self) -> list[Line]:
+    def repaint(self) -> list[PaintedLine]:
         self._painted_for, self._lines = self.outer_size, self.paint()
         return self._lines
 

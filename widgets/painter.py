@@ -21,7 +21,7 @@ from widgets import ink as inks
 from widgets.cells import cells_in
 from widgets.color import Ground, readable
 from widgets.ink import Row
-from widgets.layout import PLAIN_TONE, Line, PaintedStrip, Tone
+from widgets.layout import PLAIN_TONE, PaintedLine, PaintedStrip, Tone
 from widgets.markdown.links import safe_target
 from widgets.signs import ASCII_SIGNS, DIVIDER, ELLIPSIS, GUTTER, GUTTER_FOCUSED, SCROLL_MARK, twin
 from widgets.signs import CARET as CARET_SIGN
@@ -77,7 +77,7 @@ class Painter:
     _styles: dict[int, Style] = field(default_factory=dict)
     _owners: dict[Tone, Painter] = field(default_factory=dict)
     _finals: dict[Style, Style] = field(default_factory=dict)  # what the filters turn styles into
-    _blank: Line | None = None
+    _blank: PaintedLine | None = None
 
     def of(self, tone: Tone) -> Painter:
         """Return the painter of messages in a tone, whose colour may be any text."""
@@ -152,7 +152,7 @@ class Painter:
             self._styles[ink] = style
         return style
 
-    def line(self, row: Row, links: Sequence[str] = ()) -> Line:
+    def line(self, row: Row, links: Sequence[str] = ()) -> PaintedLine:
         """Return ``row`` between the margins. ``links`` are the targets that its inks number; safe ones can
         be opened. The background of code reaches to the margin, and so does that of a diff's added and
         removed lines.
@@ -189,19 +189,21 @@ class Painter:
         return pieces
 
     @property
-    def blank(self) -> Line:
+    def blank(self) -> PaintedLine:
         if self._blank is None:
             self._blank = self.line(())
         return self._blank
 
-    def with_caret(self, row: Row, links: Sequence[str] = ()) -> Line:
+    def with_caret(self, row: Row, links: Sequence[str] = ()) -> PaintedLine:
         """Return ``row`` with the caret after its last word, if there is a cell for it."""
         if cells_in(row) >= self.room:
             return self.line(row, links)
         ground = row[-1][1] & (inks.FENCE | _GROUNDS) if row else 0
         return self.line((*row, (CARET_SIGN, inks.CARET | ground)), links)
 
-    def paint(self, pieces: Sequence[tuple[str, Style]], left: int = 0, ground: Style | None = None) -> Line:
+    def paint(
+        self, pieces: Sequence[tuple[str, Style]], left: int = 0, ground: Style | None = None
+    ) -> PaintedLine:
         """Return a full row of pieces that fit, beginning ``left`` cells from the left, on ``ground``."""
         look = self.look
         base = ground or look.base
@@ -212,9 +214,9 @@ class Painter:
         segments = _joined([(" " * left, base), *pieces, (" " * rest, base)])
         if divider:
             segments.append(Segment(self.own(DIVIDER), self.style(inks.MARK)))
-        return Line(PaintedStrip(self.filtered(segments), look.width), extent)
+        return PaintedLine(PaintedStrip(self.filtered(segments), look.width), extent)
 
-    def with_label(self, line: Line, label: str) -> Line:
+    def with_label(self, line: PaintedLine, label: str) -> PaintedLine:
         """Return ``line`` with a label over its right end."""
         right = self.gutter + self.room
         label = self.own(label)
@@ -223,18 +225,18 @@ class Painter:
         left = right - cell_len(label)
         return self.over(line, left, right, [Segment(label, self.look.base + self.component("below"))])
 
-    def with_scroll_mark(self, line: Line) -> Line:
+    def with_scroll_mark(self, line: PaintedLine) -> PaintedLine:
         """Return ``line`` with a piece of the scroll bar in its right margin, if it has one."""
         right = self.gutter + self.room
         if self.look.width < MARGIN_FROM:
             return line
         return self.over(line, right, right + 1, [Segment(self.own(SCROLL_MARK), self.style(inks.MARK))])
 
-    def over(self, line: Line, left: int, right: int, segments: list[Segment]) -> Line:
+    def over(self, line: PaintedLine, left: int, right: int, segments: list[Segment]) -> PaintedLine:
         """Return ``line`` with ``segments`` over its cells ``left`` up to ``right``."""
         width = self.look.width
         segments = [*line.strip.crop(0, left), *self.filtered(segments), *line.strip.crop(right, width)]
-        return Line(PaintedStrip(segments, width), max(line.extent, right))
+        return PaintedLine(PaintedStrip(segments, width), max(line.extent, right))
 
     def filtered(self, segments: list[Segment]) -> list[Segment]:
         return [Segment(text, style and self._final(style)) for text, style, _ in segments]

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from agent_tui.model.inert import inert_line
 from widgets.cells import cells_in
 from widgets.ink import DIM, FAILED, PLAIN, STRONG, WARNED
-from widgets.layout import Line, strips_in
+from widgets.layout import PaintedLine, strips_in
 from widgets.painter import Painter, cropped, painter_of
 from widgets.signs import DOT
 from widgets.signs import FAILED as FAILED_SIGN
@@ -79,7 +79,7 @@ class StatusLine(Widget):
         super().__init__(id=id, classes=classes)
         self._is_dim = is_dim
         self._fields: tuple[list[Part], list[Part], list[Part]] = ([], [], [])
-        self._line: Line | None = None
+        self._line: PaintedLine | None = None
         self._painted_for = 0  # width
         self._keys: list[tuple[int, int, str]] = []  # from which cell to which each key with its words is
 
@@ -116,7 +116,7 @@ class StatusLine(Widget):
                 event.stop()
                 self.post_message(self.KeyClicked(key))
 
-    def _painted(self) -> Line:
+    def _painted(self) -> PaintedLine:
         painter = painter_of(self, "status-line--")
         look = painter.look
         quiet = DIM if self._is_dim else PLAIN

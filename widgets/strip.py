@@ -19,8 +19,8 @@ from agent_tui.model.inert import inert_line
 from widgets.cells import Clusters, cells_in
 from widgets.color import ground_of, readable
 from widgets.ink import DIM, FAILED, MARK, PLAIN
-from widgets.layout import Line
-from widgets.painted import Painted
+from widgets.layout import PaintedLine
+from widgets.painted import PaintedRows
 from widgets.painter import Painter, cropped, painter_of
 from widgets.signs import ELLIPSIS, GUTTER
 from widgets.signs import FAILED as FAILED_SIGN
@@ -44,7 +44,7 @@ class Summary:
     is_growing: bool = False
 
 
-class AgentStrip(Painted):
+class AgentStrip(PaintedRows):
     """One line for each summary, in columns, then how many there are more. A chunk costs only a mark."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"strip--dim", "strip--mark", "strip--failed"}
@@ -132,7 +132,7 @@ class AgentStrip(Painted):
         places = self._columns * height
         return len(self._shown) - places + 1 if len(self._shown) > places else 0
 
-    def paint(self) -> list[Line]:
+    def paint(self) -> list[PaintedLine]:
         self._shown = list(self._summaries())
         width, height = self.outer_size
         painter = painter_of(self, "strip--")

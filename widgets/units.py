@@ -12,7 +12,7 @@ ENGLISH: Final[Mapping[str, str]] = {unit: unit for unit in ("ms", "s", "min", "
 }
 
 
-class Spoken:
+class UnitWords:
     """The units, separators and few words of widgets in the current language; set by the program."""
 
     units: Mapping[str, str] = ENGLISH
@@ -24,12 +24,12 @@ class Spoken:
 
 def decimal(value: float, digits: int = 0) -> str:
     """Return a number with the separators of the language."""
-    return f"{value:,.{digits}f}".translate(Spoken.separators)
+    return f"{value:,.{digits}f}".translate(UnitWords.separators)
 
 
 def duration(seconds: float) -> str:
     """Return "3 ms", "1.2 s", "12 s", "2 min 5 s" or "1 h 3 min", in the current language's units."""
-    unit = Spoken.units
+    unit = UnitWords.units
     if not 0 <= seconds < float("inf"):
         return f"0 {unit['ms']}"
     if seconds < 0.9995:
@@ -50,7 +50,7 @@ def duration(seconds: float) -> str:
 
 def elapsed(seconds: int) -> str:
     """Return the time so far, "4 s", "2 min 5 s": in whole seconds, so that it does not flicker."""
-    return duration(seconds) if seconds >= 10 else f"{max(0, seconds)} {Spoken.units['s']}"
+    return duration(seconds) if seconds >= 10 else f"{max(0, seconds)} {UnitWords.units['s']}"
 
 
 def size(count: int) -> str:
@@ -59,7 +59,7 @@ def size(count: int) -> str:
     while value >= 999.5 and unit < len(_SIZES) - 1:
         value, unit = value / 1000, unit + 1
     digits = 1 if unit and value < 9.95 else 0
-    return f"{decimal(value, digits)} {Spoken.units[_SIZES[unit]]}"
+    return f"{decimal(value, digits)} {UnitWords.units[_SIZES[unit]]}"
 
 
 def tokens(count: int) -> str:
@@ -70,9 +70,9 @@ def tokens(count: int) -> str:
     digits = 0 if unit == "k" and value >= 10 else 2 if unit == "M" else 1
     text = f"{value:,.{digits}f}"
     text = text.rstrip("0").rstrip(".") if digits else text
-    return text.translate(Spoken.separators) + Spoken.units[unit]
+    return text.translate(UnitWords.separators) + UnitWords.units[unit]
 
 
 def counted(count: int, one: str, many: str) -> str:
     """Return "1 row" or "1,234 rows"."""
-    return f"{decimal(count)} {Spoken.form(one, many, count)}"
+    return f"{decimal(count)} {UnitWords.form(one, many, count)}"

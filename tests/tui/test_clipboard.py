@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from tests.fakes.named_pipe import read_pipe
 from tests.widgets.apps import CountingDriver
 from tui import clipboard
-from tui.clipboard import MAX_OSC52_BYTES, Copied, copy, notice, osc52, tools
+from tui.clipboard import MAX_OSC52_BYTES, CopyResult, copy, notice, osc52, tools
 
 
 class Tools:
@@ -54,11 +54,11 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
-async def copied(text: str, environ: dict[str, str]) -> tuple[Copied, str]:
+async def copied(text: str, environ: dict[str, str]) -> tuple[CopyResult, str]:
     """Copy in an app on a counting terminal; return what was done and what was written."""
     app: App[None] = App()
     app.driver_class = CountingDriver
-    result: list[tuple[Copied, str]] = []
+    result: list[tuple[CopyResult, str]] = []
 
     async def act(pilot: Pilot[Any]) -> None:
         await pilot.pause()
@@ -76,7 +76,7 @@ async def copied(text: str, environ: dict[str, str]) -> tuple[Copied, str]:
 async def test_a_text_goes_to_the_terminal(fakes: Tools) -> None:
     text = "two\nлинии 行"
     done, written = await copied(text, fakes.environ())
-    assert done == Copied(2, ("terminal",))
+    assert done == CopyResult(2, ("terminal",))
     assert written == f"\x1b]52;c;{b64encode(text.encode()).decode()}\x07"
 
 
@@ -147,7 +147,7 @@ async def test_a_tool_that_takes_too_long_is_given_up(fakes: Tools, monkeypatch:
     monkeypatch.setattr(clipboard, "TOOL_SECONDS", 0)
     fakes.add("xclip", "exec /bin/sleep 1000")
     done, _ = await copied("words", fakes.environ(DISPLAY=":0"))
-    assert done == Copied(1, ("terminal",))
+    assert done == CopyResult(1, ("terminal",))
 
 
 async def test_a_tool_is_ended_when_the_program_is(fakes: Tools) -> None:
@@ -170,7 +170,7 @@ async def test_a_text_too_long_for_the_terminal_is_not_cut_but_kept(fakes: Tools
     text = "行\n" * MAX_OSC52_BYTES
     done, written = await copied(text, fakes.environ())
     assert written == ""
-    assert done == Copied(MAX_OSC52_BYTES, ("file",), data_folder / "copied.md")
+    assert done == CopyResult(MAX_OSC52_BYTES, ("file",), data_folder / "copied.md")
     assert done.file is not None
     assert done.file.read_text() == text
     assert stat.S_IMODE(done.file.stat().st_mode) == 0o600
@@ -181,7 +181,7 @@ async def test_a_long_text_goes_to_a_tool_where_there_is_one(fakes: Tools) -> No
     kept = fakes.add("wl-copy")
     text = "words\n" * MAX_OSC52_BYTES
     done, _ = await copied(text, fakes.environ(WAYLAND_DISPLAY="w"))
-    assert done == Copied(MAX_OSC52_BYTES, ("tool",))
+    assert done == CopyResult(MAX_OSC52_BYTES, ("tool",))
     assert kept.read_text() == text
     assert done.file is None
 
@@ -226,13 +226,13 @@ def test_the_longest_text_that_is_sent_arrives_whole() -> None:
 
 
 def test_what_was_done_is_said_in_one_line() -> None:
-    assert notice(Copied(1, ("terminal",)), "message") == "copied 1 line"
-    assert notice(Copied(12, ("tool",)), "selection") == "copied 12 lines"
-    assert notice(Copied(0, ()), "code") == "no code block in view"
-    assert notice(Copied(0, ()), "message") == "nothing to copy here"
+    assert notice(CopyResult(1, ("terminal",)), "message") == "copied 1 line"
+    assert notice(CopyResult(12, ("tool",)), "selection") == "copied 12 lines"
+    assert notice(CopyResult(0, ()), "code") == "no code block in view"
+    assert notice(CopyResult(0, ()), "message") == "nothing to copy here"
 
 
 async def test_nothing_is_written_for_nothing(fakes: Tools) -> None:
     kept = fakes.add("tmux")
-    assert await copied("", fakes.environ(TMUX="x")) == (Copied(0, ()), "")
+    assert await copied("", fakes.environ(TMUX="x")) == (CopyResult(0, ()), "")
     assert not kept.exists()

@@ -25,7 +25,7 @@ from tui.lists.chats import ConversationsScreen
 from tui.lists.rooms import RoomsScreen
 from tui.lists.row_list import RowList
 from tui.lists.search import SearchScreen, snippet_of
-from tui.lists.texts import Mark, form_of
+from tui.lists.texts import ItemMark, form_of
 from tui.screens.line_and_list import LineAndList
 
 pytestmark = pytest.mark.slow
@@ -83,20 +83,22 @@ def test_a_row_is_as_wide_as_it_has_to_be_whatever_the_title_holds() -> None:
 
 
 def test_what_is_deleted_says_how_that_is_taken_back() -> None:
-    assert texts.state(chat(1, error="x"), Mark(is_deleted=True, undo="f9")).text == "deleted – f9 to undo"
-    assert texts.state(chat(1, error="x"), Mark(is_deleted=True)).text == "deleted"
+    assert (
+        texts.state(chat(1, error="x"), ItemMark(is_deleted=True, undo="f9")).text == "deleted – f9 to undo"
+    )
+    assert texts.state(chat(1, error="x"), ItemMark(is_deleted=True)).text == "deleted"
 
 
 @pytest.mark.parametrize(
     ("mark", "fields", "told"),
     [
-        (Mark(is_deleted=True, undo="u"), {}, "✓ deleted – u to undo · Chat 1"),
-        (Mark(), {"archived": True}, "✓ archived · Chat 1"),
-        (Mark(), {}, "✓ Chat 1"),
+        (ItemMark(is_deleted=True, undo="u"), {}, "✓ deleted – u to undo · Chat 1"),
+        (ItemMark(), {"archived": True}, "✓ archived · Chat 1"),
+        (ItemMark(), {}, "✓ Chat 1"),
     ],
 )
 def test_a_row_that_has_room_for_nothing_but_the_title_says_that_it_is_put_away(
-    mark: Mark, fields: dict[str, Any], told: str
+    mark: ItemMark, fields: dict[str, Any], told: str
 ) -> None:
     row = texts.row(
         chat(1, last_words="x", **fields), form_of(48, texts.MODEL_CELLS, has_cost=False), "now", mark

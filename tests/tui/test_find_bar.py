@@ -8,7 +8,7 @@ from textual import events
 from agent_tui.model import events as ev
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tui.live.find import MAX_ASKED_CHARACTERS, found_text
-from widgets.transcript.finding import Found
+from widgets.transcript.finding import FindCount
 
 MIKA, ADA, WANG = AGENTS
 
@@ -55,7 +55,7 @@ async def test_escape_closes_it_and_finds_nothing_any_more() -> None:
         text = await screen.text()
         assert not bar(text).startswith("/")
         assert screen.app.room._panes.active is not None
-        assert screen.app.room._panes.active.reader.found == Found()
+        assert screen.app.room._panes.active.reader.found == FindCount()
         assert "no search yet – press /" in await screen.press("n")
 
 
@@ -82,7 +82,7 @@ async def test_the_search_goes_where_the_reader_goes() -> None:
         text = await screen.press("tab")
         assert bar(text).endswith("2") or bar(text).endswith("2 found")
         assert mika is not None
-        assert mika.reader.found == Found()
+        assert mika.reader.found == FindCount()
         text = await screen.press("t")
         assert bar(text).endswith("2") or bar(text).endswith("2 found")
 
@@ -155,9 +155,9 @@ async def test_no_size_of_the_screen_breaks_it(size: tuple[int, int]) -> None:
 
 
 def test_the_search_says_how_it_stands() -> None:
-    assert found_text("", Found()) == ""
-    assert found_text("x", Found(0, 0, is_complete=False)) == "searching…"
-    assert found_text("x", Found(0, 0)) == "nothing found"
-    assert found_text("x", Found(3, 12)) == "3 of 12"
-    assert found_text("x", Found(3, 1200, is_complete=False)) == "3 of 1,200 …"
-    assert found_text("x", Found(0, 2)) == "2 found"
+    assert found_text("", FindCount()) == ""
+    assert found_text("x", FindCount(0, 0, is_complete=False)) == "searching…"
+    assert found_text("x", FindCount(0, 0)) == "nothing found"
+    assert found_text("x", FindCount(3, 12)) == "3 of 12"
+    assert found_text("x", FindCount(3, 1200, is_complete=False)) == "3 of 1,200 …"
+    assert found_text("x", FindCount(0, 2)) == "2 found"

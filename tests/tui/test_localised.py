@@ -30,7 +30,7 @@ from tui.live.texts import about_tool, ending
 from tui.screens.localised import PATTERNS, localised
 from tui.screens.words import list_of
 from tui.voice import texts as voice_texts
-from tui.voice.texts import Shown as VoiceShown
+from tui.voice.texts import VoiceShown
 from widgets.transcript.step_body import failure, result_body
 from widgets.units import duration, size, tokens
 

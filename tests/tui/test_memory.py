@@ -26,7 +26,7 @@ from tests.tui.whole_app import AGENTS, ListingClient
 from tui.app import AgentTuiApp
 from tui.link import ChatLink, RoomLink
 from tui.request import ScreenRequest, Server
-from widgets.layout import Line, PaintedStrip
+from widgets.layout import PaintedLine, PaintedStrip
 
 pytestmark = pytest.mark.slow
 
@@ -109,6 +109,6 @@ async def test_rows_that_went_out_of_sight_are_not_kept_as_painted(tmp_path: Pat
             await seen.send(ev.TurnStarted(turn, "", "assistant", "Mika", "#e0a030", number + 1, "a"))
             await seen.send(*[ev.TextAdded(turn, WORDS * 3 + "\n\n", agent_id="a") for _ in range(5)])
             await seen.send(ev.TurnEnded(turn, (WORDS * 3 + "\n\n") * 5, 100, agent_id="a"))
-            counts.append(objects_of(Line))
+            counts.append(objects_of(PaintedLine))
         rows = sum(pane.size.height for pane in seen.app.screen.query("Transcript"))
         assert max(counts) <= 4 * rows

@@ -13,7 +13,7 @@ from agent_tui.model.events import RoomInfo
 from tests.tui.whole_app import AGENTS, Seen, opened_app
 from tui.keys.actions import offers
 from tui.keys.keymap import catalogue
-from tui.keys.palette import MOST_USED, NOT_IN_PALETTE, Entry, GroupedList, Used, fit
+from tui.keys.palette import MOST_USED, NOT_IN_PALETTE, GroupedList, PaletteRow, UseCounts, fit
 from tui.keys.words import ALSO
 
 # Why an action is not in the palette of a room.
@@ -207,14 +207,14 @@ async def test_the_mark_is_never_on_a_heading(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_done_fits_less_than_anything_that_can() -> None:
-    able = Entry("Pause or resume the room", "p", print, ("stop",))
-    greyed = Entry("Stop the agent", "s", print, used=99, is_greyed=True)
+    able = PaletteRow("Pause or resume the room", "p", print, ("stop",))
+    greyed = PaletteRow("Stop the agent", "s", print, used=99, is_greyed=True)
     assert fit(["stop"], able)[0] > fit(["stop"], greyed)[0] > 0
     assert fit(["pau", "room"], able)[0] > fit(["pau", "zebra"], able)[0] == 0
 
 
 def test_what_was_chosen_is_counted_within_bounds_and_for_its_owner_alone(tmp_path: Path) -> None:
-    used = Used(tmp_path)
+    used = UseCounts(tmp_path)
     for number in range(MOST_USED + 5):
         used.add(f"a.{number}")
     assert len(used.counts()) == MOST_USED

@@ -16,7 +16,7 @@ from tui.chat import texts as chat_texts
 from tui.live.signs import wants_ascii
 from tui.live.texts import ending, model_name
 from tui.room import texts
-from tui.room.panes import Pace
+from tui.room.panes import TokenRate
 from tui.screens.words import ENGLISH, ordinal_try
 
 AGENTS = (
@@ -36,28 +36,36 @@ def room(link: ev.LinkChanged = LIVE, **fields: Any) -> ConversationState:
 @pytest.mark.parametrize(
     ("state", "asked", "expected"),
     [
-        (room(status="running"), texts.Asked(), "● live"),
-        (room(status="running"), texts.Asked("pausing"), "◌ pausing…"),
-        (room(status="paused", interrupted="pause"), texts.Asked(by_us=True), "‖ paused by you"),
-        (room(status="paused", interrupted="pause"), texts.Asked(), "‖ paused"),
+        (room(status="running"), texts.PendingRequests(), "● live"),
+        (room(status="running"), texts.PendingRequests("pausing"), "◌ pausing…"),
+        (room(status="paused", interrupted="pause"), texts.PendingRequests(by_us=True), "‖ paused by you"),
+        (room(status="paused", interrupted="pause"), texts.PendingRequests(), "‖ paused"),
         (
             room(status="paused", interrupted="crash"),
-            texts.Asked(),
+            texts.PendingRequests(),
             "‖ paused – the backend crashed, nothing was lost",
         ),
-        (room(status="paused", interrupted="unwatched"), texts.Asked(), "‖ paused – nobody was watching"),
-        (room(status="paused", interrupted="lunch"), texts.Asked(), "‖ paused – lunch"),
-        (room(status="paused", interrupted="other"), texts.Asked(), "‖ paused – other"),
-        (room(status="completed"), texts.Asked(), "✓ done"),
-        (room(status="idle"), texts.Asked(), "◌ not started – p to start"),
-        (room(ev.LinkChanged("connecting")), texts.Asked(), "◌ connecting…"),
-        (room(ev.LinkChanged("waiting", "", 2.0, 3)), texts.Asked(), "◌ reconnecting in 2 s (3rd try)"),
-        (room(ev.LinkChanged("lost")), texts.Asked(), "┄ interrupted – c to continue"),
-        (room(ev.LinkChanged("refused", "no token")), texts.Asked(), "✗ refused: no token"),
+        (
+            room(status="paused", interrupted="unwatched"),
+            texts.PendingRequests(),
+            "‖ paused – nobody was watching",
+        ),
+        (room(status="paused", interrupted="lunch"), texts.PendingRequests(), "‖ paused – lunch"),
+        (room(status="paused", interrupted="other"), texts.PendingRequests(), "‖ paused – other"),
+        (room(status="completed"), texts.PendingRequests(), "✓ done"),
+        (room(status="idle"), texts.PendingRequests(), "◌ not started – p to start"),
+        (room(ev.LinkChanged("connecting")), texts.PendingRequests(), "◌ connecting…"),
+        (
+            room(ev.LinkChanged("waiting", "", 2.0, 3)),
+            texts.PendingRequests(),
+            "◌ reconnecting in 2 s (3rd try)",
+        ),
+        (room(ev.LinkChanged("lost")), texts.PendingRequests(), "┄ interrupted – c to continue"),
+        (room(ev.LinkChanged("refused", "no token")), texts.PendingRequests(), "✗ refused: no token"),
     ],
 )
 def test_the_status_says_what_is_really_going_on(
-    state: ConversationState, asked: texts.Asked, expected: str
+    state: ConversationState, asked: texts.PendingRequests, expected: str
 ) -> None:
     assert texts.status(state, asked, seconds_left=2) == expected
 
@@ -78,21 +86,21 @@ def test_the_hint_names_who_goes_on() -> None:
 
 
 def test_hints_are_what_is_possible_now() -> None:
-    def keys(shown: texts.Shown) -> list[str]:
+    def keys(shown: texts.RoomShown) -> list[str]:
         return [hint.key for hint in texts.hints(room(status="running"), shown)]
 
-    assert keys(texts.Shown()) == ["p", "ctrl+p", "?", "q"]
-    assert keys(texts.Shown(panes=1)) == ["p", "t", "/", "ctrl+p", "?", "q"]
-    assert keys(texts.Shown(panes=3)) == ["p", "tab", "z", "t", "/", "ctrl+p", "?", "q"]
-    assert keys(texts.Shown(panes=3, is_timeline=True)) == ["p", "t", "/", "ctrl+p", "?", "q"]
-    assert keys(texts.Shown(panes=3, is_following=False))[1] == "end"
-    assert keys(texts.Shown(panes=3, has_selection=True)) == ["y", "esc"]
-    assert keys(texts.Shown(panes=3, is_finding=True)) == ["n", "N", "esc"]
+    assert keys(texts.RoomShown()) == ["p", "ctrl+p", "?", "q"]
+    assert keys(texts.RoomShown(panes=1)) == ["p", "t", "/", "ctrl+p", "?", "q"]
+    assert keys(texts.RoomShown(panes=3)) == ["p", "tab", "z", "t", "/", "ctrl+p", "?", "q"]
+    assert keys(texts.RoomShown(panes=3, is_timeline=True)) == ["p", "t", "/", "ctrl+p", "?", "q"]
+    assert keys(texts.RoomShown(panes=3, is_following=False))[1] == "end"
+    assert keys(texts.RoomShown(panes=3, has_selection=True)) == ["y", "esc"]
+    assert keys(texts.RoomShown(panes=3, is_finding=True)) == ["n", "N", "esc"]
 
 
 def test_the_hints_name_what_can_be_done_with_the_agent() -> None:
     running = room(status="running")
-    can = texts.Shown(panes=3, can=frozenset({"say", "stop", "skip", "retry"}))
+    can = texts.RoomShown(panes=3, can=frozenset({"say", "stop", "skip", "retry"}))
     assert [hint.key for hint in texts.hints(running, can)][:5] == ["p", "i", "s", "x", "r"]
     skipped = replace(can, can=frozenset({"skip"}), is_skipped=True)
     assert [(hint.key, hint.text) for hint in texts.hints(running, skipped)][1] == ("x", "don't skip")
@@ -101,7 +109,7 @@ def test_the_hints_name_what_can_be_done_with_the_agent() -> None:
 
 
 def test_a_room_that_begins_in_the_timeline_names_the_panes_as_the_other_view() -> None:
-    begins = texts.Shown(panes=3, is_timeline=True, begins_in_timeline=True)
+    begins = texts.RoomShown(panes=3, is_timeline=True, begins_in_timeline=True)
     assert texts.arrangement(begins) == ""
     assert [hint.text for hint in texts.hints(room(), begins) if hint.key == "t"] == ["panes"]
     panes = replace(begins, is_timeline=False)
@@ -111,7 +119,7 @@ def test_a_room_that_begins_in_the_timeline_names_the_panes_as_the_other_view() 
 
 
 def test_while_writing_the_hints_are_those_of_the_line() -> None:
-    writing = texts.Shown(panes=3, is_writing=True, can=frozenset({"say", "stop"}))
+    writing = texts.RoomShown(panes=3, is_writing=True, can=frozenset({"say", "stop"}))
     found = [hint.key for hint in texts.hints(room(status="running"), writing)]
     assert found == ["enter", "ctrl+n", "alt+enter", "", "ctrl+s", "esc"]
 
@@ -124,31 +132,31 @@ def test_a_spent_budget_is_raised_before_the_room_can_go_on() -> None:
     state.apply(ev.RoomChanged(replace(spent, max_tokens=900, task="T")))
     state.apply(ev.LinkChanged("live"))
     assert texts.hints(state)[0].key == "p"
-    assert texts.status(state, texts.Asked()) == "‖ paused – the budget was raised"
+    assert texts.status(state, texts.PendingRequests()) == "‖ paused – the budget was raised"
 
 
 def test_who_pauses_for_the_budget_is_believed_whatever_is_counted_here() -> None:
     state = room(status="running", max_tokens=300)
     state.apply(ev.RunPaused("r", 1, "budget"))
-    assert "the budget is used up" in texts.status(state, texts.Asked())
+    assert "the budget is used up" in texts.status(state, texts.PendingRequests())
     assert texts.hints(state)[0].key == "e"
 
 
 def test_what_is_shown_instead_of_all_panes_says_how_to_get_back() -> None:
-    assert texts.arrangement(texts.Shown(panes=3)) == ""
-    assert texts.arrangement(texts.Shown(panes=3, is_zoomed=True)) == "zoomed · z back"
-    assert texts.arrangement(texts.Shown(panes=3, is_timeline=True)) == "timeline · t back"
+    assert texts.arrangement(texts.RoomShown(panes=3)) == ""
+    assert texts.arrangement(texts.RoomShown(panes=3, is_zoomed=True)) == "zoomed · z back"
+    assert texts.arrangement(texts.RoomShown(panes=3, is_timeline=True)) == "timeline · t back"
 
 
 def test_lines_name_the_keys_that_hold_now() -> None:
-    zoomed = texts.Shown(panes=3, is_zoomed=True)
+    zoomed = texts.RoomShown(panes=3, is_zoomed=True)
     assert texts.arrangement(zoomed, {"z": "f5"}.__getitem__) == "zoomed · f5 back"
     assert texts.arrangement(zoomed, lambda key: "") == "zoomed · esc back"
     idle = room(status="idle")
-    assert texts.status(idle, texts.Asked(), key_now={"p": "space"}.__getitem__) == (
+    assert texts.status(idle, texts.PendingRequests(), key_now={"p": "space"}.__getitem__) == (
         "◌ not started – space to start"
     )
-    assert texts.status(idle, texts.Asked(), key_now=lambda key: "") == "◌ not started"
+    assert texts.status(idle, texts.PendingRequests(), key_now=lambda key: "") == "◌ not started"
 
 
 @pytest.mark.parametrize(
@@ -291,7 +299,7 @@ def test_a_header_says_how_full_a_context_is_once_that_matters(context: int, cel
 def test_hostile_names_and_errors_are_one_harmless_line() -> None:
     state = room(status="error")
     state.apply(ev.RunFailed("bad\x1b[2J\nnews" * 100))
-    assert re.fullmatch(r"[^\x00-\x1f]*", texts.status(state, texts.Asked()))
+    assert re.fullmatch(r"[^\x00-\x1f]*", texts.status(state, texts.PendingRequests()))
     state.apply(ev.RunStarted("r", "\x1b]0;x\x07\n" + "long " * 1000))
     assert "\x1b" not in texts.title(state)
     assert len(texts.title(state)) <= texts.MAX_TITLE_CHARACTERS
@@ -312,7 +320,7 @@ def test_the_tries_are_counted_in_english() -> None:
 
 
 def test_speed_is_tokens_over_the_last_seconds() -> None:
-    pace, rates = Pace(), []
+    pace, rates = TokenRate(), []
     for now, tokens in ((10, 100), (11, 140), (12, 140), (13, 140), (14, 140), (15, 140), (20, 5)):
         pace.look(now, tokens)  # a count that is less starts over
         rates.append(pace.rate)

@@ -48,7 +48,7 @@ async def test_the_key_to_pause_takes_few_calls_to_the_line_that_says_pausing() 
                 if what == "call":
                     calls.append(name)
                 elif what == "return" and code.co_name == "render_lines" and frame.f_locals["self"] is top:
-                    is_over = any("Running" in call for call in calls)
+                    is_over = any("RoomRun" in call for call in calls)
 
             sys.setprofile(look)
             try:

@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from widgets.signs import ASCII_SIGNS
-from widgets.terminal.frame_clock import FrameClock, Scheduled
+from widgets.terminal.frame_clock import FrameClock, ScheduledCall
 
 R = TypeVar("R")
 
@@ -43,7 +43,7 @@ class Hand:
     def clock(self) -> FrameClock:
         return FrameClock(self.schedule, is_behind=lambda: self.is_behind, now=lambda: self.time)
 
-    def schedule(self, seconds: float, callback: Callable[[], None]) -> Scheduled:
+    def schedule(self, seconds: float, callback: Callable[[], None]) -> ScheduledCall:
         self.asked.append(Asked(seconds, callback))
         return self.asked[-1]
 

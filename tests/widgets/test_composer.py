@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from widgets.choices import Choice, Completion
+from widgets.choices import Completion, Suggestion
 from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer, whispered
 
 NAMES = ("Mika", "Михаил", "老王")
@@ -21,7 +21,7 @@ def names(text: str) -> Completion:
     fits = [
         name for name in NAMES if text.startswith("@") and name.casefold().startswith(text[1:].casefold())
     ]
-    return Completion(len(text), tuple(Choice(name, f"@{name}") for name in fits))
+    return Completion(len(text), tuple(Suggestion(name, f"@{name}") for name in fits))
 
 
 class OneComposer(App[None]):

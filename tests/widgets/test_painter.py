@@ -14,7 +14,7 @@ from textual.color import Color
 from textual.filter import Monochrome
 
 from widgets.ink import CARET, COMPONENTS, DIM, FENCE, KEYWORD, LINK, LINK_SHIFT, MARK, PLAIN, TITLE, URL, Row
-from widgets.layout import Layout, Line, Tone
+from widgets.layout import Layout, PaintedLine, Tone
 from widgets.painter import MARGIN_FROM, TARGETS_PER_ROW, Look, Painter
 from widgets.signs import GUTTER, SCROLL_MARK
 from widgets.transcript.canvas import scroll_bar
@@ -43,7 +43,7 @@ def a_painter(width: int = 20, *, is_monochrome: bool = False, has_divider: bool
     return Painter(look, lambda name: STYLES.get(name, BASE))
 
 
-def written(line: Line) -> str:
+def written(line: PaintedLine) -> str:
     """Return what the terminal gets for a line."""
     return line.strip.render(Console(color_system="truecolor", force_terminal=True, legacy_windows=False))
 
@@ -52,7 +52,7 @@ def linked(text: str, number: int = 1, ink: int = LINK) -> tuple[str, int]:
     return text, ink | number << LINK_SHIFT
 
 
-def grounds(line: Line) -> str:
+def grounds(line: PaintedLine) -> str:
     """Return one sign for each cell: "c" where it stands on the ground of code."""
     code = STYLES["fence"].bgcolor
     return "".join(

@@ -21,7 +21,7 @@ class ChatBoard:
         self._chat = chat
         self._lines = lines
 
-    def show(self, shown: texts.Shown, seconds_left: int) -> bool:
+    def show(self, shown: texts.ChatShown, seconds_left: int) -> bool:
         """Show the state of the chat; return whether that changes with time alone."""
         state = self._chat.state
         about = [Part(texts.provider(state), 3), Part(texts.model(state), 2)] if state.loaded else []

@@ -14,7 +14,7 @@ from textual.message import Message
 from agent_tui.model.events import Attachment
 from agent_tui.model.images import bytes_of
 from agent_tui.model.inert import inert, inert_line
-from tui.chat.drafts import ChatDrafts, Kept, Waiting
+from tui.chat.drafts import ChatDrafts, KeptDraft, Waiting
 from tui.chat.files import (
     MOST,
     Files,
@@ -30,7 +30,7 @@ from tui.live import commands
 from tui.live.composer import Writing
 from tui.screens.localised import localised
 from tui.screens.words import count, say
-from widgets.choices import Choice, Completion
+from widgets.choices import Completion, Suggestion
 from widgets.composer import Composer, with_line_ends
 from widgets.fuzzy import places
 from widgets.units import size
@@ -92,7 +92,7 @@ class ChatComposer(Writing):
     def belongs_to(self, conversation_id: str) -> None:
         """Keep everything under another id: a new chat was stored."""
         self._drafts.keep(self._kept_as, "")
-        self._kept.keep(Kept())
+        self._kept.keep(KeptDraft())
         self._kept_as, self._kept = conversation_id, ChatDrafts(conversation_id)
         self._keep()
         self.keep_text()
@@ -145,7 +145,7 @@ class ChatComposer(Writing):
         if fits[:1] == [path] and len(fits) == 1:
             return Completion()
         quoted = text.endswith(f'@"{path}')
-        choices = [Choice(one, written(one), marks=places(path, one)) for one in fits]
+        choices = [Suggestion(one, written(one), marks=places(path, one)) for one in fits]
         return Completion(len(path) + 1 + quoted, tuple(choices))
 
     @work(group="files", exclusive=True)
@@ -238,7 +238,7 @@ class ChatComposer(Writing):
 
     def _keep(self) -> None:
         attachments = self._edited[1] if self._edited is not None else self.attachments
-        if not self._kept.keep(Kept(attachments, self.queue)) and self.is_mounted:
+        if not self._kept.keep(KeptDraft(attachments, self.queue)) and self.is_mounted:
             self.notify(say("chat.queue.not_kept"), severity="warning", markup=False)
 
 

@@ -33,7 +33,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptDraft:
     """What is kept for one chat, besides the words of its draft."""
 
     attachments: tuple[Attachment, ...] = ()
@@ -46,20 +46,22 @@ class ChatDrafts:
     def __init__(self, conversation_id: str, folder: Path | None = None) -> None:
         self._path = (folder or data_path()) / DRAFTS / f"{file_of(conversation_id)}.chat"
 
-    def load(self) -> Kept:
+    def load(self) -> KeptDraft:
         """Return what was kept."""
         try:
             value = json.loads(read_kept(self._path, MAX_FILE_BYTES) or "{}")
         except ValueError:
-            return Kept()
+            return KeptDraft()
         if not isinstance(value, Mapping):
-            return Kept()
+            return KeptDraft()
         queue = [_waiting(item) for item in _listed(value.get("queue"))]
-        return Kept(_attachments(value.get("attachments")), tuple(item for item in queue if item is not None))
+        return KeptDraft(
+            _attachments(value.get("attachments")), tuple(item for item in queue if item is not None)
+        )
 
-    def keep(self, kept: Kept) -> bool:
+    def keep(self, kept: KeptDraft) -> bool:
         """Keep it; return whether that was possible."""
-        text = json.dumps(asdict(kept), ensure_ascii=False) if kept != Kept() else ""
+        text = json.dumps(asdict(kept), ensure_ascii=False) if kept != KeptDraft() else ""
         return write_kept(self._path, text)
 
 

@@ -13,7 +13,7 @@ from tui.chat.feed import ChatFeed
 from tui.chat.first import NEW, NewChat
 from tui.link import ChatLink
 from tui.live.host import Host
-from tui.live.opened import Opened
+from tui.live.opened import OpenConversation
 from tui.live.steps.rows import step_key
 from tui.live.texts import Spot
 from widgets.transcript.transcript import Transcript
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent_tui.clients.chat import ChatClient  # noqa: F401  named below in quotes
 
 
-class OpenChat(Opened["ChatClient"]):
+class OpenChat(OpenConversation["ChatClient"]):
     """Takes every event into the state and the transcript; answers ``approvals.Questions``."""
 
     link: ChatLink

@@ -149,10 +149,10 @@ class ChatScreen(LiveScreen):
         return is_counting
 
     @property
-    def _shown(self) -> texts.Shown:
+    def _shown(self) -> texts.ChatShown:
         transcript, composer, asking = self._transcript, self._composer, self._asking
         turn = self._reader.turn
-        return texts.Shown(
+        return texts.ChatShown(
             is_writing=composer.has_line_focus,
             is_choosing=composer.line.is_choosing,
             is_asking=self._approvals.has_bar_focus,

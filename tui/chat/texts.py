@@ -33,7 +33,7 @@ TYPED: Final = ("@", "/")  # in the line
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ChatShown:
     """What the screen itself knows, for the lines above and below."""
 
     is_writing: bool = True  # the line has the focus
@@ -77,7 +77,7 @@ def model(state: ConversationState) -> str:
     return live_texts.model_name(named, "") or say("chat.model.default")
 
 
-def status(state: ConversationState, shown: Shown, seconds_left: int = 0) -> Status:
+def status(state: ConversationState, shown: ChatShown, seconds_left: int = 0) -> Status:
     """Return the state of the chat in one text, with its sign."""
     if link := link_status(state.link, seconds_left):
         return Status(link)
@@ -125,7 +125,7 @@ def _doing(turn: Turn) -> Status:
 # --- the line below ----------------------------------------------------------------------------------------
 
 
-def hints(state: ConversationState, shown: Shown) -> list[Hint]:
+def hints(state: ConversationState, shown: ChatShown) -> list[Hint]:
     """Return the hints for the keys that make sense now, the most useful first."""
     found: list[Hint] = []
     if shown.is_choosing:
@@ -169,7 +169,7 @@ def hints(state: ConversationState, shown: Shown) -> list[Hint]:
     return found
 
 
-def _writing_hints(shown: Shown) -> list[Hint]:
+def _writing_hints(shown: ChatShown) -> list[Hint]:
     found = []
     if shown.queued and shown.is_held and not shown.has_text:
         found.append(Hint("enter", say("hint.send_queued"), 1))
@@ -184,10 +184,10 @@ def _writing_hints(shown: Shown) -> list[Hint]:
     ]
 
 
-def used(state: ConversationState) -> live_texts.Used:
+def used(state: ConversationState) -> live_texts.UsedText:
     """Return the usage, see ``live_texts.used``; nothing if there is none."""
     is_any = state.ledger.tokens or state.conversation.max_tokens
-    return live_texts.used(state) if is_any else live_texts.Used()
+    return live_texts.used(state) if is_any else live_texts.UsedText()
 
 
 def workspace(state: ConversationState) -> str:

@@ -12,7 +12,7 @@ from textual.widgets import Input, OptionList, Static
 
 from agent_tui.config.agent_templates import Template
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import Line, Marking, Part
+from tui.forms.fields import FormPart, Line, Marking
 from tui.forms.quick_room import AGENTS, quick_names
 from tui.forms.tool_list import MUTED
 from tui.screens.words import say
@@ -23,7 +23,7 @@ NAME_CELLS: Final = 18  # with the mark: what the agents are for begins where th
 MOST_NAME_CELLS: Final = 26  # if one has a longer name
 
 
-class AgentChoice(Part):
+class AgentChoice(FormPart):
     """A checklist of agents, and three lines to write another one."""
 
     def __init__(self, language: str) -> None:

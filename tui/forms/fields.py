@@ -178,7 +178,7 @@ LIST_BINDINGS: list[BindingType] = [
 """Moving in a list as in vim."""
 
 
-class Listed(OptionList):
+class VimList(OptionList):
     """A list that also has vim's keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = LIST_BINDINGS
@@ -236,7 +236,7 @@ class Picks(Marking):
         )
 
 
-class Part(VerticalGroup):
+class FormPart(VerticalGroup):
     """A part of a form that knows whether a person changed it."""
 
     @property
@@ -245,7 +245,7 @@ class Part(VerticalGroup):
         raise NotImplementedError
 
 
-class Field(Part):
+class Field(FormPart):
     """A label, the widget beside it, and below it a problem. Some fields belong to a ``setting``."""
 
     def __init__(

@@ -11,7 +11,7 @@ from textual.geometry import Region
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
-from tui.forms.fields import Field, Part, wrong
+from tui.forms.fields import Field, FormPart, wrong
 from tui.screens.dialog import QuestionScreen
 from tui.screens.words import say
 from widgets.composer import Composer
@@ -39,7 +39,7 @@ class Form(VerticalScroll, can_focus=False):
     @property
     def is_changed(self) -> bool:
         """Whether closing the form would lose something."""
-        return any(part.is_changed for part in self.query(Part))
+        return any(part.is_changed for part in self.query(FormPart))
 
     async def on_input_submitted(self, event: Input.Submitted) -> None:
         """Run the screen's ``action_save``."""

@@ -51,14 +51,14 @@ HINTS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeRoom:
     """The new room; ``start`` if it begins at once."""
 
     room: RoomInfo
     start: bool
 
 
-class NewRoomScreen(Dialog[Made | None]):
+class NewRoomScreen(Dialog[MadeRoom | None]):
     """Makes a room and closes with it, or with ``None`` when it is cancelled. At first it asks only for the
     task, and three agents are chosen; a key shows all other fields.
     """
@@ -175,4 +175,4 @@ class NewRoomScreen(Dialog[Made | None]):
             return
         finally:
             self._is_asking = False
-        self.dismiss(Made(room, start))
+        self.dismiss(MadeRoom(room, start))

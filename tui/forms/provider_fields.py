@@ -19,7 +19,7 @@ from textual.widgets import Input
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.presets import PRESETS, Preset, preset_of
 from tui.forms.fields import Choice, Field, Line
-from tui.forms.setup_kept import Kept, Wanted, configured, limit_of
+from tui.forms.setup_kept import KeptProvider, WantedProvider, configured, limit_of
 from tui.forms.setup_words import word
 from tui.found import FoundModels
 
@@ -44,10 +44,10 @@ class ProviderFields(VerticalGroup):
         super().__init__()
         self._config = config
         self._found = found
-        self._configured: dict[str, Kept] = {}
+        self._configured: dict[str, KeptProvider] = {}
         self._usual = self._usual_of(OPENAI)  # the usual value of each line
         self._has_keyring = True
-        self.kept: Kept | None = None  # the provider that is being changed; ``None``: a new one
+        self.kept: KeptProvider | None = None  # the provider that is being changed; ``None``: a new one
         kinds = [(preset.id, _called(preset)) for preset in PRESETS.values()]
         self._which = Choice([("", word("which.new"))], "", id="which")
         self._kind = Choice(kinds, OPENAI.id, id="kind")
@@ -101,7 +101,7 @@ class ProviderFields(VerticalGroup):
             self.post_message(self.Chosen())
         self._fields[event.choice.id or ""].before = event.choice.value  # no change that could be lost
 
-    def _show(self, kept: Kept | None) -> None:
+    def _show(self, kept: KeptProvider | None) -> None:
         """Show a configured provider, but never its key; ``None``: an empty form."""
         self.kept = kept
         self._fields["kind"].begin(preset_of(kept.kind, kept.address).id if kept else OPENAI.id)
@@ -205,10 +205,10 @@ class ProviderFields(VerticalGroup):
             return None
         return int(seconds) if seconds.is_integer() else seconds
 
-    def wanted(self, model: str = "") -> Wanted:
+    def wanted(self, model: str = "") -> WantedProvider:
         """Return what the fields say."""
         value = self.value
-        return Wanted(
+        return WantedProvider(
             value("name"),
             PRESETS[value("kind")].kind,
             value("address"),

@@ -24,7 +24,7 @@ from agent_tui.model.inert import inert_line
 from tui.forms.fields import Line
 from tui.forms.form import MAX_COMPLAINT_CHARACTERS, Form
 from tui.forms.provider_fields import ProviderFields
-from tui.forms.setup_kept import Kept, keep, remove
+from tui.forms.setup_kept import KeptProvider, keep, remove
 from tui.forms.setup_words import models_found, told, word
 from tui.found import FoundModels
 from tui.live.key_hints import PARTED, Hints, key_of, with_keys
@@ -266,7 +266,7 @@ class SetupScreen(Dialog[str]):
         self.app.push_screen(QuestionScreen(question), answered)
 
     @work(group="keep", exclusive=True)
-    async def _remove(self, kept: Kept) -> None:
+    async def _remove(self, kept: KeptProvider) -> None:
         try:
             await asyncio.to_thread(remove, self._config, kept)
         except ConfigError as error:

@@ -15,7 +15,7 @@ from tui.setting import Value, add_table, change_table, remove_table
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptProvider:
     """One ``[providers.NAME]``; ``address`` is the file's without login and query."""
 
     name: str
@@ -42,7 +42,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedProvider:
     """What a person wants for a provider; an empty ``key`` or ``model`` leaves the configured one."""
 
     name: str
@@ -55,11 +55,11 @@ class Wanted:
     timeout: float | None = None  # seconds without a token; ``None``: the usual time
     in_file: bool = False  # keep the key in the config file, if there is no keyring
 
-    def url(self, kept: Kept | None) -> str:
+    def url(self, kept: KeptProvider | None) -> str:
         """Return the address to ask: the file's, with login and query, unless a person typed another."""
         return kept.url if kept is not None and kept.url and kept.address == self.address else self.address
 
-    def fields(self, kept: Kept | None) -> dict[str, Value | None]:
+    def fields(self, kept: KeptProvider | None) -> dict[str, Value | None]:
         """Return the lines of the config file; ``None`` for those to be removed."""
         fields: dict[str, Value | None] = {"kind": self.kind}
         usual = self.address == PROVIDER_URLS[self.kind]
@@ -86,7 +86,7 @@ def limit_of(text: str) -> int | None:
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= MAX_DIGITS else None
 
 
-def configured(path: Path) -> dict[str, Kept]:
+def configured(path: Path) -> dict[str, KeptProvider]:
     """Return the configured providers by name, in the file's order; none if it cannot be read."""
     try:
         tables = read_table(path).get("providers", {})
@@ -97,13 +97,13 @@ def configured(path: Path) -> dict[str, Kept]:
     return {name: _kept(name, table) for name, table in tables.items() if isinstance(table, Mapping)}
 
 
-def _kept(name: str, table: Mapping[str, object]) -> Kept:
+def _kept(name: str, table: Mapping[str, object]) -> KeptProvider:
     def text(key: str) -> str:
         value = table.get(key)
         return value if isinstance(value, str) else ""
 
     kind = text("kind") if text("kind") in PROVIDER_URLS else "openai"
-    return Kept(
+    return KeptProvider(
         name,
         kind,
         shown_url(text("base_url") or PROVIDER_URLS[kind]),
@@ -117,7 +117,7 @@ def _kept(name: str, table: Mapping[str, object]) -> Kept:
     )
 
 
-def keep(path: Path, wanted: Wanted, kept: Kept | None) -> None:
+def keep(path: Path, wanted: WantedProvider, kept: KeptProvider | None) -> None:
     """Write a provider, and its key to the keyring or into the file; call it in a thread.
 
     A file with a key can be read only by its owner from then on. Raises ``ConfigError``.
@@ -133,7 +133,7 @@ def keep(path: Path, wanted: Wanted, kept: Kept | None) -> None:
         change_table(path, name, fields, is_private=is_private)
 
 
-def remove(path: Path, kept: Kept) -> None:
+def remove(path: Path, kept: KeptProvider) -> None:
     """Remove a provider from the file, and its key from the keyring; call it in a thread.
 
     Raises ``ConfigError``. The file is written first, since an unused key does no harm.

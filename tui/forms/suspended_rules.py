@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 
 from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line, visible_line
-from tui.forms.fields import Listed
+from tui.forms.fields import VimList
 from tui.live.key_hints import Hints
 from tui.screens.dialog import QuestionScreen
 from tui.screens.words import say
@@ -52,7 +52,7 @@ class SuspendedRules(Widget):
 
     def compose(self) -> ComposeResult:
         yield Static(say("rules.title"), classes="label", markup=False)
-        yield Listed(markup=False, compact=True)
+        yield VimList(markup=False, compact=True)
         yield Hints(say("rules.hint"), classes="note")
 
     def on_mount(self) -> None:

@@ -15,7 +15,7 @@ from agent_tui.model.errors import AgentTuiError, NotOffered
 from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.model.settings import settings_of
-from tui.forms.fields import Choice, Field, Marking, Part
+from tui.forms.fields import Choice, Field, FormPart, Marking
 from tui.link import ChatLink, RoomLink
 from tui.live.texts import MAX_DESCRIPTION_CHARACTERS, about_tool, told_server
 from tui.screens.words import say
@@ -89,7 +89,7 @@ class ToolList(Marking):
         self.post_message(self.Marked())
 
 
-class RoomTools(Part):
+class RoomTools(FormPart):
     """The tools of a server, with marks for the room's agents; or why there are none."""
 
     def __init__(self, marked: Collection[str], link: RoomLink) -> None:
@@ -127,7 +127,7 @@ class RoomTools(Part):
             self._label.update(f"{say('settings.tools')}: {inert_line(error.title, 100)}")
 
 
-class ChatTools(Part):
+class ChatTools(FormPart):
     """Which of a server's tools a chat may use: its own choice, all, none, or the marked ones."""
 
     def __init__(self, enabled: Collection[str] | None, link: ChatLink) -> None:

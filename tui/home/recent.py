@@ -9,8 +9,8 @@ from typing import Any, Final
 from agent_tui.model.events import ConversationInfo, RoomInfo
 from tui.lists import chats_texts, rooms_texts
 from tui.lists.feed import ListSeen
-from tui.lists.listing import Kind, Listing
-from tui.lists.texts import GAP, NO_MARK, Form, Mark, Piece
+from tui.lists.listing import Listing, ListKind
+from tui.lists.texts import GAP, NO_MARK, ColumnWidths, ItemMark, Piece
 from tui.screens.words import say
 
 Conversation = RoomInfo | ConversationInfo
@@ -35,14 +35,14 @@ def _rank(item: Conversation) -> int:
     return 0 if item.asks else 1
 
 
-def _without_use(shape: Form) -> Form:
+def _without_use(shape: ColumnWidths) -> ColumnWidths:
     """Return the columns without tokens and cost: the home screen gives that room to names."""
     name = shape.name + sum(cells + GAP for cells in (shape.tokens, shape.cost) if cells)
     taken = max(0, min(NAME_CELLS - name, shape.state - LEAST_STATE_CELLS))
     return replace(shape, name=name + taken, state=shape.state - taken, tokens=0, cost=0)
 
 
-def _row(item: Conversation, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
+def _row(item: Conversation, shape: ColumnWidths, age: str, mark: ItemMark = NO_MARK) -> list[Piece]:
     shape = _without_use(shape)
     if isinstance(item, RoomInfo):
         return rooms_texts.row(item, shape, age, mark)
@@ -54,7 +54,7 @@ class Recent:
     """The newest rooms and chats, as they are shown, without those for which ``is_deleted``."""
 
     def __init__(self, is_deleted: Callable[[str], bool]) -> None:
-        kind: Kind[Any] = Kind(_name, _words, _rank, EXTRA_CELLS, _row)
+        kind: ListKind[Any] = ListKind(_name, _words, _rank, EXTRA_CELLS, _row)
         self.listing: Listing[Any] = Listing(kind)
         self.listing.arrange(sort="status")
         self._known: dict[str, Conversation] = {}

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from tui.chat.screen import ChatScreen
 from tui.home.screen import HomeScreen
-from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Entry, Keymap, catalogue, shared
+from tui.keys.keymap import APP, BESIDE_ROOMS, SCOPES, Keymap, KeymapEntry, catalogue, shared
 from tui.keys.names import shown_all
 from tui.language import KEY, translated
 from tui.lists.screen import ListScreen
@@ -91,7 +91,7 @@ def sections(screen: Screen[object], keymap: Keymap) -> list[Section]:
     return [Section(say(f"help.group.{group}"), tuple(groups[group])) for group in order]
 
 
-def _goes_on(entry: Entry, screen: Screen[object]) -> bool:
+def _goes_on(entry: KeymapEntry, screen: Screen[object]) -> bool:
     """Whether an action of the program can be done while a dialog is open."""
     return entry.is_priority or (entry.id == "app.help" and isinstance(screen, Dialog))
 
@@ -108,7 +108,7 @@ def _numbered_as_one(found: list[Offer]) -> list[Offer]:
     return [*found[:place], one, *(offer for offer in found[place:] if offer not in numbered)]
 
 
-def group_of(entry: Entry) -> str:
+def group_of(entry: KeymapEntry) -> str:
     """Return the group of an action in the help; for a dialog it is "dialog"."""
     named = (group for group, beginnings in _BEGINNINGS.items() if entry.id.startswith(beginnings))
     group = next(named, _GROUP_OF_SCOPE.get(entry.scope, entry.scope))
@@ -138,7 +138,7 @@ def _candidates(screen: Screen[object], owner: type[Widget]) -> Iterator[Widget]
     yield from sorted(screen.query(owner), key=lambda widget: not widget.is_on_screen)
 
 
-def _reason(entry: Entry, node: DOMNode) -> str:
+def _reason(entry: KeymapEntry, node: DOMNode) -> str:
     """Return why an action cannot be done now; "" if it can."""
     act = entry.id.split(".")[1]
     if isinstance(node, RoomScreen) and entry.id in _BY_ROOM and (reason := node.why_not(act)):

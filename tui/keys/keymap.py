@@ -103,7 +103,7 @@ _MAX_ID: Final = 60  # characters of an unknown id, in a complaint
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KeymapEntry:
     """One action: ``keys`` are the ones it has by default, by Textual's names."""
 
     id: str
@@ -145,14 +145,14 @@ class Keymap:
 
 
 @cache
-def catalogue() -> tuple[Entry, ...]:
+def catalogue() -> tuple[KeymapEntry, ...]:
     """Return every action with a binding id, scope by scope, in the order of their declaration."""
-    found: dict[str, Entry] = {}
+    found: dict[str, KeymapEntry] = {}
     for scope, (owner, _) in SCOPES.items():
         for binding in _bindings(owner):
             known = found.get(binding.id or "")
             if binding.id and known is None:
-                found[binding.id] = Entry(
+                found[binding.id] = KeymapEntry(
                     binding.id, scope, (binding.key,), binding.action, binding.description, binding.priority
                 )
             elif known is not None and known.scope == scope and known.action == binding.action:
@@ -181,7 +181,7 @@ def _around(scope: str) -> set[str]:
     return {scope}.union(*map(_around, SCOPES[scope][1]))
 
 
-def live_together(one: Entry, other: Entry) -> bool:
+def live_together(one: KeymapEntry, other: KeymapEntry) -> bool:
     """Whether one press of a key could mean either: in the same scope, in one inside the other, or in a
     dialog and a binding with priority.
     """
@@ -208,7 +208,7 @@ def resolve(written: Mapping[str, str]) -> Keymap:
 class _Resolution:
     """The steps of ``resolve``."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[KeymapEntry]) -> None:
         self._entries = {entry.id: entry for entry in entries}
         self._chosen: dict[str, tuple[str, ...]] = {}
         self._problems: list[str] = []
@@ -230,7 +230,7 @@ class _Resolution:
         hint = f"did you mean {near[0]}?" if near else "agent-tui config keys lists them"
         return f"keys.{binding_id[:_MAX_ID]}: no such action; {hint}"
 
-    def _choose(self, entry: Entry, text: str) -> None:
+    def _choose(self, entry: KeymapEntry, text: str) -> None:
         """Take the configured keys of one action, as far as possible."""
         keys, complaints = parse(text)
         complaints = (*complaints, *filter(None, (self._complaint(entry, key) for key in keys)))
@@ -240,7 +240,7 @@ class _Resolution:
             own = tuple(key for key in entry.keys if key in ALWAYS and key not in kept)
             self._chosen[entry.id] = (*own, *kept)
 
-    def _complaint(self, entry: Entry, key: str) -> str:
+    def _complaint(self, entry: KeymapEntry, key: str) -> str:
         """Return why an action cannot have a key; "" if it can."""
         name = shown(key)
         if key in ALWAYS:
@@ -254,11 +254,11 @@ class _Resolution:
                 return f"{name!r} was given to {other_id} already, which keeps it"
         return ""
 
-    def _clash(self, one: Entry, other: Entry, key: str) -> bool:
+    def _clash(self, one: KeymapEntry, other: KeymapEntry, key: str) -> bool:
         """Whether two actions cannot both have ``key``. Those that share one by default may."""
         return live_together(one, other) and not (key in one.keys and key in other.keys)
 
-    def _left(self, entry: Entry) -> tuple[str, ...]:
+    def _left(self, entry: KeymapEntry) -> tuple[str, ...]:
         """Return the default keys that an action without configured keys still has."""
         kept = list(entry.keys)
         for chosen_id, chosen in self._chosen.items():

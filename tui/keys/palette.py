@@ -37,7 +37,7 @@ from tui.keys.names import shown_all
 from tui.keys.words import ALSO
 from tui.live.drafts import read_json, write_kept
 from tui.screens.words import say
-from widgets.fuzzy import BEGINNING, SCATTERED, WORD, Match, match
+from widgets.fuzzy import BEGINNING, SCATTERED, WORD, FuzzyMatch, match
 from widgets.signs import is_ascii
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _SCORES: Final = {BEGINNING: 1.0, WORD: 0.9, SCATTERED: 0.5}
 _ALSO: Final = 0.85  # a match in a synonym counts less than one in the name
 
 
-class Used:
+class UseCounts:
     """How often each action was chosen, over all runs. Never raises: what cannot be read counts as 0."""
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -81,7 +81,7 @@ class Used:
         write_kept(self._path, json.dumps({name: counts[name] for name in most}))
 
 
-class Entry(NamedTuple):
+class PaletteRow(NamedTuple):
     """A row of the palette; ``also`` are synonyms, ``used`` says how often it was chosen, ``group`` is the
     heading above it while nothing is typed.
     """
@@ -103,21 +103,21 @@ class Palette:
         self._app = app
         self._keymap = keymap
         self._wear = wear
-        self._used = Used()
+        self._used = UseCounts()
 
     def show(self) -> None:
         """Show every command, unless the palette is open."""
         if not isinstance(self._app.screen, CommandPalette):
             self._app.push_screen(GroupedPalette([Actions], id="--command-palette"))
 
-    def entries(self, screen: Screen[object]) -> list[Entry]:
+    def entries(self, screen: Screen[object]) -> list[PaletteRow]:
         """Return all that the screen can do, and the themes: the most used first, then group by group, what
         cannot be done now last.
         """
         found = self._offered(screen)
         able = sorted((entry for entry in found if not entry.is_greyed), key=lambda entry: -entry.used)
         first = [entry for entry in able if entry.used][:MOST_SHOWN_FIRST]
-        groups: dict[str, list[Entry]] = {entry.group: [] for entry in found}
+        groups: dict[str, list[PaletteRow]] = {entry.group: [] for entry in found}
         for entry in able[len(first) :]:
             groups[entry.group].append(entry)
         return [
@@ -127,7 +127,7 @@ class Palette:
             *(entry._replace(group=say("palette.not_now")) for entry in found if entry.is_greyed),
         ]
 
-    def _offered(self, screen: Screen[object]) -> list[Entry]:
+    def _offered(self, screen: Screen[object]) -> list[PaletteRow]:
         """Return what the screen offers: what is done most on a screen of its kind first."""
         counts = self._used.counts()
         found = []
@@ -139,13 +139,13 @@ class Palette:
                 used = sum(counts.get(one, 0) for one in offer.ids)
                 do, group = partial(self._do, offer), say(f"help.group.{offer.group}")
                 does = offer.description
-                found.append(Entry(does, line, do, tuple(also), used, bool(offer.reason), group))
+                found.append(PaletteRow(does, line, do, tuple(also), used, bool(offer.reason), group))
         return found
 
-    def _themes(self) -> Iterator[Entry]:
+    def _themes(self) -> Iterator[PaletteRow]:
         for name in (themes.AUTO, *themes.names(self._app.themes_folder)):
             wear = partial(self._wear, name)
-            yield Entry(say("theme.use", name=name), say("theme.once"), wear, group=say("theme.title"))
+            yield PaletteRow(say("theme.use", name=name), say("theme.once"), wear, group=say("theme.title"))
 
     async def _do(self, offer: Offer) -> None:
         """Do what was chosen, or show why it cannot be done now."""
@@ -163,7 +163,7 @@ def _other_words(binding_id: str) -> str:
 
 
 @dataclass(eq=False)
-class Grouped(DiscoveryHit):
+class GroupedRow(DiscoveryHit):
     """A row of the palette while nothing is typed, under the heading ``group``."""
 
     group: str = ""
@@ -176,7 +176,7 @@ class GroupedList(CommandList):
         """Add rows, each group under its heading."""
         rows, group = list[Any](), ""
         for row in new_options:
-            if isinstance(row, Command) and isinstance(row.hit, Grouped) and row.hit.group != group:
+            if isinstance(row, Command) and isinstance(row.hit, GroupedRow) and row.hit.group != group:
                 group = row.hit.group
                 heading = Content(group).stylize(HEADING)
                 rows.append(Option(Content.assemble("\n", heading) if rows else heading, disabled=True))
@@ -211,10 +211,10 @@ class GroupedPalette(CommandPalette):
 class Actions(Provider):
     """Finds the rows for Textual's palette."""
 
-    def _rows(self) -> list[Entry]:
+    def _rows(self) -> list[PaletteRow]:
         return cast("AgentTuiApp", self.app).places.palette.entries(self.screen)
 
-    def _row(self, entry: Entry, places: Sequence[int] = ()) -> tuple[Content, str]:
+    def _row(self, entry: PaletteRow, places: Sequence[int] = ()) -> tuple[Content, str]:
         """Return an entry as it is shown: with its keys at the right if they fit, else with help below it.
 
         ``places`` are the letters of its title that matched.
@@ -232,7 +232,7 @@ class Actions(Provider):
     async def discover(self) -> Hits:
         for entry in self._rows():
             shown, below = self._row(entry)
-            yield Grouped(shown, entry.do, entry.title, below or None, entry.group)
+            yield GroupedRow(shown, entry.do, entry.title, below or None, entry.group)
 
     async def search(self, query: str) -> Hits:
         """Yield the rows that match, else those that match what the same keys write in the other layout;
@@ -252,7 +252,7 @@ class Actions(Provider):
         yield Hit(0.01, Content(nothing).stylize(MUTED), lambda: None, nothing)
 
 
-def fit(words: Sequence[str], entry: Entry) -> tuple[float, tuple[int, ...]]:
+def fit(words: Sequence[str], entry: PaletteRow) -> tuple[float, tuple[int, ...]]:
     """Return how well an entry matches what was typed, 0 if one of the words is missing, and the letters of
     its title that matched. What cannot be done now ranks below everything that can.
     """
@@ -271,7 +271,7 @@ def fit(words: Sequence[str], entry: Entry) -> tuple[float, tuple[int, ...]]:
     return (total / 100 if entry.is_greyed else total), tuple(sorted(places))
 
 
-def _score(word: str, found: Match | None) -> float:
+def _score(word: str, found: FuzzyMatch | None) -> float:
     if found is None or (found.rank[0] == SCATTERED and found.rank[1] > WIDEST * len(word)):
         return 0.0
     return _SCORES.get(found.rank[0], 0.7)

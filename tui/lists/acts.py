@@ -9,7 +9,7 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
 from tui.link import C, Link
 from tui.lists.listing import Listing, T
-from tui.lists.texts import Mark
+from tui.lists.texts import ItemMark
 from tui.screens.localised import localised
 
 MAX_ERROR_CHARACTERS: Final = 300
@@ -30,7 +30,7 @@ class ListActs(Generic[C, T]):
         changed: Callable[[], None],
         tell: Callable[[str, bool], None],
     ) -> None:
-        self.marks: dict[str, Mark] = {}
+        self.marks: dict[str, ItemMark] = {}
         self._link = link
         self._listing = listing
         self._changed = changed
@@ -77,7 +77,7 @@ class ListActs(Generic[C, T]):
         empty.
         """
         if asked:
-            self.marks[item_id] = Mark(asked)
+            self.marks[item_id] = ItemMark(asked)
             self._changed()
         try:
             item = await call(await self._link.client())

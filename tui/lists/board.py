@@ -20,7 +20,7 @@ from agent_tui.model.inert import inert_line
 from tui.link import Link
 from tui.lists.listing import Listing
 from tui.lists.row_list import RowList, agent_color
-from tui.lists.texts import Piece, Told, heads_of
+from tui.lists.texts import Piece, PreviewText, heads_of
 from tui.live import signs
 from tui.screens.localised import localised
 from tui.screens.words import count, say
@@ -44,7 +44,7 @@ class ListBody(Horizontal):
         self._kind = kind
         self._heads = Static("", id="heads", markup=False)
         self._preview = Static("", id="preview", markup=False)
-        self._told: tuple[Theme | None, tuple[Told, ...]] = None, ()  # the theme, and what is shown
+        self._told: tuple[Theme | None, tuple[PreviewText, ...]] = None, ()  # the theme, and what is shown
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -67,7 +67,7 @@ class ListBody(Horizontal):
             self._told = self.app.current_theme, told
             self._preview.update(Content("\n\n").join([self._paragraph(one) for one in told]))
 
-    def _paragraph(self, told: Told) -> Content:
+    def _paragraph(self, told: PreviewText) -> Content:
         text = Content.assemble(*[(piece.text, self._style(piece)) for piece in told.pieces])
         if not told.label:
             return text.stylize("bold")

@@ -7,16 +7,16 @@ from typing import Final
 
 from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
-from tui.lists.listing import MAX_NAME_CHARACTERS, Kind
+from tui.lists.listing import MAX_NAME_CHARACTERS, ListKind
 from tui.lists.texts import (
     MAX_WORDS_CHARACTERS,
     NO_MARK,
-    Form,
+    ColumnWidths,
     Head,
-    Hint,
-    Mark,
+    ItemMark,
+    ListHint,
     Piece,
-    Told,
+    PreviewText,
     Use,
     begun,
     last_words,
@@ -54,7 +54,7 @@ def rank_of(chat: ConversationInfo) -> int:
     return states.index(True) if True in states else len(states)
 
 
-def row(chat: ConversationInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
+def row(chat: ConversationInfo, shape: ColumnWidths, age: str, mark: ItemMark = NO_MARK) -> list[Piece]:
     """Return the pieces of one row after the cursor mark, exactly as wide as ``shape`` says."""
     head = Head(
         sign(chat),
@@ -81,7 +81,7 @@ def sign(chat: ConversationInfo) -> str:
     return signs.DONE if chat.last_words else signs.WAITING
 
 
-def state(chat: ConversationInfo, mark: Mark) -> Piece:
+def state(chat: ConversationInfo, mark: ItemMark) -> Piece:
     """Return the state of a chat, how its newest answer ended, or its last words."""
     if away := put_away(mark, is_archived=chat.archived):
         return away
@@ -95,10 +95,10 @@ def state(chat: ConversationInfo, mark: Mark) -> Piece:
     return Piece(say("list.words", words=words) if words else say("chats.idle"), "dim")
 
 
-def preview(chat: ConversationInfo) -> list[Told]:
+def preview(chat: ConversationInfo) -> list[PreviewText]:
     """Return more about a chat: its model, its folder, its state and its last words."""
     return [
-        Told("", (Piece(title_of(chat) or say("chat.untitled")),)),
+        PreviewText("", (Piece(title_of(chat) or say("chat.untitled")),)),
         *paragraph("model", model_of(chat)),
         *paragraph("prompt", begun(chat.system_prompt)),
         *paragraph("workspace", inert_line(chat.workspace, MAX_WORDS_CHARACTERS)),
@@ -107,17 +107,17 @@ def preview(chat: ConversationInfo) -> list[Told]:
     ]
 
 
-CHATS: Final = Kind(title_of, words_of, rank_of, MODEL_CELLS, row, preview)
+CHATS: Final = ListKind(title_of, words_of, rank_of, MODEL_CELLS, row, preview)
 
 HINTS: Final = (
-    Hint("chats.open", "open", 0),
-    Hint("chats.new", "new", 1),
-    Hint("chats.search", "search", 2),
-    Hint("chats.delete", "delete", 4),
-    Hint("chats.undo", "undo", 3),
-    Hint("chats.settings", "settings", 5),
-    Hint("chats.archive", "archive", 8),
-    Hint("app.lists", "rooms", 7),
-    Hint("app.help", "help", 2),
-    Hint("app.quit.quick", "quit", 6),
+    ListHint("chats.open", "open", 0),
+    ListHint("chats.new", "new", 1),
+    ListHint("chats.search", "search", 2),
+    ListHint("chats.delete", "delete", 4),
+    ListHint("chats.undo", "undo", 3),
+    ListHint("chats.settings", "settings", 5),
+    ListHint("chats.archive", "archive", 8),
+    ListHint("app.lists", "rooms", 7),
+    ListHint("app.help", "help", 2),
+    ListHint("app.quit.quick", "quit", 6),
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, Literal, TypeVar
 
 from tui.lists.order import Listable, Place, by_activity, moment_of
-from tui.lists.texts import Form, Mark, Piece, Told
+from tui.lists.texts import ColumnWidths, ItemMark, Piece, PreviewText
 
 SortKey = Literal["activity", "name", "status", "tokens", "cost"]
 SORT_KEYS: Final[tuple[SortKey, ...]] = ("activity", "name", "status", "tokens", "cost")
@@ -22,19 +22,19 @@ T = TypeVar("T", bound=Listable)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[T]):
+class ListKind(Generic[T]):
     """The differences between the lists of rooms and of chats, row by row."""
 
     name_of: Callable[[T], str]  # the name, safe and in one line
     words_of: Callable[[T], Iterable[str]]  # what the filter searches
     rank_of: Callable[[T], int]  # the sort key of its status
     extra_cells: tuple[int, int, int, int]  # of the column after the name, see ``form_of``
-    row: Callable[[T, Form, str, Mark], list[Piece]]  # what the row shows, given its age
-    preview: Callable[[T], list[Told]] = lambda _item: []  # the preview of the row under the cursor
+    row: Callable[[T, ColumnWidths, str, ItemMark], list[Piece]]  # what the row shows, given its age
+    preview: Callable[[T], list[PreviewText]] = lambda _item: []  # the preview of the row under the cursor
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Generic[T]):
+class ListEntry(Generic[T]):
     """One item in its place."""
 
     item: T
@@ -46,7 +46,7 @@ class Entry(Generic[T]):
 class Listing(Generic[T]):
     """Many items in order, those that match the filter."""
 
-    def __init__(self, kind: Kind[T], items: Iterable[T] = ()) -> None:
+    def __init__(self, kind: ListKind[T], items: Iterable[T] = ()) -> None:
         self.kind = kind
         self._order: list[Place] = []
         self.sort: SortKey = "activity"
@@ -56,7 +56,7 @@ class Listing(Generic[T]):
         self.total = 0  # with any filter; archived ones count only if they are shown
         self._named: Counter[str] = Counter()  # how many shown or filtered items have each name
         self.sorted_places = 0  # how many binary searches were done: the cost of changes
-        self._entries: dict[str, Entry[T]] = {item.id: self._entry(item) for item in items}
+        self._entries: dict[str, ListEntry[T]] = {item.id: self._entry(item) for item in items}
         self._list()
 
     # --- what is known ---
@@ -65,7 +65,7 @@ class Listing(Generic[T]):
         """How many items are listed."""
         return len(self._order)
 
-    def __getitem__(self, index: int) -> Entry[T]:
+    def __getitem__(self, index: int) -> ListEntry[T]:
         return self._entries[self._order[index][-1]]
 
     def get(self, item_id: str) -> T | None:
@@ -115,7 +115,7 @@ class Listing(Generic[T]):
         self._entries = {item_id: self._entry(entry.item) for item_id, entry in self._entries.items()}
         self._list()
 
-    def _count(self, entry: Entry[T], step: int) -> None:
+    def _count(self, entry: ListEntry[T], step: int) -> None:
         if self.shows_archived or not entry.item.archived:
             self.total += step
             self.running += step * (entry.item.status == "running")
@@ -129,10 +129,10 @@ class Listing(Generic[T]):
         self._order = sorted(entry.place for entry in self._entries.values() if entry.is_listed)
         self.sorted_places += len(self._order)
 
-    def _entry(self, item: T) -> Entry[T]:
+    def _entry(self, item: T) -> ListEntry[T]:
         moment = moment_of(item.updated_at)
         is_listed = (self.shows_archived or not item.archived) and self._fits(item)
-        return Entry(item, self._place(item, moment), moment, is_listed)
+        return ListEntry(item, self._place(item, moment), moment, is_listed)
 
     def _fits(self, item: T) -> bool:
         return not self.needle or any(self.needle in word.casefold() for word in self.kind.words_of(item))

@@ -10,12 +10,12 @@ from textual.message import Message
 
 from agent_tui.clients.records import Hit
 from agent_tui.model.events import RoomInfo
-from tui.forms.new_room import Made, NewRoomScreen
+from tui.forms.new_room import MadeRoom, NewRoomScreen
 from tui.link import RoomLink
 from tui.lists.deleting import Deletions
 from tui.lists.feed import RoomsFeed
 from tui.lists.listing import Listing
-from tui.lists.rooms_acts import RoomActs
+from tui.lists.rooms_acts import RoomListActs
 from tui.lists.rooms_texts import HINTS, ROOMS
 from tui.lists.screen import ListScreen, keys_of
 
@@ -42,7 +42,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
         Binding("c", "duplicate", "Duplicate the room", id="rooms.duplicate"),
         *keys_of("room", "Rename the room"),
     ]
-    acts: RoomActs
+    acts: RoomListActs
     _link: RoomLink
 
     class Opened(Message):
@@ -59,7 +59,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
     ) -> None:
         """``rooms`` are those known already."""
         listing = Listing(ROOMS, rooms)
-        acts = RoomActs(link, listing, changed=self.show_all, tell=self.tell)
+        acts = RoomListActs(link, listing, changed=self.show_all, tell=self.tell)
         super().__init__(link, listing, acts, RoomsFeed(link), deletions)
 
     # --- what can be done ------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ class RoomsScreen(ListScreen[RoomInfo]):
         if self.can("new"):
             self.app.push_screen(NewRoomScreen(self._link), self._made)
 
-    def _made(self, made: Made | None) -> None:
+    def _made(self, made: MadeRoom | None) -> None:
         if made is None:
             return
         self.acts.seen(made.room)

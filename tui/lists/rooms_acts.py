@@ -24,7 +24,7 @@ AT_ONCE: Final = 8  # calls at the same time
 _COPY: Final = re.compile(r" \(copy(?: \d+)?\)$")
 
 
-class RoomActs(ListActs["RoomsClient", RoomInfo]):
+class RoomListActs(ListActs["RoomsClient", RoomInfo]):
     """Asks for changes of rooms."""
 
     _paused_by_us: frozenset[str] = frozenset()  # by the last "pause all"

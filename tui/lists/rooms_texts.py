@@ -10,16 +10,16 @@ from rich.cells import cell_len
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
-from tui.lists.listing import MAX_NAME_CHARACTERS, Kind
+from tui.lists.listing import MAX_NAME_CHARACTERS, ListKind
 from tui.lists.texts import (
     MAX_WORDS_CHARACTERS,
     NO_MARK,
-    Form,
+    ColumnWidths,
     Head,
-    Hint,
-    Mark,
+    ItemMark,
+    ListHint,
     Piece,
-    Told,
+    PreviewText,
     Use,
     begun,
     last_words,
@@ -73,7 +73,7 @@ def rank_of(room: RoomInfo) -> int:
     return _STATUS_ORDER.get(room.status, len(_STATUS_ORDER))
 
 
-def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Piece]:
+def row(room: RoomInfo, shape: ColumnWidths, age: str, mark: ItemMark = NO_MARK) -> list[Piece]:
     """Return the pieces of one row after the cursor mark, exactly as wide as ``shape`` says."""
     head = Head(
         signs.WARNS if room.asks else _SIGNS.get(room.status, signs.WAITING),
@@ -87,7 +87,7 @@ def row(room: RoomInfo, shape: Form, age: str, mark: Mark = NO_MARK) -> list[Pie
     return row_of(shape, head, extra, told, Use(room.tokens, room.cost, age))
 
 
-def state(room: RoomInfo, mark: Mark, cells: int) -> list[Piece]:
+def state(room: RoomInfo, mark: ItemMark, cells: int) -> list[Piece]:
     """Return the state of a room: what was asked of it, who is speaking, why it is paused, or the last
     words.
     """
@@ -186,7 +186,7 @@ def round_text(room: RoomInfo, cells: int) -> str:
     return long if cell_len(long) <= cells else short
 
 
-def preview(room: RoomInfo) -> list[Told]:
+def preview(room: RoomInfo) -> list[PreviewText]:
     """Return more about a room: its whole task, its agents, its state and its last words."""
     agents_told: list[str | Piece] = []
     for agent in room.agents[:MAX_AGENTS]:
@@ -196,7 +196,7 @@ def preview(room: RoomInfo) -> list[Told]:
     standing = state(room, NO_MARK, STATE_CELLS) if room.status != "completed" else []
     task = begun(room.task)
     return [
-        Told("", (Piece(name_of(room) or say("room.untitled")),)),
+        PreviewText("", (Piece(name_of(room) or say("room.untitled")),)),
         *(paragraph("task", task) if task != name_of(room) else ()),
         *paragraph("agents", *agents_told),
         *paragraph("state", round_text(room, STATE_CELLS), " · " if standing else "", *standing),
@@ -217,19 +217,19 @@ def _agent_model(agent: AgentInfo) -> str:
     return "" if agent.provider_id == DEMO_PROVIDER else model_name(agent.model, agent.provider_id)
 
 
-ROOMS: Final = Kind(name_of, words_of, rank_of, ROUND_CELLS, row, preview)
+ROOMS: Final = ListKind(name_of, words_of, rank_of, ROUND_CELLS, row, preview)
 
 HINTS: Final = (
-    Hint("rooms.open", "open", 0),
-    Hint("rooms.new", "new", 1),
-    Hint("rooms.pause", "pause", 2),
-    Hint("rooms.search", "search", 5),
-    Hint("rooms.pause_all", "all", 6),
-    Hint("rooms.delete", "delete", 4),
-    Hint("rooms.undo", "undo", 3),
-    Hint("rooms.sort", "sort", 8),
-    Hint("rooms.archive", "archive", 9),
-    Hint("app.lists", "chats", 10),
-    Hint("app.help", "help", 2),
-    Hint("app.quit.quick", "quit", 6),
+    ListHint("rooms.open", "open", 0),
+    ListHint("rooms.new", "new", 1),
+    ListHint("rooms.pause", "pause", 2),
+    ListHint("rooms.search", "search", 5),
+    ListHint("rooms.pause_all", "all", 6),
+    ListHint("rooms.delete", "delete", 4),
+    ListHint("rooms.undo", "undo", 3),
+    ListHint("rooms.sort", "sort", 8),
+    ListHint("rooms.archive", "archive", 9),
+    ListHint("app.lists", "chats", 10),
+    ListHint("app.help", "help", 2),
+    ListHint("app.quit.quick", "quit", 6),
 )

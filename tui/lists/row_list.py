@@ -19,10 +19,10 @@ from textual.widget import Widget
 from agent_tui.model.events import AgentInfo
 from agent_tui.model.inert import inert_line
 from tui.lists.listing import Listing, T
-from tui.lists.texts import NO_MARK, Form, Mark, Piece, age_text, form_of
+from tui.lists.texts import NO_MARK, ColumnWidths, ItemMark, Piece, age_text, form_of
 from widgets.color import ground_of, readable
 from widgets.ink import DIM, FAILED, PLAIN, STRONG, WARNED
-from widgets.layout import Line, strips_in
+from widgets.layout import PaintedLine, strips_in
 from widgets.painter import Look, Painter
 
 CURSOR: Final = "▸ "
@@ -43,10 +43,10 @@ class _Seen(NamedTuple, Generic[T]):
     """What a row shows, with its style: a row that did not change is not painted again."""
 
     item: T
-    mark: Mark
+    mark: ItemMark
     age: str
     is_cursor: bool
-    form: Form
+    form: ColumnWidths
 
 
 def agent_color(node: Widget, agent: AgentInfo, ground: Color) -> str:
@@ -95,7 +95,7 @@ class RowList(Widget, Generic[T], can_focus=True):
     def __init__(
         self,
         listing: Listing[T],
-        marks: Mapping[str, Mark],
+        marks: Mapping[str, ItemMark],
         *,
         id: str | None = None,  # noqa: A002
     ) -> None:
@@ -109,7 +109,7 @@ class RowList(Widget, Generic[T], can_focus=True):
         self._has_cost = False
         self.shape = form_of(0, listing.kind.extra_cells, has_cost=False)
         self._seen: list[_Seen[T] | None] = []
-        self._lines: list[Line] = []
+        self._lines: list[PaintedLine] = []
         self._painters: tuple[Painter, Painter] | None = None  # for a row, and for the cursor's
         self._painted_for = (0, 0)
         self.rows_painted = 0  # how many rows were painted: the cost of changes
@@ -224,7 +224,7 @@ class RowList(Widget, Generic[T], can_focus=True):
     def _last(self, height: int) -> int:
         return min(len(self._listing), self._top + height)
 
-    def _row_at(self, place: int, shape: Form, now: float) -> _Seen[T] | None:
+    def _row_at(self, place: int, shape: ColumnWidths, now: float) -> _Seen[T] | None:
         if place >= len(self._listing):
             return None
         entry = self._listing[place]
@@ -244,7 +244,7 @@ class RowList(Widget, Generic[T], can_focus=True):
     def _cursor_style(self) -> Style:
         return self.rich_style + self.get_component_rich_style("row-list--cursor")
 
-    def _line(self, seen: _Seen[T] | None) -> Line:
+    def _line(self, seen: _Seen[T] | None) -> PaintedLine:
         assert self._painters is not None
         self.rows_painted += 1
         plain, marked = self._painters

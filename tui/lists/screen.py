@@ -22,7 +22,7 @@ from tui.lists.feed import ListFeed
 from tui.lists.following import ListFollowing
 from tui.lists.listing import SORT_KEYS, Listing, T
 from tui.lists.row_list import RowList
-from tui.lists.texts import Hint, Mark
+from tui.lists.texts import ItemMark, ListHint
 from tui.screens.rename import RenameScreen
 from tui.screens.words import say
 from widgets.status_line import Part
@@ -65,7 +65,7 @@ class ListScreen(Screen[None], Generic[T]):
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # see ``RoomScreen``
     KIND: ClassVar[str]
     RENAMES: ClassVar[str]  # the field that holds the name
-    HINTS: ClassVar[tuple[Hint, ...]]
+    HINTS: ClassVar[tuple[ListHint, ...]]
     # What a server must offer for an action, in the words of the client's ``missing``.
     NEEDS: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "new": ("create",),
@@ -244,7 +244,7 @@ class ListScreen(Screen[None], Generic[T]):
             self.show_all()
 
     def _mark_deleted(self, item_id: str) -> None:
-        self.acts.marks[item_id] = Mark(is_deleted=True, undo=self.key_of(f"{self.KIND}.undo"))
+        self.acts.marks[item_id] = ItemMark(is_deleted=True, undo=self.key_of(f"{self.KIND}.undo"))
 
     def action_undo(self) -> None:
         if self.can("undo"):

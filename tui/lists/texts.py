@@ -36,7 +36,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ItemMark:
     """What this screen knows about an item: ``asked`` was asked and is not done yet, ``undo`` is the key that
     undoes its deletion, ``short`` is a part of its id if another item has the same name.
     """
@@ -65,11 +65,11 @@ def last_words(text: str) -> str:
 
 
 LEAST_NAME_CELLS: Final = 16  # of a name that others have, too
-NO_MARK: Final = Mark()
+NO_MARK: Final = ItemMark()
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ColumnWidths:
     """The width of each column, 0 if it is left out. Columns are two cells apart; ``extra`` is the one after
     the name.
     """
@@ -95,17 +95,17 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PreviewText:
     """A paragraph of the preview: its text, and the label above it ("" for a heading); all safe."""
 
     label: str
     pieces: tuple[Piece, ...]
 
 
-def paragraph(label: str, *parts: str | Piece) -> list[Told]:
+def paragraph(label: str, *parts: str | Piece) -> list[PreviewText]:
     """Return a paragraph below the words of ``label``; none if it has no text."""
     pieces = tuple(Piece(part) if isinstance(part, str) else part for part in parts)
-    return [Told(say(f"list.preview.{label}"), pieces)] if any(one.text for one in pieces) else []
+    return [PreviewText(say(f"list.preview.{label}"), pieces)] if any(one.text for one in pieces) else []
 
 
 def begun(text: str) -> str:
@@ -123,7 +123,7 @@ class Use:
     age: str
 
 
-def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool) -> Form:
+def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool) -> ColumnWidths:
     """Return the columns for rows with so many cells; ``extra`` are the widths of the extra column from the
     widest rows to the narrowest.
     """
@@ -131,22 +131,22 @@ def form_of(row_cells: int, extra: tuple[int, int, int, int], *, has_cost: bool)
     used = max(TOKEN_CELLS, cell_len(say("list.column.tokens")), cell_len(tokens(1_250_000)))
     age = max(AGE_CELLS, cell_len(say("time.minutes", minutes=59)))
     if left >= 88:
-        fixed = Form(0, extra[0], 0, used, 9 if has_cost else 0, max(11, age))
+        fixed = ColumnWidths(0, extra[0], 0, used, 9 if has_cost else 0, max(11, age))
     elif left >= 68:
-        fixed = Form(0, extra[1], 0, used, 0, age)
+        fixed = ColumnWidths(0, extra[1], 0, used, 0, age)
     elif left >= 48:
-        fixed = Form(0, extra[2], 0, 0, 0, age)
+        fixed = ColumnWidths(0, extra[2], 0, 0, 0, age)
     elif left >= 20 and extra[3]:
-        return Form(max(1, left - extra[3] - GAP), extra[3], 0, 0, 0, 0)
+        return ColumnWidths(max(1, left - extra[3] - GAP), extra[3], 0, 0, 0, 0)
     else:
-        return Form(max(1, left), 0, 0, 0, 0, 0)
+        return ColumnWidths(max(1, left), 0, 0, 0, 0, 0)
     widths = [cells for cells in (fixed.extra, fixed.tokens, fixed.cost, fixed.age) if cells]
     rest = left - sum(widths) - GAP * (len(widths) + 1)
     name = max(12, min(44, rest // 2))
-    return Form(name, fixed.extra, rest - name, fixed.tokens, fixed.cost, fixed.age)
+    return ColumnWidths(name, fixed.extra, rest - name, fixed.tokens, fixed.cost, fixed.age)
 
 
-def row_of(shape: Form, head: Head, extra: str, state: list[Piece], use: Use) -> list[Piece]:
+def row_of(shape: ColumnWidths, head: Head, extra: str, state: list[Piece], use: Use) -> list[Piece]:
     """Return the pieces of one row after the cursor mark, exactly as wide as ``shape`` says."""
     ink: Ink = "dim" if head.is_quiet else "plain"
     is_untold = head.is_quiet and not shape.state  # no column would say that it is deleted or archived
@@ -167,7 +167,7 @@ def row_of(shape: Form, head: Head, extra: str, state: list[Piece], use: Use) ->
     return pieces + [Piece(" " * GAP + right(text, cells), "dim") for cells, text in columns if cells]
 
 
-def heads_of(shape: Form, kind: str) -> str:
+def heads_of(shape: ColumnWidths, kind: str) -> str:
     """Return the column headings of rows of this ``kind`` ("rooms", "chats")."""
     name, extra, told = (say(f"list.column.{kind}.{column}") for column in ("name", "extra", "state"))
     text = " " * HEAD_CELLS + left(name, shape.name)
@@ -180,7 +180,7 @@ def heads_of(shape: Form, kind: str) -> str:
     )
 
 
-def put_away(mark: Mark, *, is_archived: bool) -> Piece | None:
+def put_away(mark: ItemMark, *, is_archived: bool) -> Piece | None:
     """Say that a row is deleted, and how to undo that, or that it is archived."""
     if mark.is_deleted:
         undo = say("list.deleted.undo", press=mark.undo) if mark.undo else say("list.deleted")
@@ -189,7 +189,7 @@ def put_away(mark: Mark, *, is_archived: bool) -> Piece | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class ListHint:
     """An action of a list, and its name in the last line."""
 
     binding_id: str

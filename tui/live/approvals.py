@@ -17,7 +17,7 @@ from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from agent_tui.yes_or_no import yes_or_no
-from tui.live.ask_bar import AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen, Word
+from tui.live.ask_bar import AskAnswer, AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen
 from tui.live.composer import Writing
 from tui.live.host import Host
 from tui.live.key_hints import key_of
@@ -277,7 +277,7 @@ class Approvals(Vertical):
         elif agreed:
             self._take(spot, "once")
         else:
-            self._begin_answer(spot, Word("decline" if self._form_of(spot) is not None else "deny"))
+            self._begin_answer(spot, AskAnswer("decline" if self._form_of(spot) is not None else "deny"))
         return True
 
     def _take(self, spot: Spot, decision: Decision) -> None:
@@ -349,21 +349,21 @@ class Approvals(Vertical):
 
         def keep(is_wanted: bool | None) -> None:
             if is_wanted:
-                self._begin_answer(spot, Word(decision, pattern))
+                self._begin_answer(spot, AskAnswer(decision, pattern))
 
         def deny(reason: str | None) -> None:
             if reason is not None:
-                self._begin_answer(spot, Word(decision, reason=reason))
+                self._begin_answer(spot, AskAnswer(decision, reason=reason))
 
         match decision:
             case "deny" if ask.form is not None:
-                self._begin_answer(spot, Word("decline"))
+                self._begin_answer(spot, AskAnswer("decline"))
             case "always":
                 self._host.open(KeepScreen(ask), keep)
             case "deny":
                 self._host.open(ReasonScreen(), deny)
             case _:
-                self._begin_answer(spot, Word(decision, pattern))
+                self._begin_answer(spot, AskAnswer(decision, pattern))
 
     def _name_of(self, spot: Spot, step: StepState) -> str:
         """Return the tool that asks; with several agents, also whose it is."""
@@ -371,13 +371,13 @@ class Approvals(Vertical):
         turn = state.turn_of(spot[0]) if state.is_room else None
         return f"{turn.sender_name} · {step.name}" if turn is not None else step.name
 
-    def _begin_answer(self, spot: Spot, word: Word) -> None:
+    def _begin_answer(self, spot: Spot, word: AskAnswer) -> None:
         self._answered.add(spot)
         self.ask()
         self._answer(spot, word)
 
     @work(group="answer")
-    async def _answer(self, spot: Spot, word: Word) -> None:
+    async def _answer(self, spot: Spot, word: AskAnswer) -> None:
         try:
             client, state = await self._questions.client(), self._questions.state
             turn = state.turn_of(spot[0])

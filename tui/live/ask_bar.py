@@ -34,7 +34,7 @@ GUARD_SECONDS: Final = 0.3  # a key this soon after the question could be read w
 LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has taken the question
 
 
-class Word(NamedTuple):
+class AskAnswer(NamedTuple):
     """A person's answer to a call that asks, as the clients' ``answer`` takes it."""
 
     decision: Decision

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from tui.live.texts import Hint, Status, Used
+from tui.live.texts import Hint, Status, UsedText
 from widgets.status_line import Part, StatusLine
 from widgets.units import elapsed
 
 
-def used_parts(used: Used) -> tuple[Part, ...]:
+def used_parts(used: UsedText) -> tuple[Part, ...]:
     """Return what was used as parts of a row; in a narrow row "prompts included" goes first."""
     return Part(used.tokens, 4), Part(used.prompts, 5), Part(used.cost, 4)
 

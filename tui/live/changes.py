@@ -21,7 +21,7 @@ from tui.forms.fields import wrong
 from tui.lists.texts import ago
 from tui.live import signs
 from tui.live.key_hints import key_of
-from tui.live.opened import Opened
+from tui.live.opened import OpenConversation
 from tui.live.pager import WHOLE, PagerScreen
 from tui.screens.dialog import QuestionScreen
 from tui.screens.localised import localised
@@ -48,7 +48,7 @@ class ChangesScreen(ModalScreen[None]):
         Binding("escape,D", "dismiss", "Back", id="changes.back"),
     ]
 
-    def __init__(self, opened: Opened[Any], called: Callable[[str], str]) -> None:
+    def __init__(self, opened: OpenConversation[Any], called: Callable[[str], str]) -> None:
         """``called`` returns in a line what a message (by id) was for, "" if that is unknown."""
         super().__init__()
         self._opened = opened

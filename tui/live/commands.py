@@ -12,7 +12,7 @@ from tui.live.composer import Writing
 from tui.live.host import Host
 from tui.live.pager import PagerScreen
 from tui.screens.words import say
-from widgets.choices import Choice, Completion
+from widgets.choices import Completion, Suggestion
 from widgets.fuzzy import match
 from widgets.transcript.transcript import Transcript
 
@@ -24,7 +24,7 @@ CHAT: Final[tuple[Kind, ...]] = ("chat",)
 VOICE: Final[tuple[Kind, ...]] = ("voice",)
 
 
-class Command(NamedTuple):
+class SlashCommand(NamedTuple):
     """A command: the ``kinds`` of screens with it, its possible first ``words``, other names (``also``)."""
 
     name: str
@@ -34,42 +34,42 @@ class Command(NamedTuple):
     needs_words: bool = False
 
 
-COMMANDS: Final[tuple[Command, ...]] = (
-    Command("help", also=("commands", "keys")),
-    Command("model", BOTH, also=("models", "provider", "agents")),
-    Command("new"),
-    Command("clear", CHAT, also=("reset",)),
-    Command("compact", CHAT, also=("summary", "summarise", "compress")),
-    Command("chats", also=("sessions", "history")),
-    Command("rooms"),
-    Command("pause", ROOM),
-    Command("resume", ROOM, also=("start",)),
-    Command("stop", also=("cancel", "interrupt")),
-    Command("retry", ROOM, also=("again",)),
-    Command("skip", ROOM),
-    Command("timeline", ROOM),
-    Command("system", CHAT, also=("prompt",)),
-    Command("tools", CHAT, ("all", "none", "default")),
-    Command("thinking", CHAT, ("on", "off", "default"), ("reasoning",)),
-    Command("temperature", CHAT, ("default",)),
-    Command("workspace", CHAT, also=("folder", "cd")),
-    Command("title", CHAT, also=("rename", "name"), needs_words=True),
-    Command("changes", BOTH, also=("diff", "files", "undo")),
-    Command("mute", VOICE, also=("unmute", "microphone")),
-    Command("devices", VOICE, also=("speaker", "sound")),
-    Command("headphones", VOICE, also=("echo",)),
-    Command("text", VOICE, also=("talk",)),
-    Command("file", VOICE, also=("send", "attach")),
-    Command("settings", BOTH, also=("config", "options")),
-    Command("theme", also=("themes", "colors")),
-    Command("copy"),
-    Command("export", also=("save",)),
-    Command("quit", also=("exit", "q", "bye")),
+COMMANDS: Final[tuple[SlashCommand, ...]] = (
+    SlashCommand("help", also=("commands", "keys")),
+    SlashCommand("model", BOTH, also=("models", "provider", "agents")),
+    SlashCommand("new"),
+    SlashCommand("clear", CHAT, also=("reset",)),
+    SlashCommand("compact", CHAT, also=("summary", "summarise", "compress")),
+    SlashCommand("chats", also=("sessions", "history")),
+    SlashCommand("rooms"),
+    SlashCommand("pause", ROOM),
+    SlashCommand("resume", ROOM, also=("start",)),
+    SlashCommand("stop", also=("cancel", "interrupt")),
+    SlashCommand("retry", ROOM, also=("again",)),
+    SlashCommand("skip", ROOM),
+    SlashCommand("timeline", ROOM),
+    SlashCommand("system", CHAT, also=("prompt",)),
+    SlashCommand("tools", CHAT, ("all", "none", "default")),
+    SlashCommand("thinking", CHAT, ("on", "off", "default"), ("reasoning",)),
+    SlashCommand("temperature", CHAT, ("default",)),
+    SlashCommand("workspace", CHAT, also=("folder", "cd")),
+    SlashCommand("title", CHAT, also=("rename", "name"), needs_words=True),
+    SlashCommand("changes", BOTH, also=("diff", "files", "undo")),
+    SlashCommand("mute", VOICE, also=("unmute", "microphone")),
+    SlashCommand("devices", VOICE, also=("speaker", "sound")),
+    SlashCommand("headphones", VOICE, also=("echo",)),
+    SlashCommand("text", VOICE, also=("talk",)),
+    SlashCommand("file", VOICE, also=("send", "attach")),
+    SlashCommand("settings", BOTH, also=("config", "options")),
+    SlashCommand("theme", also=("themes", "colors")),
+    SlashCommand("copy"),
+    SlashCommand("export", also=("save",)),
+    SlashCommand("quit", also=("exit", "q", "bye")),
 )
 _COMMAND: Final = re.compile(r"/([a-z]+)(?:[ \t]+(.*))?\s*\Z", re.DOTALL)
 
 
-def of_kind(kind: Kind) -> list[Command]:
+def of_kind(kind: Kind) -> list[SlashCommand]:
     return [command for command in COMMANDS if kind in command.kinds]
 
 
@@ -91,15 +91,15 @@ def completion(text: str, kind: Kind, more: Mapping[str, Sequence[str]] | None =
     many = (more or {}).get(name, ())
     if command is None or (head != f"/{name}" and not many):
         return Completion()
-    found = _fitting(begun, [Choice(word, word) for word in (*command.words, *many)])
+    found = _fitting(begun, [Suggestion(word, word) for word in (*command.words, *many)])
     is_whole = any(one.word == begun for one in found)
     return Completion() if is_whole else Completion(len(begun), tuple(found))
 
 
-def _names(begun: str, kind: Kind) -> list[Choice]:
+def _names(begun: str, kind: Kind) -> list[Suggestion]:
     """Return the commands that ``begun`` may mean, also by their other names."""
     choices = [
-        Choice(one.name, f"/{one.name}", say(f"command.{one.name}"), is_all=not one.needs_words)
+        Suggestion(one.name, f"/{one.name}", say(f"command.{one.name}"), is_all=not one.needs_words)
         for one in of_kind(kind)
     ]
     found = _fitting(begun, choices)
@@ -109,7 +109,7 @@ def _names(begun: str, kind: Kind) -> list[Choice]:
     return [replace(one, text=one.word, marks=tuple(at + 1 for at in one.marks)) for one in (*found, *meant)]
 
 
-def _fitting(begun: str, choices: Sequence[Choice]) -> list[Choice]:
+def _fitting(begun: str, choices: Sequence[Suggestion]) -> list[Suggestion]:
     found = [(fits, choice) for choice in choices if (fits := match(begun, choice.text)) is not None]
     if begun:
         found.sort(key=lambda pair: pair[0].rank)

@@ -15,7 +15,7 @@ from agent_tui.model.inert import inert_line
 from tui.forms.fields import Line
 from tui.screens.words import count, say, say_count
 from widgets.status_line import StatusLine
-from widgets.transcript.finding import Found
+from widgets.transcript.finding import FindCount
 from widgets.transcript.transcript import Transcript
 
 Asks = Literal["", "find", "go_to"]
@@ -29,7 +29,7 @@ FIND_BINDINGS: Final[list[BindingType]] = [
 """The keys of a screen with the bar; its action calls ``FindBar.find``."""
 
 
-class Searched(Protocol):
+class SearchTarget(Protocol):
     """What is searched: the panes of a room, or one transcript."""
 
     @property
@@ -69,7 +69,7 @@ class FindBar(Horizontal):
     class Changed(Message):
         """The search is another one, or over."""
 
-    def __init__(self, panes: Searched) -> None:
+    def __init__(self, panes: SearchTarget) -> None:
         super().__init__(classes="-closed")
         self._panes = panes
         self._label = Static("", classes="find-bar--label", markup=False)
@@ -216,7 +216,7 @@ class OneTranscript:
         self.active.screen.set_focus(self.active, scroll_visible=False)
 
 
-def found_text(needle: str, found: Found) -> str:
+def found_text(needle: str, found: FindCount) -> str:
     """Return "3 of 12", or the state of the search."""
     if not needle:
         return ""

@@ -14,7 +14,7 @@ from tui.live.following import Following
 from tui.live.host import Host
 
 
-class Opened(Generic[C]):
+class OpenConversation(Generic[C]):
     """What ``OpenRoom`` and ``OpenChat`` have in common; they say what is fed with what happens."""
 
     def __init__(

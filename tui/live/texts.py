@@ -181,7 +181,7 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
 
 
-class Used(NamedTuple):
+class UsedText(NamedTuple):
     """What was used, as a person reads it; what is not known is ""."""
 
     tokens: str = ""
@@ -189,7 +189,7 @@ class Used(NamedTuple):
     cost: str = ""
 
 
-def used(state: ConversationState, spoken: int = 0) -> Used:
+def used(state: ConversationState, spoken: int = 0) -> UsedText:
     """Return the tokens and cost used, of their ceilings; until the server tells, the tokens ``spoken``."""
     ledger, (most_tokens, most_cost) = state.ledger, ceilings(state.info)
     number = max(ledger.tokens, spoken)
@@ -199,7 +199,7 @@ def used(state: ConversationState, spoken: int = 0) -> Used:
     cost = dollars(ledger.cost) if ledger.cost else ""
     if cost and most_cost:
         cost = say("used.cost.of", cost=cost, most=dollars(most_cost))
-    return Used(text, say("used.prompts") if ledger.counts_prompts else "", cost)
+    return UsedText(text, say("used.prompts") if ledger.counts_prompts else "", cost)
 
 
 def context(turns: Iterable[Turn], least_percent: int = 0) -> tuple[str, bool]:

@@ -21,7 +21,7 @@ from agent_tui.model.tool_forms import (
 )
 from tui.forms.fields import Choice, Field, Line, Picks
 from tui.forms.form import Form
-from tui.live.ask_bar import Decision, Word
+from tui.live.ask_bar import AskAnswer, Decision
 from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
 
@@ -33,7 +33,7 @@ MAX_ABOUT_CHARACTERS: Final = 400
 class FilledIn(NamedTuple):
     """What a person decided; ``texts`` are those of the fields, to be shown again if the answer is lost."""
 
-    word: Word
+    word: AskAnswer
     texts: Mapping[str, str] = {}
 
 
@@ -117,10 +117,10 @@ class ToolFormScreen(Dialog[FilledIn | None]):
         if wrong := problems(self._asked, values):
             self._form.complain({id_: wrong.get(one.name, "") for id_, one in self._fields.items()})
         else:
-            self.dismiss(FilledIn(Word("answer", values=values), texts))
+            self.dismiss(FilledIn(AskAnswer("answer", values=values), texts))
 
     def action_decide(self, decision: Decision) -> None:
-        self.dismiss(FilledIn(Word(decision)))
+        self.dismiss(FilledIn(AskAnswer(decision)))
 
     def action_back(self) -> None:
         """Close without a decision; ask first if something was filled in."""

@@ -12,7 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from agent_tui.model.inert import inert_line
-from tui.forms.fields import Listed, wrong
+from tui.forms.fields import VimList, wrong
 from tui.screens.words import say
 from widgets.composer import Composer
 
@@ -39,7 +39,7 @@ class WaitingList(Widget):
         super().__init__()
         self._items = items
         self._keep = keep
-        self._list = Listed(markup=False, compact=True)
+        self._list = VimList(markup=False, compact=True)
         self._line = Composer(id="queue-line")
         self._error = Static("", classes="error", markup=False)
         self._edited = ""  # id of what is being changed

@@ -17,7 +17,7 @@ from tui.live.commands import Commands, NotDone, copy_newest
 from tui.live.exporting import export
 from tui.room.open_room import OpenRoom
 from tui.room.queue import QueueScreen
-from tui.room.running import Running
+from tui.room.running import RoomRun
 from tui.room.settings import SettingsScreen
 from tui.screens.dialog import QuestionScreen
 from tui.screens.words import count, say
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Act = Literal["stop", "skip", "retry", "continue"]
 
 
-class RoomActs:
+class PaneActs:
     """Acts on the agent of the current pane, and on the room."""
 
     def __init__(self, room: OpenRoom) -> None:
@@ -164,7 +164,7 @@ def _why_not_on(state: ConversationState, newest: Turn) -> str:
     return "round_over" if newest.round_number < state.round - 1 else ""
 
 
-def commands_of(room: OpenRoom, runs: Running, acts: RoomActs) -> Commands:
+def commands_of(room: OpenRoom, runs: RoomRun, acts: PaneActs) -> Commands:
     """Return what runs the commands of one room."""
     host = room.host
 

@@ -15,7 +15,7 @@ from agent_tui.model.inert import inert_line
 from tui.live.commands import completion
 from tui.live.composer import Writing
 from tui.screens.words import say
-from widgets.choices import Choice, Completion
+from widgets.choices import Completion, Suggestion
 from widgets.composer import AT, Composer, whispered
 from widgets.fuzzy import match
 from widgets.status_line import StatusLine
@@ -69,7 +69,7 @@ class RoomComposer(Writing):
         if len(text) > 1:
             fits.sort(key=lambda pair: pair[0].rank)
         about = say("composer.whisper.about")
-        choices = [Choice(inert_line(name, 60), f"{AT}{name}", about, fit.places) for fit, name in fits]
+        choices = [Suggestion(inert_line(name, 60), f"{AT}{name}", about, fit.places) for fit, name in fits]
         return Completion(len(text), tuple(choices))
 
     def _show_note(self) -> None:

@@ -16,14 +16,14 @@ from tui.screens.words import say
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RoomToOpen:
     """A room to open; ``start`` for a new one that begins at once."""
 
     room_id: str
     start: bool = False
 
 
-async def first_room(link: RoomLink, wanted: str | None) -> Found | list[RoomInfo]:
+async def first_room(link: RoomLink, wanted: str | None) -> RoomToOpen | list[RoomInfo]:
     """Return the wanted room, else the only one, else all to choose from, else a new demo room. Raises what
     the server and ``find_room`` raise; ``NotOffered`` if the server has no list and no room was named.
     """
@@ -33,15 +33,15 @@ async def first_room(link: RoomLink, wanted: str | None) -> Found | list[RoomInf
     except (NotFound, NotOffered) as error:
         if wanted is None:
             raise NotOffered(say("rooms.not_offered")) from error
-        return Found(wanted)
+        return RoomToOpen(wanted)
     if wanted is not None:
-        return Found(find_room(rooms, wanted))
+        return RoomToOpen(find_room(rooms, wanted))
     if len(rooms) == 1:
-        return Found(rooms[0].id)
+        return RoomToOpen(rooms[0].id)
     if rooms or await client.listed(archived=True):
         return rooms
     room = await client.create(**demo_room())
-    return Found(room.id, start=True)
+    return RoomToOpen(room.id, start=True)
 
 
 def demo_room() -> dict[str, Any]:

@@ -14,7 +14,7 @@ from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from tui.link import RoomLink
 from tui.live.host import Host
-from tui.live.opened import Opened
+from tui.live.opened import OpenConversation
 from tui.live.steps.rows import step_key
 from tui.live.texts import Spot
 from tui.room.composer import RoomComposer
@@ -29,7 +29,7 @@ MOST_LOOKS: Final = 15  # until a message that was found is in sight
 LOOK_SECONDS: Final = 1 / 30  # between two of them
 
 
-class OpenRoom(Opened["RoomsClient"]):
+class OpenRoom(OpenConversation["RoomsClient"]):
     """Takes every event into the state and onto the panes; answers ``approvals.Questions``."""
 
     link: RoomLink

@@ -63,7 +63,7 @@ class RoomPanes(Container):
         self._clock = clock
         self._panes: dict[str, AgentPane] = {}
         self._feeds: dict[str, PaneFeed] = {}
-        self._paces: dict[str, Pace] = {}
+        self._paces: dict[str, TokenRate] = {}
         self._folds: dict[str, bool] = {}  # what the reader folded or unfolded, by the keys of the rows
         self._generation = -1
         self._seen = -1  # how many turns the panes were told of
@@ -134,8 +134,8 @@ class RoomPanes(Container):
         return (name, found[name]) if name and found[name] else ("", 0)
 
     @property
-    def shown(self) -> texts.Shown:
-        return texts.Shown(
+    def shown(self) -> texts.RoomShown:
+        return texts.RoomShown(
             panes=len(self._panes),
             is_zoomed=self._is_zoomed and len(self._panes) > 1 and not self._is_timeline,
             is_timeline=self._is_timeline,
@@ -159,7 +159,7 @@ class RoomPanes(Container):
             for agent_id, pane in new.items():
                 pane.folds.chosen = self._folds
                 self._feeds[agent_id] = PaneFeed(pane, self._state)
-                self._paces[agent_id] = Pace()
+                self._paces[agent_id] = TokenRate()
             self._panes = {agent_id: kept.get(agent_id) or new[agent_id] for agent_id in agents}
             gone = [kept[agent_id] for agent_id in kept if agent_id not in self._panes]
             for agent_id in kept.keys() - self._panes.keys():
@@ -453,7 +453,7 @@ class PaneFeed:
         return is_for_it and turn.text.strip() != self._state.room.task.strip()
 
 
-class Pace:
+class TokenRate:
     """Tokens per second over the last three seconds. The caller brings the clock."""
 
     __slots__ = ("_samples", "_thinking_since", "rate", "tokens")

@@ -28,12 +28,12 @@ async def start_room(client: RoomsClient, room_id: str) -> None:
                 return
 
 
-class Running:
+class RoomRun:
     """Asks the server to run or pause the room. ``asked`` is what has not been answered yet."""
 
     def __init__(self, room: OpenRoom, *, changed: Callable[[], None], start: bool) -> None:
         """``changed`` is called when something else is asked; ``start`` runs the room once it is loaded."""
-        self.asked = texts.Asked()
+        self.asked = texts.PendingRequests()
         self._room = room
         self._changed = changed
         self._start = start
@@ -43,11 +43,11 @@ class Running:
         """Follow what became of requests."""
         match event:
             case ev.RunStarted():
-                self.asked = texts.Asked()
+                self.asked = texts.PendingRequests()
             case ev.RunPaused() | ev.RunCompleted() | ev.RunFailed():
-                self.asked = texts.Asked(by_us=self.asked.by_us)
+                self.asked = texts.PendingRequests(by_us=self.asked.by_us)
             case ev.RoomLoaded():
-                self.asked = texts.Asked(by_us=self.asked.by_us)
+                self.asked = texts.PendingRequests(by_us=self.asked.by_us)
                 if self._start:
                     self._start = False
                     self.pause_or_resume()
@@ -80,14 +80,14 @@ class Running:
             self._begin("resuming")
 
     def begin_here(self) -> None:
-        self.asked = texts.Asked("starting")
+        self.asked = texts.PendingRequests("starting")
         self._room.state.apply(ev.LinkChanged("connecting"))
         self._changed()
         self._room.host.show_soon()
         self._room.begin_run()
 
     def _begin(self, intent: texts.Intent) -> None:
-        self.asked = texts.Asked(intent, by_us=intent == "pausing")
+        self.asked = texts.PendingRequests(intent, by_us=intent == "pausing")
         self._asked_at = time.monotonic()
         self._changed()
         self._room.host.run("ask", self._ask(intent))
@@ -107,7 +107,7 @@ class Running:
                     return
             await start_room(client, room.id)
         except AgentTuiError as error:
-            self.asked = texts.Asked()
+            self.asked = texts.PendingRequests()
             room.host.fail(error)
             self._changed()
 

@@ -18,11 +18,11 @@ from tui.live.find import FindBar
 from tui.live.screen import ELSEWHERE_BINDINGS, GO_TO_BINDING, LiveScreen
 from tui.live.texts import connected, oddities
 from tui.room import texts
-from tui.room.acts import Act, RoomActs, commands_of
+from tui.room.acts import Act, PaneActs, commands_of
 from tui.room.composer import RoomComposer
 from tui.room.open_room import OpenRoom
 from tui.room.panes import PANE_BINDINGS, RoomPanes
-from tui.room.running import Running
+from tui.room.running import RoomRun
 from tui.room.speaking import Speaking
 from tui.screens.dialog import QuitScreen
 from tui.screens.words import say
@@ -67,8 +67,8 @@ class RoomScreen(LiveScreen):
         self._begin = room.begin
         self._panes = room.panes
         self._composer = room.composer
-        self._runs = Running(room, changed=self._show_status, start=start)
-        self._acts = RoomActs(room)
+        self._runs = RoomRun(room, changed=self._show_status, start=start)
+        self._acts = PaneActs(room)
         self.ask_to_leave, self.why_not = self._runs.ask_to_leave, self._acts.why_not
         self._speaking = Speaking(room, self._acts)
         self._commands = commands_of(room, self._runs, self._acts)
@@ -138,7 +138,7 @@ class RoomScreen(LiveScreen):
         self._lines.top.show([texts.title(self.state)], parts, [status_part(status)])
 
     @property
-    def _shown(self) -> texts.Shown:
+    def _shown(self) -> texts.RoomShown:
         agent = self._room.focused_agent
         return replace(
             self._panes.shown,

@@ -20,7 +20,7 @@ from agent_tui.model.settings import settings_of
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from tui.forms.agent_form import AgentFormScreen
-from tui.forms.fields import Listed, Part, swatch
+from tui.forms.fields import FormPart, VimList, swatch
 from tui.forms.form import Form
 from tui.forms.suspended_rules import SuspendedRules
 from tui.forms.tool_list import RoomTools
@@ -153,7 +153,7 @@ def estimate(state: ConversationState, rounds: str) -> str:
     return say_count("settings.estimate", left, tokens=tokens)
 
 
-class AgentList(Part):
+class AgentList(FormPart):
     """Lists the agents of a room; ``enter`` opens the form of one."""
 
     def __init__(self, state: ConversationState, link: RoomLink) -> None:
@@ -161,7 +161,7 @@ class AgentList(Part):
         self._link = link
         self._before = drafts(agent for agent in state.members.ordered if not agent.is_gone)
         self._agents = list(self._before.values())
-        self._listed = Listed(markup=False, compact=True, id="agents")
+        self._listed = VimList(markup=False, compact=True, id="agents")
 
     def compose(self) -> ComposeResult:
         yield Static(say("settings.agents"), classes="label", markup=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from agent_tui.model.errors import AgentTuiError
-from tui.room.acts import RoomActs
+from tui.room.acts import PaneActs
 from tui.room.open_room import OpenRoom
 from tui.room.texts import labels_of
 from tui.screens.dialog import QuestionScreen
@@ -29,7 +29,7 @@ class Sending:
 class Speaking:
     """Sends messages; one that failed is sent again as the same message."""
 
-    def __init__(self, room: OpenRoom, acts: RoomActs) -> None:
+    def __init__(self, room: OpenRoom, acts: PaneActs) -> None:
         self._room = room
         self._acts = acts
         self._sending: Sending | None = None  # not yet acknowledged

@@ -45,7 +45,7 @@ HEADER_MARGIN_CELLS = 8  # gutter, divider, separator and a space around the nam
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingRequests:
     """What this terminal asked for without an answer yet; ``by_us``: the pause was asked here."""
 
     intent: Intent = ""
@@ -71,7 +71,9 @@ def progress(state: ConversationState) -> list[str]:
     return [words] if state.loaded else []
 
 
-def status(state: ConversationState, asked: Asked, seconds_left: int = 0, key_now: KeyNow = str) -> str:
+def status(
+    state: ConversationState, asked: PendingRequests, seconds_left: int = 0, key_now: KeyNow = str
+) -> str:
     """Return the real state of the room in one text, with its sign; ``key_now`` as below."""
     link = _link(state, seconds_left, key_now)
     if link:
@@ -116,7 +118,7 @@ def _link(state: ConversationState, seconds_left: int, key_now: KeyNow) -> str:
             return link_status(state.link, seconds_left)
 
 
-def _paused(state: ConversationState, asked: Asked, key_now: KeyNow) -> str:
+def _paused(state: ConversationState, asked: PendingRequests, key_now: KeyNow) -> str:
     reason = state.room.interrupted
     if reason in ("", "pause"):
         return say("room.paused.you" if asked.by_us else "room.paused")
@@ -140,7 +142,7 @@ def _over_budget(state: ConversationState, key: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RoomShown:
     """What is in sight. ``is_finding``: a search is open; ``is_writing``: keys go to the composer."""
 
     panes: int = 0
@@ -157,7 +159,7 @@ class Shown:
     is_skipped: bool = False  # its next turn
 
 
-def arrangement(shown: Shown, key_now: KeyNow = str) -> str:
+def arrangement(shown: RoomShown, key_now: KeyNow = str) -> str:
     """Return what is shown instead of the first view, and how to get back; "" while that is shown."""
     if shown.is_zoomed:
         what, key = say("room.zoomed"), key_now("z")
@@ -168,7 +170,7 @@ def arrangement(shown: Shown, key_now: KeyNow = str) -> str:
     return f"{what} · {key or 'esc'} {say('hint.back')}"
 
 
-def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
+def hints(state: ConversationState, shown: RoomShown = RoomShown()) -> list[Hint]:
     """Return the key hints of the screen, the most important first: only what is possible now."""
     if shown.is_choosing:
         return choosing_hints()
@@ -206,13 +208,13 @@ def hints(state: ConversationState, shown: Shown = Shown()) -> list[Hint]:
     ]
 
 
-def _other_view(shown: Shown) -> str:
+def _other_view(shown: RoomShown) -> str:
     if shown.is_timeline is not shown.begins_in_timeline:
         return "hint.back"
     return "hint.panes" if shown.is_timeline else "hint.timeline"
 
 
-def _writing_hints(state: ConversationState, shown: Shown) -> list[Hint]:
+def _writing_hints(state: ConversationState, shown: RoomShown) -> list[Hint]:
     """Return what keys do in the composer, where letters are only letters."""
     other = "now" if shown.when == "next" else "next"
     main = _main_hint(state)
@@ -255,7 +257,7 @@ def models(state: ConversationState) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def used(state: ConversationState, spoken: int) -> live_texts.Used:
+def used(state: ConversationState, spoken: int) -> live_texts.UsedText:
     """Return what was used, see ``live_texts.used``; the demo costs nothing."""
     known = live_texts.used(state, spoken)
     is_demo = bool(state.agents) and all(agent.provider_id == "demo" for agent in state.agents.values())

@@ -12,7 +12,7 @@ import re
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from tui.language import FOLDER, Spoken, spoken, translated
+from tui.language import FOLDER, LanguageTexts, spoken, translated
 from tui.screens.words import list_of, say
 
 BELOW: Final = "below"  # the context in the catalogues
@@ -29,7 +29,7 @@ WIDE: Final = "（"  # has its own space before it
 Parts = tuple[tuple[str, str], ...]  # each literal with the name of the placeholder after it, "" at the end
 
 
-class Told(NamedTuple):
+class Translation(NamedTuple):
     """A text in the current language. ``known`` says how many of its English characters were known,
     ``begins`` whether some of its first sentence were.
     """
@@ -42,7 +42,7 @@ class Told(NamedTuple):
 def localised(text: object) -> str:
     """Return a text, or the text of an error, in the current language; unchanged if it is unknown."""
     words = str(text)
-    if Spoken.texts is None or len(words) > MOST_CHARACTERS:
+    if LanguageTexts.texts is None or len(words) > MOST_CHARACTERS:
         return words
     return _localised(words, spoken())
 
@@ -50,7 +50,7 @@ def localised(text: object) -> str:
 @lru_cache(maxsize=KEPT_TEXTS)
 def _localised(words: str, language: str) -> str:
     """Return ``words`` in the current ``language``, which decides whether an earlier result can be used."""
-    known: dict[tuple[str, int], Told] = {}
+    known: dict[tuple[str, int], Translation] = {}
     return "\n".join(_told(line, DEEPEST, known).text for line in words.split("\n"))
 
 
@@ -62,12 +62,12 @@ def parts_of(pattern: str) -> Parts:
     return tuple(zip(literals, [*names, ""], strict=True))
 
 
-def _told(text: str, deep: int, known: dict[tuple[str, int], Told]) -> Told:
+def _told(text: str, deep: int, known: dict[tuple[str, int], Translation]) -> Translation:
     """Return a text split into sentences so that as much as possible is known; short sentences first."""
     between = [match.span() for match in _BETWEEN.finditer(text)][: MOST_SENTENCES - 1]
     begins = [0, *(end for _, end in between)]
     ends = [*(start for start, _ in between), len(text)]
-    best = Told("", 0)
+    best = Translation("", 0)
     rests = [best] * (len(begins) + 1)  # of the text from each beginning on
     for first in range(len(begins) - 1, -1, -1):
         for last in range(first, len(ends)):
@@ -79,14 +79,14 @@ def _told(text: str, deep: int, known: dict[tuple[str, int], Told]) -> Told:
             known_here = sentence.known + rest.known
             is_name = " " not in sentence.text  # of a file or setting, and what follows is about it
             is_ours = sentence.known > 0 or (is_name and rest.begins)
-            told = Told(f"{sentence.text}{joined}{rest.text}", known_here, is_ours)
+            told = Translation(f"{sentence.text}{joined}{rest.text}", known_here, is_ours)
             if last == first or told.known > best.known:
                 best = told
         rests[first] = best
     return best
 
 
-def _sentence(text: str, deep: int, known: dict[tuple[str, int], Told]) -> Told:
+def _sentence(text: str, deep: int, known: dict[tuple[str, int], Translation]) -> Translation:
     """Return a text that is one of ours as a whole, or its pattern with the most known characters."""
     if (text, deep) not in known:
         if (words := text.strip()) not in ("", text):  # a value may begin or end with a space
@@ -94,9 +94,9 @@ def _sentence(text: str, deep: int, known: dict[tuple[str, int], Told]) -> Told:
             told = _sentence(words, deep, known)
             if told.text.startswith(WIDE):
                 before = ""
-            return Told(f"{before}{told.text}{after}", told.known)
+            return Translation(f"{before}{told.text}{after}", told.known)
         said = translated(BELOW, text)
-        best = Told(said, len(text) if said != text else 0)
+        best = Translation(said, len(text) if said != text else 0)
         if deep and not best.known:
             for pattern, parts in _patterns():
                 if (values := _values(text, parts)) is not None:
@@ -107,20 +107,22 @@ def _sentence(text: str, deep: int, known: dict[tuple[str, int], Told]) -> Told:
 
 
 def _filled(
-    pattern: str, parts: Parts, values: dict[str, str], deep: int, known: dict[tuple[str, int], Told]
-) -> Told:
+    pattern: str, parts: Parts, values: dict[str, str], deep: int, known: dict[tuple[str, int], Translation]
+) -> Translation:
     fields, before = {}, ""
     for literal, name in parts[:-1]:
         before += literal
         is_typed = before.endswith(AS_TYPED)
-        fields[name] = Told(values[name], 0) if is_typed else _listed(_told(values[name], deep, known))
+        fields[name] = Translation(values[name], 0) if is_typed else _listed(_told(values[name], deep, known))
         before += values[name]
     count = sum(len(literal) for literal, _ in parts) + sum(field.known for field in fields.values())
     said = parts_of(translated(BELOW, pattern))
-    return Told("".join(literal + (fields[name].text if name else "") for literal, name in said), count)
+    return Translation(
+        "".join(literal + (fields[name].text if name else "") for literal, name in said), count
+    )
 
 
-def _listed(told: Told) -> Told:
+def _listed(told: Translation) -> Translation:
     """Return a value with the mark between its names that the current language has."""
     if told.known or not _NAMES.fullmatch(told.text):
         return told

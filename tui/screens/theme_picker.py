@@ -41,7 +41,7 @@ MAX_COMPLAINT_CHARACTERS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ThemeRow:
     """One row: a name as in the config file, and its theme, or why there is none."""
 
     name: str
@@ -50,17 +50,17 @@ class Choice:
     complaint: str = ""
 
 
-def choices(folder: Path | None, backdrop: Backdrop) -> list[Choice]:
+def choices(folder: Path | None, backdrop: Backdrop) -> list[ThemeRow]:
     """Return every theme, the automatic one first; reads all the files."""
     automatic = themes.load(themes.resolve(themes.AUTO, backdrop), folder, backdrop=backdrop)
-    found = [Choice(themes.AUTO, automatic)]
+    found = [ThemeRow(themes.AUTO, automatic)]
     for listed in themes.available(folder):
         try:
             theme = themes.load(listed.name, folder, backdrop=backdrop)
         except ConfigError as error:
-            found.append(Choice(listed.name, None, listed.is_own, str(error)))
+            found.append(ThemeRow(listed.name, None, listed.is_own, str(error)))
         else:
-            found.append(Choice(listed.name, theme, listed.is_own))
+            found.append(ThemeRow(listed.name, theme, listed.is_own))
     return found
 
 
@@ -99,7 +99,7 @@ class ThemeScreen(Dialog[str]):
         self._config = config
         self._current = current or themes.AUTO
         self._choices = choices(config.parent / themes.FOLDER, backdrop)
-        self._shown: list[Choice] = []
+        self._shown: list[ThemeRow] = []
         self._before: Theme | None = None
 
     def compose(self) -> ComposeResult:
@@ -173,7 +173,7 @@ class ThemeScreen(Dialog[str]):
         self.dismiss(chosen.name)
 
     @property
-    def _chosen(self) -> Choice | None:
+    def _chosen(self) -> ThemeRow | None:
         place = self.query_one(OptionList).highlighted
         return self._shown[place] if place is not None and place < len(self._shown) else None
 
@@ -194,7 +194,7 @@ class ThemeScreen(Dialog[str]):
         line.update(wrong(complaint, MAX_COMPLAINT_CHARACTERS))
         line.set_class(bool(complaint), "-shown")
 
-    def _row(self, choice: Choice) -> Text:
+    def _row(self, choice: ThemeRow) -> Text:
         name = f"{signs.FAILED} {choice.name}" if choice.theme is None else choice.name
         if cell_len(name) > NAME_CELLS:
             name = set_cell_size(name, NAME_CELLS - 1) + "…"

@@ -12,7 +12,7 @@ from typing import Final
 from tui.chat.words import CHAT
 from tui.home.words import HOME
 from tui.keys.words import ALSO
-from tui.language import Spoken, translated, translated_count
+from tui.language import LanguageTexts, translated, translated_count
 from tui.lists.chats_words import CONVERSATIONS
 from tui.screens.export_words import EXPORT
 from tui.voice.words import VOICE
@@ -551,7 +551,7 @@ ENGLISH: Final[dict[str, str]] = {
 def say(key: str, **fields: object) -> str:
     """Return the text of ``key`` in the current language, with its placeholders filled."""
     text = ENGLISH[key]
-    if Spoken.texts is not None:  # called many times with every key press
+    if LanguageTexts.texts is not None:  # called many times with every key press
         text = translated(key, text)
     return text.format(**fields) if fields else text
 
@@ -568,7 +568,7 @@ def say_count(key: str, number: int, **fields: object) -> str:
 def said(key: str) -> str:
     """Return the text of ``key`` with its placeholders unfilled, "" if there is none."""
     text = ENGLISH.get(key, "")
-    return text if Spoken.texts is None else translated(key, text)
+    return text if LanguageTexts.texts is None else translated(key, text)
 
 
 def list_of(names: Iterable[str]) -> str:

@@ -35,7 +35,7 @@ class Board:
         self._key_now = lines.key_now
         self._where = ""
 
-    def show(self, shown: texts.Shown, focus: Focus) -> bool:
+    def show(self, shown: texts.VoiceShown, focus: Focus) -> bool:
         """Show the state; return whether that changes with time alone."""
         run, state = self._run, self._run.state
         status = texts.status(state, shown)
@@ -51,7 +51,7 @@ class Board:
         self._lines.show_below(self._hints(focus))
         return bool(status.pending)
 
-    def show_levels(self, shown: texts.Shown) -> None:
+    def show_levels(self, shown: texts.VoiceShown) -> None:
         """Show the current levels."""
         session = self._run.session
         words = texts.instead_of_levels(self._run.state, shown.has_signal, is_open=session is not None)
@@ -87,7 +87,7 @@ class Board:
         fields = {"talk": self._key_now("space"), "type": self._key_now("tab")}
         self.place.update(say(key, **fields) if run.state.has_agent else "")
 
-    def _show_card(self, shown: texts.Shown) -> None:
+    def _show_card(self, shown: texts.VoiceShown) -> None:
         card = texts.card(self._run.state, shown)
         self.card.set_class(card is None, "-hidden")
         if card is None:

@@ -171,9 +171,9 @@ class VoiceScreen(LiveScreen):
         self._board.show_levels(self._shown)
 
     @property
-    def _shown(self) -> texts.Shown:
+    def _shown(self) -> texts.VoiceShown:
         problem, session = self.run.problem, self.run.session
-        return texts.Shown(
+        return texts.VoiceShown(
             problem=texts.problem(problem) if problem is not None and self.state.phase == "failed" else "",
             needs_setup=self.run.needs_setup,
             has_signal=session is None or session.sound.status.has_signal,

@@ -39,7 +39,7 @@ class Card(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class VoiceShown:
     """What only the screen knows: why no session could be opened, and the microphone's state."""
 
     problem: str = ""  # why no session could be opened
@@ -50,7 +50,7 @@ class Shown:
     had_input: bool = False  # there was a microphone in this session
 
 
-def status(state: VoiceState, shown: Shown) -> Status:
+def status(state: VoiceState, shown: VoiceShown) -> Status:
     """Return the session's state for the top line."""
     overlays, phase = state.overlays, state.phase
     if shown.problem:
@@ -83,7 +83,7 @@ def is_absent(state: VoiceState) -> bool:
     return state.phase in ("waiting_agent", "initializing") and state.link.reason in ABSENT
 
 
-def card(state: VoiceState, shown: Shown) -> Card | None:
+def card(state: VoiceState, shown: VoiceShown) -> Card | None:
     """Return what needs the person's attention, the worst first; ``None`` for nothing."""
     retry, leave = ("r", "voice.card.retry"), ("esc", "voice.card.leave")
     local, text = ("l", "voice.card.local"), ("t", "voice.card.text")

@@ -16,7 +16,7 @@ from widgets.signs import ELLIPSIS
 from widgets.wrap import cut, wrap
 
 if TYPE_CHECKING:
-    from widgets.markdown.highlight import Drawn
+    from widgets.markdown.highlight import DrawnLine
 
 NAMES: Final = frozenset(("diff", "patch", "udiff"))  # of languages, as models write them
 LEAST_DIGITS: Final = 3  # so that most files need one width
@@ -107,7 +107,7 @@ FIRST_WIDE: Final = "\u2e80"  # scripts from here on have no spaces between word
 GOES_ON: Final = "↳"  # in the column of numbers: the row continues the line above
 
 
-class Shown(NamedTuple):
+class DiffRow(NamedTuple):
     """One row: line ``left`` up to character ``middle`` (0: all of it), then ``right`` (-1: none), and their
     change.
     """
@@ -119,13 +119,13 @@ class Shown(NamedTuple):
     change: range
 
 
-def composed(lines: Sequence[Drawn], bars: tuple[str, str], width: int) -> list[Shown]:
+def composed(lines: Sequence[DrawnLine], bars: tuple[str, str], width: int) -> list[DiffRow]:
     """Return the rows of a diff's lines, at most ``width`` cells wide, each with its lines. The first of
     ``bars`` is before each row, the second before rows that continue a line without a number. A hunk that
     begins with the first line of a file has no row of its own.
     """
     every = _compared([_Line(runs, at if isinstance(at, At) else At()) for _, runs, at in lines])
-    out: list[Shown] = []
+    out: list[DiffRow] = []
     line = 0
     while line < len(every):
         at = every[line].at
@@ -134,7 +134,7 @@ def composed(lines: Sequence[Drawn], bars: tuple[str, str], width: int) -> list[
             continue
         if width < SPLIT_FROM or not at.is_change or at.side == "head":
             change = range(line, line + 1)
-            out += [Shown(row, line, line, 0, change) for row in every[line].rows(bars, width)]
+            out += [DiffRow(row, line, line, 0, change) for row in every[line].rows(bars, width)]
         else:
             change = range(
                 line, _end(every, _end(every, line, "old"), "new") if at.side != "both" else line + 1
@@ -219,7 +219,7 @@ def _strong(runs: Sequence[Run], start: int, stop: int) -> list[Run]:
     return [(text, ink | (STRONG if part == 1 else 0)) for part, row in enumerate(parts) for text, ink in row]
 
 
-def _beside(lines: Sequence[_Line], change: range, bar: str, width: int) -> Iterator[Shown]:
+def _beside(lines: Sequence[_Line], change: range, bar: str, width: int) -> Iterator[DiffRow]:
     """Yield the rows of a change, or of a line that is in both files: old beside new."""
     middle = _end(lines, change.start, "old")
     is_both = lines[change.start].at.side == "both"
@@ -232,4 +232,4 @@ def _beside(lines: Sequence[_Line], change: range, bar: str, width: int) -> Iter
             ink = FENCE | (first[-1][1] & REMOVED if first else 0)
             blank = " " * (half - cell_len(text_of(first)))
             beside = ((bar, MARK | FENCE), *first, (blank, ink), (DIVIDER, MARK | FENCE))
-            yield Shown((*beside, *second), left, right, len(text_of(beside)), change)
+            yield DiffRow((*beside, *second), left, right, len(text_of(beside)), change)

@@ -85,7 +85,7 @@ _FAILURES: Final = (
 _WORD: Final = re.compile(r"[a-z0-9+#_-]+")
 
 
-class Span(NamedTuple):
+class OpenSpan(NamedTuple):
     """Something that began on an earlier line: everything up to ``close`` is ``ink``; then the lexer
     continues.
     """
@@ -124,7 +124,7 @@ class Language:
         text = line + "\n"
         pieces: list[Piece] = []
         try:
-            if isinstance(state, Span):
+            if isinstance(state, OpenSpan):
                 end = text.find(state.close)
                 if end < 0:
                     return ([(line, FENCE | state.ink)] if line else []), state
@@ -180,13 +180,13 @@ class Language:
 
     def _open_span(
         self, text: str, at: int, stack: list[str], tokens: list[tuple[int, Any, str]]
-    ) -> Span | None:
+    ) -> OpenSpan | None:
         """Return what begins at ``at`` and does not end on this line."""
         for begin, close, ink in self._spans:
             if text.startswith(begin, at) and text.find(close, at + len(begin)) < 0:
                 if len(stack) > 1 and tokens and ink_of(tokens[-1][1]) & STRING:
                     return None  # inside a string
-                return Span(close, ink, tuple(stack))
+                return OpenSpan(close, ink, tuple(stack))
         return None
 
 
@@ -286,7 +286,7 @@ STRETCH_CHARACTERS: Final = 32_768
 DIFF_STRETCHES: Final = 20  # reading a diff costs almost nothing, and beyond a stretch it has no numbers
 
 
-class Drawn(NamedTuple):
+class DrawnLine(NamedTuple):
     """A line as it was drawn, and the lexer's state after it."""
 
     line: str
@@ -307,7 +307,7 @@ class Code:
     state: object = None
     stretch: int = 0  # characters between the beginning of the stretch and this piece
     is_torn: bool = False
-    _drawn: list[Drawn] = field(default_factory=list)
+    _drawn: list[DrawnLine] = field(default_factory=list)
 
     def following(self, text: str, *, is_torn: bool = False) -> Code:
         """Return the code after this piece, whose lines are ``text``, without reading anything."""
@@ -327,22 +327,22 @@ class Code:
     def runs(self, lines: Sequence[str], *, is_open: bool = False) -> list[list[Run]]:
         return [runs for _, runs, _ in self.drawn(lines, is_open=is_open)]
 
-    def drawn(self, lines: Sequence[str], *, is_open: bool = False) -> list[Drawn]:
+    def drawn(self, lines: Sequence[str], *, is_open: bool = False) -> list[DrawnLine]:
         """Return each line as it is drawn; with ``is_open`` the next call colours only new lines."""
         found = language(self.label)
         if found is None:
-            return [Drawn(line, [(line, FENCE)] if line else [], None) for line in lines]
+            return [DrawnLine(line, [(line, FENCE)] if line else [], None) for line in lines]
         drawn = self._known(lines)
         state = drawn[-1].state if drawn else self._start(found)
         for line in lines[len(drawn) :]:
             runs, state = _coloured(found, line, state)
-            drawn.append(Drawn(line, runs, state))
+            drawn.append(DrawnLine(line, runs, state))
         self._drawn = drawn if is_open else []
         return drawn
 
-    def _known(self, lines: Sequence[str]) -> list[Drawn]:
+    def _known(self, lines: Sequence[str]) -> list[DrawnLine]:
         """Return the first lines that were already drawn as they are now."""
-        known: list[Drawn] = []
+        known: list[DrawnLine] = []
         for line, drawn in zip(lines, self._drawn, strict=False):
             if line != drawn.line:
                 break

@@ -16,7 +16,7 @@ from widgets.ink import DIM, MARK, Row, text_of
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines
-from widgets.markdown.diff import Shown
+from widgets.markdown.diff import DiffRow
 from widgets.markdown.rows import diff_beside, diff_words, lay_out
 from widgets.transcript.marks import cells_of
 
@@ -81,7 +81,7 @@ class LetterRows:
         inside = [index for index, number in enumerate(self._numbers[row]) if start <= number < end]
         return cells_of(self._rows[row], inside[0], inside[-1] + 1) if inside else None
 
-    def _number_halves(self, sizes: list[int], shown: Sequence[Shown]) -> None:
+    def _number_halves(self, sizes: list[int], shown: Sequence[DiffRow]) -> None:
         """Number a diff that is drawn side by side: a line of both files counts only once."""
         taken = list(accumulate(sizes, initial=0))
         first = len(self._rows) - len(shown)

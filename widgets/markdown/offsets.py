@@ -15,7 +15,7 @@ from widgets.ink import CODE, DIM, MARK, URL, Row, text_of
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines
-from widgets.markdown.diff import Shown
+from widgets.markdown.diff import DiffRow
 from widgets.markdown.entities import ENTITY, decoded
 from widgets.markdown.rows import diff_beside
 
@@ -96,7 +96,7 @@ def _table_offsets(block: Block, text: str, rows: Sequence[Row], width: int) -> 
     return out
 
 
-def _diff_offsets(block: Block, text: str, rows: Sequence[Row], shown: Sequence[Shown]) -> list[RowOffsets]:
+def _diff_offsets(block: Block, text: str, rows: Sequence[Row], shown: Sequence[DiffRow]) -> list[RowOffsets]:
     ends = list(accumulate((len(raw) + 1 for raw in text.split("\n")), initial=block.start))
     out = [_spread(row, block.start, block.start) for row in rows[: len(rows) - len(shown)]]
     for one, row in zip(shown, rows[len(out) :], strict=True):

@@ -12,7 +12,7 @@ from widgets.ink import DIM, FAILED, FENCE, HEADING, MARK, PLAIN, QUOTE, STRONG,
 from widgets.markdown import table
 from widgets.markdown.blocks import Block
 from widgets.markdown.containers import content_lines, skip
-from widgets.markdown.diff import Shown, composed
+from widgets.markdown.diff import DiffRow, composed
 from widgets.markdown.highlight import Code, is_diff
 from widgets.markdown.inline import parse
 from widgets.markdown.links import Links
@@ -142,7 +142,7 @@ def diff_words(block: Block, text: str, *, is_open: bool = False) -> list[str]:
     return ["".join(piece for piece, ink in line if not ink & MARK) for line in runs]
 
 
-def diff_beside(block: Block, text: str, width: int) -> list[Shown]:
+def diff_beside(block: Block, text: str, width: int) -> list[DiffRow]:
     """Return the lines in the last rows that ``lay_out`` makes of a diff, if it is side by side."""
     if block.kind != "code":
         return []
@@ -150,7 +150,7 @@ def diff_beside(block: Block, text: str, width: int) -> list[Shown]:
     return shown if any(one.middle for one in shown) else []
 
 
-def _diff(block: Block, text: str, width: int, *, is_open: bool = False) -> list[Shown]:
+def _diff(block: Block, text: str, width: int, *, is_open: bool = False) -> list[DiffRow]:
     """Return the rows of a diff without their containers; nothing for other blocks."""
     code = block.code or Code(block.label)
     if not block.lines or not is_diff(code.label):

@@ -35,7 +35,7 @@ class Pane(Protocol):
         """Draw what is new; return whether work is left for the next frame."""
 
 
-class Scheduled(Protocol):
+class ScheduledCall(Protocol):
     def cancel(self) -> None:
         """Cancel the callback."""
 
@@ -53,7 +53,7 @@ class FrameClock:
 
     def __init__(
         self,
-        schedule: Callable[[float, Callable[[], None]], Scheduled],
+        schedule: Callable[[float, Callable[[], None]], ScheduledCall],
         *,
         is_behind: Callable[[], bool] = lambda: False,
         line: Callable[[int], tuple[float, int]] = lambda drawn: (0.0, maxsize),
@@ -82,7 +82,7 @@ class FrameClock:
         self._urgent: dict[Pane, None] = {}
         self._turns: WeakKeyDictionary[Pane, int] = WeakKeyDictionary()  # a greater number was drawn later
         self._turn = 0
-        self._next: Scheduled | None = None
+        self._next: ScheduledCall | None = None
         self._last_frame = now() - self.interval
         self._is_stopped = False
         self.is_calm = is_calm
@@ -99,7 +99,7 @@ class FrameClock:
         if app.driver_class is LinuxDriver:
             app.driver_class = PacedDriver
 
-        def schedule(seconds: float, callback: Callable[[], None]) -> Scheduled:
+        def schedule(seconds: float, callback: Callable[[], None]) -> ScheduledCall:
             return asyncio.get_running_loop().call_later(seconds, app.call_later, callback)
 
         return cls(

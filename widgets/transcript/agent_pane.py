@@ -15,7 +15,7 @@ from agent_tui.model.inert import inert_line
 from widgets.color import Ground, ground_of, readable
 from widgets.ink import DIM, PLAIN, STRONG
 from widgets.ink import FAILED as FAILED_INK
-from widgets.layout import Line
+from widgets.layout import PaintedLine
 from widgets.painter import Painter, cropped
 from widgets.signs import DOT, FAILED, GUTTER, GUTTER_FOCUSED, WARNS
 from widgets.transcript.transcript import Transcript
@@ -41,7 +41,7 @@ class AgentPane(Transcript):
         """Posted when the header was clicked: show the pane alone, or with the others again."""
 
     _told: tuple[str, str, str, str] = ("", "", "", "")  # name, model, state, colour
-    _header: tuple[Painter, bool, Line] | None = None
+    _header: tuple[Painter, bool, PaintedLine] | None = None
 
     def header(self, name: str, model: str, state: str, color: str) -> None:
         """Set the name and the state ("● 41 tok/s"), in one row. ``color`` may be any text."""
@@ -59,12 +59,12 @@ class AgentPane(Transcript):
             if event.chain == 1:  # a double click counts once
                 self.post_message(self.HeadClicked())
 
-    def head(self, painter: Painter) -> list[Line]:
+    def head(self, painter: Painter) -> list[PaintedLine]:
         if self._header is None or self._header[:2] != (painter, self.has_focus):
             self._header = painter, self.has_focus, self._painted(painter)
         return [self._header[2]]
 
-    def _painted(self, painter: Painter) -> Line:
+    def _painted(self, painter: Painter) -> PaintedLine:
         """Return the band. The terminal's own colours have no tints, so it stays as it is there."""
         theme, band = self.app.current_theme, self.get_component_rich_style("agent-pane--header")
         plain = Color.from_rich_color(band.bgcolor)

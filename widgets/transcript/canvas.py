@@ -9,10 +9,10 @@ from textual.color import Color
 from textual.geometry import Region
 
 from widgets.color import ground_of, readable
-from widgets.layout import Line
+from widgets.layout import PaintedLine
 from widgets.painter import Look, Painter
 from widgets.signs import BELOW
-from widgets.units import Spoken
+from widgets.units import UnitWords
 
 if TYPE_CHECKING:
     from widgets.transcript.transcript import Transcript
@@ -25,7 +25,7 @@ class Canvas:
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
-        self.lines: list[Line] = []
+        self.lines: list[PaintedLine] = []
         self.head_height = 0  # rows above the messages
         self.painter: Painter | None = None
         self.color = ""  # the agent's, as the server sent it, made readable
@@ -60,7 +60,7 @@ class Canvas:
             if new.strip is not old.strip and new != old
         ]
 
-    def _composed(self) -> list[Line]:
+    def _composed(self) -> list[PaintedLine]:
         transcript, view = self._transcript, self._transcript.view
         width, height = transcript.outer_size
         if width < 1 or height < 1:
@@ -70,7 +70,7 @@ class Canvas:
         self.head_height = len(head)
         room = height - len(head)
         view.resize(painter.room, room)
-        lines: list[Line] = []
+        lines: list[PaintedLine] = []
         spans = view.frame()
         caret = spans[-1] if view.has_caret and not transcript.clock.is_calm else None
         for span in spans:
@@ -80,7 +80,7 @@ class Canvas:
         lines = transcript.reader.overlaid(lines, painter)
         lines += [painter.blank] * (room - len(lines))
         if not view.follow and lines:
-            new = Spoken.word(NEW).format(count=f"{view.rows_new:,}") if view.rows_new else ""
+            new = UnitWords.word(NEW).format(count=f"{view.rows_new:,}") if view.rows_new else ""
             label = f" {BELOW} {new} " if new else f" {BELOW} "
             lines[-1] = painter.with_label(lines[-1], label)
             for row in scroll_bar(*view.position(), len(lines)):

@@ -13,7 +13,7 @@ from html import unescape
 from typing import Final, NamedTuple
 
 from widgets.markdown.letters import LetterRows, count_letters, reading
-from widgets.transcript.message import Message
+from widgets.transcript.message import TranscriptMessage
 from widgets.transcript.view import Place, View
 
 FIND_BUDGET: Final = 49_152  # characters searched in one frame: a few milliseconds
@@ -24,7 +24,7 @@ _BLANKS: Final = re.compile(r"\s+")
 _NO_WORD: Final = re.compile(r"[\W_]+")
 
 
-class Found(NamedTuple):
+class FindCount(NamedTuple):
     """The index of the reader's match (from 1; 0: none), how many there are, and whether the search is
     complete.
     """
@@ -97,11 +97,11 @@ class Finder:
         self._number: tuple[Match | None, int] = (None, 0)
         self._step = 0  # requested before anything was found
 
-    def grew(self, message: Message) -> None:
+    def grew(self, message: TranscriptMessage) -> None:
         if message.changed is not None:  # otherwise it has no number yet and was not searched
             self._todo[message.number] = None
 
-    def restarted(self, message: Message) -> None:
+    def restarted(self, message: TranscriptMessage) -> None:
         if message.changed is not None:
             self._searched.pop(message.number, None)
             self._candidates.discard(message.number)
@@ -128,8 +128,8 @@ class Finder:
         return bool(self._todo)
 
     @property
-    def found(self) -> Found:
-        return Found(self._current_number(), self.total, not self._todo)
+    def found(self) -> FindCount:
+        return FindCount(self._current_number(), self.total, not self._todo)
 
     def _search(self, number: int, budget: int) -> tuple[int, bool]:
         """Search what is new in a message; return the cost, and whether all of it was searched."""
@@ -163,7 +163,7 @@ class Finder:
         self._keep(number, kept)
         return cost, True
 
-    def _search_part(self, number: int, message: Message, part: int) -> tuple[list[Match], int]:
+    def _search_part(self, number: int, message: TranscriptMessage, part: int) -> tuple[list[Match], int]:
         block = message.part(part)
         text = message.text.of(block)
         if block.kind == "rule" or not self.needle.may_be_in(text or block.label):
@@ -256,7 +256,7 @@ class Finder:
         return layout.letters
 
 
-def _is_growing(message: Message, part: int) -> bool:
+def _is_growing(message: TranscriptMessage, part: int) -> bool:
     return message.open_index(part) == len(message.open) - 1 >= 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from widgets.transcript.finding import Match
-from widgets.transcript.step import Step
+from widgets.transcript.step import TranscriptStep
 from widgets.transcript.view import Place
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ class Folds:
     def fold(self, key: str, is_folded: bool) -> None:
         """Fold or unfold a step, unless the reader did so before."""
         step = self._transcript.messages.get(key)
-        if isinstance(step, Step) and key not in self.chosen and step.fold(is_folded):
+        if isinstance(step, TranscriptStep) and key not in self.chosen and step.fold(is_folded):
             self._transcript.clock.mark(self._transcript)
 
     def is_folded(self, key: str) -> bool:
         step = self._transcript.messages.get(key)
-        return isinstance(step, Step) and step.is_folded
+        return isinstance(step, TranscriptStep) and step.is_folded
 
     def step_at_reader(self) -> str:
         """Return the key of the step that the reader chose, else of the topmost visible one; or ""."""
@@ -41,7 +41,7 @@ class Folds:
     def _number_at_reader(self) -> int:
         messages, chosen = self._view.messages, self._transcript.reader.chosen
         for number in [chosen, *(place.message for place in self._view.visible)]:
-            if 0 <= number < len(messages) and isinstance(messages[number], Step):
+            if 0 <= number < len(messages) and isinstance(messages[number], TranscriptStep):
                 return number
         return -1
 
@@ -59,7 +59,7 @@ class Folds:
         """
         view, head = self._view, Place(number, 0, 0)
         step = view.messages[number]
-        if not isinstance(step, Step):
+        if not isinstance(step, TranscriptStep):
             return False
         is_folded = not step.is_folded
         row = view.visible.index(head) if head in view.visible else -1
@@ -81,7 +81,7 @@ class Folds:
         steps = [
             step
             for key in (messages if keys is None else keys)
-            if isinstance(step := messages.get(key), Step)
+            if isinstance(step := messages.get(key), TranscriptStep)
         ]
         if is_folded is None:
             is_folded = any(not step.is_folded for step in steps)
@@ -92,9 +92,9 @@ class Folds:
     def reveal(self, match: Match) -> None:
         """Unfold the step of a match: the reader went there."""
         step = self._view.messages[match.message]
-        if match.part and isinstance(step, Step) and step.is_folded:
+        if match.part and isinstance(step, TranscriptStep) and step.is_folded:
             self._fold_for_good(step, is_folded=False)
 
-    def _fold_for_good(self, step: Step, *, is_folded: bool) -> None:
+    def _fold_for_good(self, step: TranscriptStep, *, is_folded: bool) -> None:
         self.chosen[step.key] = is_folded
         step.fold(is_folded)

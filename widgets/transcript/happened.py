@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from textual.message import Message
 
-from widgets.transcript.finding import Found
+from widgets.transcript.finding import FindCount
 
 if TYPE_CHECKING:
     from widgets.transcript.transcript import Transcript
@@ -42,7 +42,7 @@ class SelectionChanged(Happened, namespace="transcript"):
 class FoundChanged(Happened, namespace="transcript"):
     """The search continued, or the reader went to another match."""
 
-    def __init__(self, transcript: Transcript, found: Found) -> None:
+    def __init__(self, transcript: Transcript, found: FindCount) -> None:
         super().__init__(transcript)
         self.found = found
 

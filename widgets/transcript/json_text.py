@@ -23,7 +23,7 @@ _DECODER: Final = json.JSONDecoder(strict=False)  # line breaks in strings are a
 _PLAIN_KEY: Final = re.compile(r"[\w.-]{1,64}")
 
 
-class Parsed(NamedTuple):
+class ParsedJson(NamedTuple):
     """A JSON value; if the text is incomplete, the brackets that are still open and whether its last string
     grows.
     """
@@ -34,14 +34,14 @@ class Parsed(NamedTuple):
     is_string_open: bool = False
 
 
-def parse(text: str) -> Parsed | None:
+def parse(text: str) -> ParsedJson | None:
     """Return what JSON ``text`` says so far; ``None`` if it is not the beginning of JSON, or nested too
     deep.
     """
     if text.count("[") + text.count("{") > MAX_DEPTH and _closed(text) is None:
         return None
     try:
-        return Parsed(_DECODER.decode(text))
+        return ParsedJson(_DECODER.decode(text))
     except (ValueError, RecursionError):
         pass
     closed = _closed(text)
@@ -52,7 +52,7 @@ def parse(text: str) -> Parsed | None:
         value = _DECODER.decode(whole)
     except (ValueError, RecursionError):
         return None
-    return Parsed(value, False, open_brackets, is_string_open)
+    return ParsedJson(value, False, open_brackets, is_string_open)
 
 
 def _closed(text: str) -> tuple[str, int, bool] | None:
@@ -99,7 +99,7 @@ def _completed(word: str) -> str:
     return next((whole for whole in _WORDS if whole.startswith(word)), "0" if word == "-" else word)
 
 
-def readable(parsed: Parsed) -> str:
+def readable(parsed: ParsedJson) -> str:
     """Return a value in lines: an object as ``name: value``, texts as their lines; a growing value ends with
     an ellipsis.
     """

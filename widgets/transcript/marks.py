@@ -12,7 +12,7 @@ from textual.filter import Monochrome, NoColor
 
 from widgets.cells import Clusters
 from widgets.ink import Row, text_of
-from widgets.layout import Line
+from widgets.layout import PaintedLine
 from widgets.painter import Painter
 
 CHOSEN_SIGN: Final = "▸"
@@ -53,9 +53,11 @@ class MarkedLines:
     """Keeps marked rows, so that each is made once for as many frames as it does not change."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Line, Sequence[Mark], Line]] = {}  # by the id of the row without marks
+        self._known: dict[
+            int, tuple[PaintedLine, Sequence[Mark], PaintedLine]
+        ] = {}  # by the id of the row without marks
 
-    def line(self, line: Line, marks: Sequence[Mark], painter: Painter) -> Line:
+    def line(self, line: PaintedLine, marks: Sequence[Mark], painter: Painter) -> PaintedLine:
         """Return ``marked`` of these arguments, from the cache if possible."""
         known = self._known.get(id(line))
         if known is None or known[0] is not line or known[1] != marks:
@@ -66,7 +68,7 @@ class MarkedLines:
         return known[2]
 
 
-def marked(line: Line, marks: Sequence[Mark], painter: Painter) -> Line:
+def marked(line: PaintedLine, marks: Sequence[Mark], painter: Painter) -> PaintedLine:
     """Return a painted row with marks; later marks are on top of earlier ones."""
     for mark in marks:
         start = painter.gutter + mark.start
@@ -86,7 +88,7 @@ def mark_style(painter: Painter, component: str) -> Style:
     return style
 
 
-def with_sign(line: Line, sign: str, painter: Painter, *, is_dim: bool = False) -> Line:
+def with_sign(line: PaintedLine, sign: str, painter: Painter, *, is_dim: bool = False) -> PaintedLine:
     """Return a painted row with a one-cell sign in its gutter, if it has one, in the colour that is there."""
     if not painter.gutter:
         return line

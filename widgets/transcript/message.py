@@ -20,7 +20,7 @@ LINE_COST: Final = 48  # a line costs as much work as this many characters
 LABEL_CHARACTERS: Final = 400
 
 
-class Pending:
+class PendingText:
     """Text that came in and is still to be split, in slices. Adding is O(1)."""
 
     __slots__ = ("_later", "_next", "_offset", "_pieces", "characters", "lines")
@@ -101,7 +101,7 @@ class SplitText:
         """``later()`` returns the text it begins with, when it is needed."""
         self._source = GrowingText()
         self._splitter: Splitter | None = None
-        self.pending = Pending(later)
+        self.pending = PendingText(later)
         self.is_finished = False  # split to its end: more text begins anew
         self.lines = 0  # line ends in the split text
 
@@ -144,7 +144,7 @@ class SplitText:
         return Split(cost, complete, still_open, outdated)
 
 
-class Message:
+class TranscriptMessage:
     """Adding text is O(1); ``settle`` does the work, as far as the frame has time.
 
     The message is drawn in *parts*: its head (an empty row and the title), its complete blocks, its open

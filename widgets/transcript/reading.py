@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from widgets.layout import Line
+from widgets.layout import PaintedLine
 from widgets.painter import Painter
-from widgets.transcript.finding import Finder, Found
+from widgets.transcript.finding import FindCount, Finder
 from widgets.transcript.happened import CopyRequested, FoundChanged, SelectionChanged, What
 from widgets.transcript.marks import CHOSEN_SIGN, CHOSEN_STEP, SEAM_SIGN, Mark, MarkedLines, with_sign
-from widgets.transcript.message import Message
+from widgets.transcript.message import TranscriptMessage
 from widgets.transcript.selection import Selection, Sources, code_of
-from widgets.transcript.step import Step
+from widgets.transcript.step import TranscriptStep
 from widgets.transcript.view import Place
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Reader:
         self._sources = Sources(self._view)
         self._selection = Selection(self._view, self._sources)
         self.finder = Finder(self._view, needle) if needle else None
-        self._told_found = Found()
+        self._told_found = FindCount()
         self._marked = MarkedLines()
         self.choose(-1)
 
@@ -64,7 +64,7 @@ class Reader:
             return
         self.choose(max(1, min(number, self.message_count)) - 1)
         head = Place(self.chosen, 0, 0)
-        is_step = isinstance(self._view.messages[self.chosen], Step)
+        is_step = isinstance(self._view.messages[self.chosen], TranscriptStep)
         if is_step and head in self._view.visible:
             self._view.stay()
         else:
@@ -160,11 +160,11 @@ class Reader:
         self._transcript.redraw()
 
     @property
-    def found(self) -> Found:
+    def found(self) -> FindCount:
         """The index of the reader's match, how many there are so far, and whether those are all."""
-        return self.finder.found if self.finder is not None else Found()
+        return self.finder.found if self.finder is not None else FindCount()
 
-    def restarted(self, message: Message) -> None:
+    def restarted(self, message: TranscriptMessage) -> None:
         """Forget what was found in a message whose text was replaced."""
         if self.finder is not None:
             self.finder.restarted(message)
@@ -197,7 +197,7 @@ class Reader:
             self._told_found = self.found
             self._transcript.post_message(FoundChanged(self._transcript, self._told_found))
 
-    def overlaid(self, lines: list[Line], painter: Painter) -> list[Line]:
+    def overlaid(self, lines: list[PaintedLine], painter: Painter) -> list[PaintedLine]:
         """Return the composed rows with marks for what is found, selected and chosen."""
         visible = self._view.visible
         for index, place in enumerate(visible):

@@ -10,7 +10,7 @@ from widgets.ink import MARK, text_of
 from widgets.markdown.offsets import RowOffsets, offsets
 from widgets.markdown.rows import code_lines
 from widgets.transcript.marks import cells_of, character_at
-from widgets.transcript.message import Message
+from widgets.transcript.message import TranscriptMessage
 from widgets.transcript.view import Place, View
 
 _BETWEEN_PIECES: Final = " \t\n>"  # everything between two pieces of one code block
@@ -163,13 +163,13 @@ class Selection:
         return min([start, *bounds]), max([end, *bounds])
 
 
-def part_at(message: Message, offset: int) -> int:
+def part_at(message: TranscriptMessage, offset: int) -> int:
     """Return the part of a message that contains the character at ``offset``, or 0 without a block."""
     count = len(message.blocks) + len(message.open)
     return bisect_right(range(count), offset, key=lambda index: message.part(index + 1).start)
 
 
-def code_parts(message: Message, part: int) -> list[int]:
+def code_parts(message: TranscriptMessage, part: int) -> list[int]:
     """Return the parts that are pieces of the same code block as ``part``, in order."""
     first = last = part
     while first > 1 and _goes_on(message, first - 1):
@@ -179,7 +179,7 @@ def code_parts(message: Message, part: int) -> list[int]:
     return list(range(first, last + 1))
 
 
-def code_of(message: Message, part: int) -> str:
+def code_of(message: TranscriptMessage, part: int) -> str:
     """Return the code of the block of ``part``, without fences and containers."""
     out: list[str] = []
     before = -1
@@ -192,7 +192,7 @@ def code_of(message: Message, part: int) -> str:
     return "".join(out)
 
 
-def _goes_on(message: Message, part: int) -> bool:
+def _goes_on(message: TranscriptMessage, part: int) -> bool:
     """Whether the part after ``part`` is the next piece of the same code block."""
     block, after = message.part(part), message.part(part + 1)
     if block.kind != "code" or after.kind != "code":

@@ -14,7 +14,7 @@ from widgets.markdown.blocks import Block
 from widgets.painter import cropped
 from widgets.signs import DOT
 from widgets.signs import FAILED as FAILED_SIGN
-from widgets.transcript.message import Message
+from widgets.transcript.message import TranscriptMessage
 from widgets.wrap import wrap
 
 WIDE_FROM: Final = 76  # cells of a row
@@ -32,7 +32,7 @@ def columns(width: int) -> tuple[int, int]:
     return (7, 10) if width >= WIDE_FROM else (6, 7)
 
 
-class Spoken(Message):
+class SpokenMessage(TranscriptMessage):
     """Its first row begins with time and name, the others are below the words; ``tail`` follows the last
     word. A note begins under the name, or at the margin if only that keeps it in one row.
     """

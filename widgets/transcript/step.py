@@ -13,7 +13,7 @@ from widgets.markdown.blocks import Block
 from widgets.markdown.rows import APART, CODE_BAR
 from widgets.painter import ASK, CARD
 from widgets.signs import NEEDS_YOU
-from widgets.transcript.message import LABEL_CHARACTERS, Message
+from widgets.transcript.message import LABEL_CHARACTERS, TranscriptMessage
 from widgets.transcript.spoken import columns
 
 SUMMARY_CHARACTERS: Final = 80
@@ -23,7 +23,7 @@ BODY_BAR: Final = CODE_BAR  # code in a step needs no bar of its own
 CARD_TONE: Final = Tone(card=CARD)
 
 
-class Step(Message):
+class TranscriptStep(TranscriptMessage):
     """A message that can be folded. While it is folded, its body is neither split nor laid out."""
 
     __slots__ = ("_is_set_in",)

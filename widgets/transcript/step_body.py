@@ -10,8 +10,8 @@ from typing import Final
 
 from agent_tui.model.inert import inert, inert_line
 from widgets.markdown.rows import APART
-from widgets.transcript.json_text import GOES_ON, Parsed, parse, pretty, readable
-from widgets.units import Spoken, counted, duration, size
+from widgets.transcript.json_text import GOES_ON, ParsedJson, parse, pretty, readable
+from widgets.units import UnitWords, counted, duration, size
 
 MAX_LINES: Final = 200
 MAX_CHARACTERS: Final = 20_000
@@ -65,11 +65,11 @@ def step_head(
     times = [duration(seconds)] if seconds is not None else []
     match kind:
         case "thinking":
-            return _title(Spoken.word(THINKING), _first_words(content)), _joined(times)
+            return _title(UnitWords.word(THINKING), _first_words(content)), _joined(times)
         case "sub_agent":
             return _title(name, _first_words(content)), _joined(times)
         case "file_offered" | "file_saved" | "file_refused":
-            return _title(Spoken.word(FILES[kind]), name), _joined(times)
+            return _title(UnitWords.word(FILES[kind]), name), _joined(times)
         case "text":
             return "", _joined(times)
         case "tool_call":
@@ -77,7 +77,7 @@ def step_head(
             return _title(name or kind, _about(arguments)[0]), _joined(summary)
         case "tool_result":
             text = content if result is None else result
-            return _title(Spoken.word(RESULT), name), _joined(_outcome(text, success, times))
+            return _title(UnitWords.word(RESULT), name), _joined(_outcome(text, success, times))
         case _:
             return _title(kind, name), _joined(times)
 
@@ -128,7 +128,7 @@ def _first_words(text: str) -> str:
 
 def _about(arguments: str) -> tuple[str, bool]:
     """Return what a call is about, and whether that is all there is to say of its arguments."""
-    parsed = parse(arguments) if arguments.strip() else Parsed({})
+    parsed = parse(arguments) if arguments.strip() else ParsedJson({})
     if parsed is None or not isinstance(parsed.value, dict):
         return "", False
     given = {str(key): value for key, value in parsed.value.items()}
@@ -180,11 +180,11 @@ def failure(result: str, limit: int = MAX_FAILURE_CHARACTERS) -> str:
     value = _value(result)
     if isinstance(value, dict):
         if isinstance(error := value.get("error"), str) and error.strip():
-            return inert_line(Spoken.told(error), limit)
+            return inert_line(UnitWords.told(error), limit)
         if isinstance(code := value.get("exit_code"), int):
-            return Spoken.word(EXIT).format(code=code)
-        return Spoken.word(FAILED)
-    return inert_line(result, limit) or Spoken.word(FAILED)
+            return UnitWords.word(EXIT).format(code=code)
+        return UnitWords.word(FAILED)
+    return inert_line(result, limit) or UnitWords.word(FAILED)
 
 
 def _value(result: str) -> object:
@@ -202,8 +202,8 @@ def result_body(result: str, limit: str | None = MORE, heading: str = "") -> str
         rest = {key: own for key, own in value.items() if key != "success"}
         if len(rest) == 1 and isinstance(only := next(iter(rest.values())), str):
             has_failed = value.get("success") is False and "error" in rest
-            return text_body(Spoken.told(only) if has_failed else only, limit, heading)
-        return fenced(readable(Parsed(rest)), limit=limit) if rest else ""
+            return text_body(UnitWords.told(only) if has_failed else only, limit, heading)
+        return fenced(readable(ParsedJson(rest)), limit=limit) if rest else ""
     if isinstance(value, list):
         return _table(value, limit) or fenced(pretty(value), "json", limit=limit)
     return text_body(result, limit, heading)
@@ -249,7 +249,9 @@ def _limited(text: str, limit: str | None) -> tuple[str, str]:
     if not (rest := text[len(shown) :]):
         return shown, ""
     lines = rest.count("\n")
-    more = counted(lines, "more line", "more lines") if lines else f"{size(len(rest))} {Spoken.word('more')}"
+    more = (
+        counted(lines, "more line", "more lines") if lines else f"{size(len(rest))} {UnitWords.word('more')}"
+    )
     return shown, limit.replace("{more}", more)
 
 

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from agent_tui.model.inert import inert
 from widgets.ink import COMPONENTS
-from widgets.layout import Line, Tone, strips_in
+from widgets.layout import PaintedLine, Tone, strips_in
 from widgets.painted import is_shown
 from widgets.painter import ASK, ASKS, CARD, PEOPLE, Painter
 from widgets.signs import CUT, FAILED
@@ -21,12 +21,12 @@ from widgets.terminal.frame_clock import FrameClock
 from widgets.transcript import happened
 from widgets.transcript.canvas import Canvas
 from widgets.transcript.folding import Folds
-from widgets.transcript.message import Message
+from widgets.transcript.message import TranscriptMessage
 from widgets.transcript.pointing import Pointer
 from widgets.transcript.reading import Reader
 from widgets.transcript.sight import Sight
-from widgets.transcript.spoken import Spoken
-from widgets.transcript.step import Step
+from widgets.transcript.spoken import SpokenMessage
+from widgets.transcript.step import TranscriptStep
 from widgets.transcript.view import View
 
 WHEEL_ROWS: Final = 3
@@ -94,7 +94,7 @@ class Transcript(Widget, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.set_reactive(Transcript.auto_links, False)  # else the mouse over a link repaints all rows
         self.clock = clock
-        self.messages: dict[str, Message] = {}
+        self.messages: dict[str, TranscriptMessage] = {}
         self.view = View()
         self.canvas = Canvas(self)
         self.reader = Reader(self)
@@ -115,7 +115,7 @@ class Transcript(Widget, can_focus=True):
         """
         message = self.messages.get(key)
         if message is None:
-            kind = Spoken if is_spoken else Message
+            kind = SpokenMessage if is_spoken else TranscriptMessage
             card = CARD if color == PEOPLE and not is_spoken else ""  # spoken lines are all one row
             message = self.messages[key] = kind(key, title, Tone(color, who, card=card))
             self.view.messages.append(message)
@@ -142,7 +142,7 @@ class Transcript(Widget, can_focus=True):
         message = self.messages.get(key)
         if message is None:
             return
-        if isinstance(message, Spoken):
+        if isinstance(message, SpokenMessage):
             message.set_tail(tail)
         message.close(note, is_failure=note.startswith(FAILED), is_cut=note.startswith(CUT))
         if self.reader.finder is not None:
@@ -213,7 +213,7 @@ class Transcript(Widget, can_focus=True):
         if message is None:
             tone = Tone(color, who, is_faded=is_dim, card="" if is_dim else CARD)
             is_folded = self.folds.chosen.get(key, is_folded)
-            step = Step(key, tone, is_folded=is_folded, is_set_in=is_set_in)
+            step = TranscriptStep(key, tone, is_folded=is_folded, is_set_in=is_set_in)
             step.set_head(title, summary, sign)
             self.messages[key] = step
             self.view.messages.append(step)
@@ -225,7 +225,7 @@ class Transcript(Widget, can_focus=True):
     def step_titled(self, key: str, title: str, summary: str = "", sign: str = "") -> None:
         """Let the head row of a step say so. O(1); the fold stays."""
         step = self.messages.get(key)
-        if isinstance(step, Step) and step.set_head(title, summary, sign):
+        if isinstance(step, TranscriptStep) and step.set_head(title, summary, sign):
             self.reader.restarted(step)
             self.clock.mark(self)
 
@@ -234,7 +234,7 @@ class Transcript(Widget, can_focus=True):
         is copied, where that is more. O(1) while it is folded: for steps that come by the thousand.
         """
         step = self.messages.get(key)
-        if isinstance(step, Step):
+        if isinstance(step, TranscriptStep):
             step.set_body(make, uncut)
             self.reader.restarted(step)
             self.clock.mark(self)
@@ -333,7 +333,7 @@ class Transcript(Widget, can_focus=True):
 
     # --- drawing ---
 
-    def head(self, painter: Painter) -> list[Line]:
+    def head(self, painter: Painter) -> list[PaintedLine]:
         """Return the rows above the messages; for panes that have some."""
         return []
 

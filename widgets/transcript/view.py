@@ -10,7 +10,7 @@ from widgets.ink import MARK, Row
 from widgets.layout import Layout, Span
 from widgets.painter import ASK, ASKS
 from widgets.transcript.heights import Heights
-from widgets.transcript.message import Message
+from widgets.transcript.message import TranscriptMessage
 
 FRAME_BUDGET: Final = 131_072  # of Message.settle in one frame: a few milliseconds
 MIN_LAYOUTS: Final = 400
@@ -29,7 +29,7 @@ class View:
     """Messages seen through ``width`` by ``height`` cells."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
+        self.messages: list[TranscriptMessage] = []
         self.heights = Heights()  # of the messages: exact where they are laid out, else estimated
         self.width = 0
         self.height = 0
@@ -323,7 +323,7 @@ class View:
         self._layouts[key] = layout
         return layout
 
-    def _laid_out(self, message: Message, part: int, *, is_open: bool) -> Layout:
+    def _laid_out(self, message: TranscriptMessage, part: int, *, is_open: bool) -> Layout:
         links: list[str] = []
         rows = message.rows_of(part, self.width, is_open=is_open, links=links)
         message.know_rows(part, len(rows))

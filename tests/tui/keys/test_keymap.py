@@ -16,7 +16,7 @@ import tui
 import widgets
 from tests.settling import settle
 from tests.tui.whole_app import opened_app
-from tui.keys.keymap import ALWAYS, Entry, catalogue, live_together, resolve
+from tui.keys.keymap import ALWAYS, KeymapEntry, catalogue, live_together, resolve
 from tui.keys.names import parse
 from tui.places import AGAIN_SECONDS
 from tui.screens.help import HelpScreen
@@ -181,7 +181,7 @@ def test_whatever_is_written_no_key_means_two_things_and_the_ones_of_scripts_hol
     keymap = resolve(written)
     changed = [entry for entry in catalogue() if keymap.keys[entry.id] != entry.keys]
 
-    def clash(one: Entry, other: Entry) -> set[str]:
+    def clash(one: KeymapEntry, other: KeymapEntry) -> set[str]:
         return set(keymap.keys[one.id]) & set(keymap.keys[other.id]) - set(ALWAYS)
 
     for one in changed:

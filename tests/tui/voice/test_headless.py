@@ -21,7 +21,7 @@ from tui.cli.headless.formats import Ending, FormatName
 from tui.cli.headless.interrupts import Interrupts
 from tui.cli.tree import run
 from tui.voice.headless.formats import voice_format
-from tui.voice.headless.talk import Talk
+from tui.voice.headless.talk import HeadlessTalk
 from tui.voice.session import VoiceSession
 
 LONG_SECONDS = 10.0
@@ -54,7 +54,7 @@ class Headless:
         self._interrupts = Interrupts()
         typed = _typed(lines) if lines is not None else None
         clock = asyncio.get_running_loop().time
-        talk = Talk(session, self.form, self.state, typed, now=clock)
+        talk = HeadlessTalk(session, self.form, self.state, typed, now=clock)
         self.task = asyncio.create_task(talk.run(self._interrupts))
 
     def interrupt(self) -> None:

@@ -19,7 +19,7 @@ from widgets.markdown.blocks import Block
 from widgets.markdown.rows import lay_out
 from widgets.markdown.splitter import Splitter
 from widgets.transcript import message as message_module
-from widgets.transcript.message import SLICE_CHARACTERS, Message
+from widgets.transcript.message import SLICE_CHARACTERS, TranscriptMessage
 from widgets.transcript.transcript import Transcript
 from widgets.transcript.view import FRAME_BUDGET, View
 
@@ -162,7 +162,7 @@ async def test_while_the_reader_is_elsewhere_only_the_label_is_painted() -> None
 
 
 def streamed(view: View, pieces: list[str]) -> None:
-    view.messages.append(Message("a", ""))
+    view.messages.append(TranscriptMessage("a", ""))
     for chunk in frames(pieces):
         view.messages[0].add(chunk)
         view.frame()
@@ -174,7 +174,7 @@ def completed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     keys: list[object] = []
     laid_out = View._laid_out
 
-    def counting(self: View, message: Message, part: int, *, is_open: bool) -> Layout:
+    def counting(self: View, message: TranscriptMessage, part: int, *, is_open: bool) -> Layout:
         if message.open_index(part) < 0:
             keys.append(message.part_key(part))
         return laid_out(self, message, part, is_open=is_open)
@@ -248,7 +248,7 @@ def test_the_cost_of_a_block_grows_with_its_length_and_no_faster(
 def test_a_line_of_ten_megabytes_is_taken_in_bounded_pieces(laid_out: list[tuple[Block, int, bool]]) -> None:
     view = View()
     view.resize(100, 30)
-    view.messages.append(Message("a", ""))
+    view.messages.append(TranscriptMessage("a", ""))
     view.messages[0].add("x" * 10_000_000)
     frame = 0
     while True:

@@ -16,8 +16,8 @@ from tests.widgets.markdown.test_splitter import TEXTS, cut
 from widgets.markdown.blocks import Block
 from widgets.markdown.letters import CELL_END, reading
 from widgets.transcript import finding as finding_module
-from widgets.transcript.finding import FIND_BUDGET, Finder, Found, Needle
-from widgets.transcript.message import Message
+from widgets.transcript.finding import FIND_BUDGET, FindCount, Finder, Needle
+from widgets.transcript.message import TranscriptMessage
 from widgets.transcript.transcript import Transcript
 from widgets.transcript.view import View
 
@@ -30,7 +30,7 @@ class Reader(App[None]):
     def __init__(self, pane: Transcript) -> None:
         super().__init__()
         self.pane = pane
-        self.told: list[Found] = []
+        self.told: list[FindCount] = []
 
     def compose(self) -> ComposeResult:
         yield self.pane
@@ -55,7 +55,7 @@ def a_view(*texts: str, size: tuple[int, int] = (40, 10)) -> View:
     view = View()
     view.resize(*size)
     for number, text in enumerate(texts):
-        message = Message(str(number), "")
+        message = TranscriptMessage(str(number), "")
         message.add(text)
         message.close("", is_failure=False)
         view.messages.append(message)
@@ -118,7 +118,7 @@ def test_what_is_shown_is_found(needle: str, text: str, count: int) -> None:
 def test_titles_and_notes_are_found() -> None:
     view = View()
     view.resize(40, 10)
-    view.messages.append(Message("a", "Mika · round 2"))
+    view.messages.append(TranscriptMessage("a", "Mika · round 2"))
     view.messages[0].add("words")
     view.messages[0].close("cut at the pause", is_failure=False)
     view.frame()
@@ -130,7 +130,7 @@ def test_titles_and_notes_are_found() -> None:
 
 @given(TEXTS, st.sampled_from(["bold", "a", "x", "- ", "b c", "1", "|"]))
 def test_the_quick_look_never_misses_what_is_shown(text: str, word: str) -> None:
-    message = Message("a", "")
+    message = TranscriptMessage("a", "")
     message.add(text)
     message.close("", is_failure=False)
     message.settle(10**9)
@@ -148,7 +148,7 @@ def test_a_text_that_grew_has_the_same_matches_as_the_whole_text(
     text: str, places: list[int], word: str
 ) -> None:
     view = a_view("before")
-    message = Message("b", "")
+    message = TranscriptMessage("b", "")
     view.messages.append(message)
     finder = Finder(view, word)
     for chunk in cut(text, places):
@@ -208,7 +208,7 @@ async def test_cells_of_a_narrow_table_are_marked() -> None:
         pane.reader.find("that wraps")
         hand.turn_until_clean()
         await pilot.pause()
-        assert pane.reader.found == Found(0, 1, True)
+        assert pane.reader.found == FindCount(0, 1, True)
         assert "".join(marks(pane, "found")).replace(" ", "") == "thatwraps"
 
 
@@ -219,11 +219,11 @@ async def test_stepping_goes_round_brings_the_match_into_sight_and_stops_followi
         hand.turn_until_clean()
         pane.reader.find("message 1")
         hand.turn_until_clean()
-        assert pane.reader.found == Found(0, 11, True)
+        assert pane.reader.found == FindCount(0, 11, True)
         pane.reader.find_step(1)  # none is in sight or below: round to the first
         hand.turn_until_clean()
         await pilot.pause()
-        assert pane.reader.found == Found(1, 11, True)
+        assert pane.reader.found == FindCount(1, 11, True)
         assert screen_of(pane)[1].endswith("message 1")
         assert not pane.follow
         pane.reader.find_step(1)
@@ -238,7 +238,7 @@ async def test_stepping_goes_round_brings_the_match_into_sight_and_stops_followi
         await pilot.pause()
         assert pane.reader.found.current == 11
         assert any(row.endswith("message 19") for row in screen_of(pane))
-        assert app.told[-1] == Found(11, 11, True)
+        assert app.told[-1] == FindCount(11, 11, True)
 
 
 async def test_a_step_that_comes_before_anything_is_found_is_made_when_something_is() -> None:
@@ -247,10 +247,10 @@ async def test_a_step_that_comes_before_anything_is_found_is_made_when_something
         hand.turn_until_clean()
         pane.reader.find("words")
         pane.reader.find_step(1)
-        assert pane.reader.found == Found(0, 0, False)
+        assert pane.reader.found == FindCount(0, 0, False)
         hand.turn_until_clean()
         await pilot.pause()
-        assert pane.reader.found == Found(1, 1, True)
+        assert pane.reader.found == FindCount(1, 1, True)
         assert screen_of(pane)[1] == "▸some words"
 
 
@@ -269,7 +269,7 @@ async def test_a_repaired_text_is_searched_anew() -> None:
         pane.clear()
         pane.text_added("2", "new words")
         hand.turn_until_clean()
-        assert pane.reader.found == Found(0, 1, True)
+        assert pane.reader.found == FindCount(0, 1, True)
 
 
 async def test_what_comes_while_searching_is_found_too() -> None:
@@ -309,7 +309,7 @@ def test_a_frame_reads_a_bounded_piece_of_thousands_of_messages(read_closely: li
         assert sum(read_closely) <= FIND_BUDGET + 100
         assert not finder.found.is_complete
         read_closely.clear()
-    assert finder.found == Found(0, 3_000, True)
+    assert finder.found == FindCount(0, 3_000, True)
     assert frames > 5
 
 
@@ -329,12 +329,12 @@ def test_a_message_longer_than_a_frame_looks_over_is_searched_to_its_end() -> No
     while finder.work():
         frames += 1
         assert frames < 200, "it begins anew in every frame"
-    assert finder.found == Found(0, 2, True)
+    assert finder.found == FindCount(0, 2, True)
 
 
 def test_growing_text_is_read_only_where_it_grew(read_closely: list[int]) -> None:
     view = a_view()
-    message = Message("a", "")
+    message = TranscriptMessage("a", "")
     view.messages.append(message)
     finder = Finder(view, "words")
     for _ in range(200):
@@ -347,7 +347,7 @@ def test_growing_text_is_read_only_where_it_grew(read_closely: list[int]) -> Non
 
 
 def test_no_phrase_reaches_from_one_cell_into_the_next() -> None:
-    message = Message("a", "")
+    message = TranscriptMessage("a", "")
     message.add("| a | b |\n|--|--|\n| c d |  |\n")
     message.close("", is_failure=False)
     message.settle(1000)

@@ -11,7 +11,7 @@ from tests.widgets.transcript.test_counts import counted, frames, tokens
 from widgets.layout import Layout
 from widgets.painter import Look, Painter
 from widgets.transcript.agent_pane import AgentPane
-from widgets.transcript.message import Message
+from widgets.transcript.message import TranscriptMessage
 from widgets.transcript.transcript import Transcript
 from widgets.transcript.view import View
 
@@ -21,7 +21,7 @@ ABOVE = "".join(f"- item {number}\n" for number in range(40)) + "\nThe last bloc
 def test_a_frame_looks_up_each_part_in_sight_once(monkeypatch: pytest.MonkeyPatch) -> None:
     view = View()
     view.resize(60, 20)
-    view.messages.append(Message("a", "title"))
+    view.messages.append(TranscriptMessage("a", "title"))
     lookups = counted(monkeypatch, View, "layout")
     for chunk in frames(tokens()):
         view.messages[0].add(chunk)

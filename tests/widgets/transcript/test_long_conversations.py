@@ -16,7 +16,7 @@ from tests.widgets.transcript.test_counts import counted, frames, tokens
 from tests.widgets.transcript.test_transcript import a_pane
 from tests.widgets.transcript.test_view import a_view, lines, say
 from widgets.transcript.heights import Heights
-from widgets.transcript.message import Message
+from widgets.transcript.message import TranscriptMessage
 from widgets.transcript.view import View
 
 MAX_BYTES_PER_TOKEN = 15  # of four characters each, with all that is kept besides: layouts come on top
@@ -39,7 +39,7 @@ def grown(view: View, pieces: list[str], times: int) -> int:
 def test_memory_grows_with_the_text_and_with_nothing_else() -> None:
     view, pieces = View(), tokens()
     view.resize(80, 30)
-    view.messages.append(Message("a", ""))
+    view.messages.append(TranscriptMessage("a", ""))
     tracemalloc.start()
     try:
         grown(view, pieces, 12)  # until as many layouts are kept as ever will be
@@ -59,7 +59,7 @@ def test_a_frame_looks_only_at_the_messages_that_changed(monkeypatch: pytest.Mon
     view.frame()
     view.scroll(-100)
     view.frame()
-    measured = counted(monkeypatch, Message, "height")
+    measured = counted(monkeypatch, TranscriptMessage, "height")
     moved = counted(monkeypatch, Heights, "set")
     for _ in range(10):
         view.messages[-1].add("\n\nmore words")

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from tests.widgets.apps import CountingDriver, Hand
 from tests.widgets.transcript.test_counts import counted, tokens
 from widgets.layout import Layout
-from widgets.transcript.message import Message
+from widgets.transcript.message import TranscriptMessage
 from widgets.transcript.transcript import Transcript
 from widgets.transcript.view import View
 
@@ -80,7 +80,7 @@ async def test_sixteen_panes_cost_no_layout_and_bounded_strips_and_bytes(
     keys: list[object] = []
     laid_out = View._laid_out
 
-    def counting(self: View, message: Message, part: int, *, is_open: bool) -> Layout:
+    def counting(self: View, message: TranscriptMessage, part: int, *, is_open: bool) -> Layout:
         if message.open_index(part) < 0:
             keys.append((message, message.part_key(part)))
         return laid_out(self, message, part, is_open=is_open)
@@ -110,7 +110,7 @@ async def test_panes_that_nobody_sees_cost_nothing_until_they_are_shown(
     painted_panes: Panes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frames = counted(monkeypatch, View, "frame")
-    settled = counted(monkeypatch, Message, "settle")
+    settled = counted(monkeypatch, TranscriptMessage, "settle")
     strips = counted(monkeypatch, Strip, "__init__")
 
     async def act(pilot: Pilot[Any]) -> None:

@@ -6,20 +6,20 @@ import pytest
 
 from tests.widgets.drawing import drawn
 from widgets.markdown.rows import lay_out
-from widgets.transcript.message import SLICE_CHARACTERS, Message
+from widgets.transcript.message import SLICE_CHARACTERS, TranscriptMessage
 
 BUDGET = 1_000_000
 
 
-def settled(*chunks: str) -> Message:
-    message = Message("a", "")
+def settled(*chunks: str) -> TranscriptMessage:
+    message = TranscriptMessage("a", "")
     for chunk in chunks:
         message.add(chunk)
     message.settle(BUDGET)
     return message
 
 
-def kinds(message: Message) -> list[str]:
+def kinds(message: TranscriptMessage) -> list[str]:
     return [message.part(index).kind for index in range(message.part_count)]
 
 
@@ -75,7 +75,7 @@ def test_hostile_text_is_inert_before_it_is_split() -> None:
 
 def test_work_stops_when_the_budget_is_spent_and_goes_on_where_it_stopped() -> None:
     text = "word " * 20_000
-    message = Message("a", "")
+    message = TranscriptMessage("a", "")
     message.add(text)
     steps = 0
     while not message.is_settled:
@@ -86,7 +86,7 @@ def test_work_stops_when_the_budget_is_spent_and_goes_on_where_it_stopped() -> N
 
 
 def test_short_lines_cost_more_than_their_characters() -> None:
-    message = Message("a", "")
+    message = TranscriptMessage("a", "")
     message.add("\n" * 100_000)
     message.settle(SLICE_CHARACTERS)
     assert not message.is_settled
@@ -97,7 +97,7 @@ def test_an_estimated_height_is_near_the_exact_one() -> None:
     message = settled(text)
     exact = len(drawn([text], 40)) + 1
     assert message.height(40) == pytest.approx(exact, rel=0.3)
-    message = Message("a", "")
+    message = TranscriptMessage("a", "")
     message.add(text)
     message.know_width(40)
     message.settle(BUDGET)
@@ -105,14 +105,14 @@ def test_an_estimated_height_is_near_the_exact_one() -> None:
 
 
 def test_the_title_and_the_note_are_one_inert_line_each() -> None:
-    message = Message("a", "round\n\x1b[31m2")
+    message = TranscriptMessage("a", "round\n\x1b[31m2")
     message.close("cut\nat the \x1b]0;pause", is_failure=False)
     assert message.part(0).label == "round ␛[31m2"
     assert message.part(message.part_count - 1).label == "cut at the ␛]0;pause"
 
 
 def test_a_message_says_when_its_height_may_have_changed() -> None:
-    message = Message("a", "round 1")
+    message = TranscriptMessage("a", "round 1")
     message.number, message.changed = 7, set()
     for act in (
         lambda: message.add("one"),
@@ -128,7 +128,7 @@ def test_a_message_says_when_its_height_may_have_changed() -> None:
 
 
 def test_exact_rows_of_another_width_are_estimated_anew_bit_by_bit() -> None:
-    message = Message("a", "")
+    message = TranscriptMessage("a", "")
     message.add("word " * 8 + "\n\n" + "- item\n" * 9)
     message.know_width(80)
     message.settle(BUDGET)

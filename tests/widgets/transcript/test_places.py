@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.widgets.transcript.test_view import a_view, add, items, lines, rows, say
 from widgets.ink import text_of
-from widgets.transcript.message import Message
+from widgets.transcript.message import TranscriptMessage
 from widgets.transcript.view import ESTIMATES_PER_FRAME, Place, View
 
 
@@ -148,7 +148,7 @@ def test_a_better_estimate_above_does_not_move_what_is_read() -> None:
 def test_a_message_that_grows_above_does_not_move_what_is_read() -> None:
     view = a_view()
     for _ in range(2):
-        view.messages.append(Message("", ""))
+        view.messages.append(TranscriptMessage("", ""))
     view.messages[0].add(lines(1, 5))
     view.messages[1].add(lines(1, 30))
     rows(view)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widgets.ink import text_of
-from widgets.transcript.message import Message
+from widgets.transcript.message import TranscriptMessage
 from widgets.transcript.view import FRAME_BUDGET, MIN_LAYOUTS, View
 
 
@@ -17,7 +17,7 @@ def a_view(width: int = 40, height: int = 5) -> View:
 
 def say(view: View, *texts: str, is_closed: bool = True) -> None:
     for text in texts:
-        message = Message("", "")
+        message = TranscriptMessage("", "")
         message.add(text)
         if is_closed:
             message.close("", is_failure=False)

@@ -51,7 +51,7 @@ def asked(source: Source, opened: Opened[Client], question: Callable[[Client], A
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[Shows, Item]):
+class CommandKind(Generic[Shows, Item]):
     """How commands reach one room or one conversation."""
 
     opened: Opened[Shows]
@@ -62,7 +62,10 @@ class Kind(Generic[Shows, Item]):
 
 
 def of_one(
-    source: Source, kind: Kind[Shows, Item], wanted: str, act: Callable[[Shows, str], Awaitable[Answer]]
+    source: Source,
+    kind: CommandKind[Shows, Item],
+    wanted: str,
+    act: Callable[[Shows, str], Awaitable[Answer]],
 ) -> Answer:
     """Return the server's answer to ``act(client, id)`` about the ``wanted`` room or conversation."""
 
@@ -72,7 +75,7 @@ def of_one(
     return asked(source, kind.opened, acted)
 
 
-def show_one(kind: Kind[Shows, Item], source: Source, wanted: str, output_format: OutputFormat) -> int:
+def show_one(kind: CommandKind[Shows, Item], source: Source, wanted: str, output_format: OutputFormat) -> int:
     """Print a room or conversation; as JSON as the server answered it."""
     if output_format == "json":
         output.write_json(of_one(source, kind, wanted, lambda client, id_: client.show_raw(id_)))
@@ -82,7 +85,7 @@ def show_one(kind: Kind[Shows, Item], source: Source, wanted: str, output_format
 
 
 def delete_one(
-    kind: Kind[Shows, Item], source: Source, wanted: str, yes: bool, output_format: OutputFormat
+    kind: CommandKind[Shows, Item], source: Source, wanted: str, yes: bool, output_format: OutputFormat
 ) -> int:
     """Delete a room or conversation, after a question; raises ``ConfigError`` if nobody can be asked."""
     if not yes and not sys.stdin.isatty():

@@ -15,7 +15,7 @@ from tui.cli import exits, output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import (
     MAX_NAME_CHARACTERS,
-    Kind,
+    CommandKind,
     age,
     asked,
     budget,
@@ -149,7 +149,7 @@ def _found(hit: Hit, short: Mapping[str, str]) -> str:
     return f"{'  '.join(text for text in about if text)}\n  {words}"
 
 
-CONVERSATIONS: Final = Kind(
+CONVERSATIONS: Final = CommandKind(
     connect.chat_client, connect.conversation_id, _called, _described, conversation_fields
 )
 show: Final = partial(show_one, CONVERSATIONS)

@@ -13,7 +13,7 @@ from tui.cli import exits, output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import (
     MAX_NAME_CHARACTERS,
-    Kind,
+    CommandKind,
     age,
     asked,
     budget,
@@ -111,6 +111,6 @@ def _spoken_for(agent: AgentInfo) -> str:
     return f"{inert_line(agent.name)} · {model}" if model else inert_line(agent.name)
 
 
-ROOMS: Final = Kind(connect.rooms_client, connect.room_id, _called, _described, room_fields)
+ROOMS: Final = CommandKind(connect.rooms_client, connect.room_id, _called, _described, room_fields)
 show_room: Final = partial(show_one, ROOMS)
 delete_room: Final = partial(delete_one, ROOMS)

@@ -55,7 +55,7 @@ Exported = tuple[Document, dict[str, object]]  # for Markdown and pages, and for
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class FoldedPart:
     """A part of a message that is folded at first; ``body`` is Markdown that leaves nothing open."""
 
     name: str

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from agent_tui.model.events import Message
-from tui.cli.export.document import Document, Folded, clean, marks, moment, said_by, used
+from tui.cli.export.document import Document, FoldedPart, clean, marks, moment, said_by, used
 from tui.cli.export.parts import parts
 from tui.language import spoken
 from tui.screens.words import say
@@ -85,7 +85,7 @@ def _article(message: Message, names: Mapping[str, str]) -> str:
     )
 
 
-def _details(part: Folded) -> str:
+def _details(part: FoldedPart) -> str:
     told = " · ".join(text for text in (part.about, part.summary) if text)
     head = f'<summary dir="auto"><strong>{_safe(part.name)}</strong> {_safe(told)}</summary>'
     return f'<details>{head}<div dir="auto">{_words(part.body)}</div></details>'

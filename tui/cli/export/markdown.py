@@ -9,7 +9,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 from agent_tui.model.inert import inert_line
-from tui.cli.export.document import Document, Folded, marks, said_by, used
+from tui.cli.export.document import Document, FoldedPart, marks, said_by, used
 from tui.cli.export.parts import parts
 from tui.screens.words import say
 from widgets.transcript.step_body import fenced
@@ -50,7 +50,7 @@ def markdown(document: Document) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _folded(part: Folded) -> str:
+def _folded(part: FoldedPart) -> str:
     about = _plain(part.about, MAX_MARK_CHARACTERS)
     told = " · ".join(text for text in (about, _plain(part.summary)) if text)
     head = f"**{_plain(part.name)}** {told}".rstrip()

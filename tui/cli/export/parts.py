@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from agent_tui.model.events import Message, Step
 from agent_tui.model.images import is_image
 from tui.chat.files import facts
-from tui.cli.export.document import Folded, state_named
+from tui.cli.export.document import FoldedPart, state_named
 from tui.screens.words import count, say
 from widgets.markdown.rows import APART
 from widgets.transcript.step_body import fenced, step_body, step_head
@@ -17,16 +17,16 @@ TOLD_STATUSES = frozenset(
 )  # which a result does not show
 
 
-def parts(message: Message) -> list[str | Folded]:
+def parts(message: Message) -> list[str | FoldedPart]:
     """Return the words of a message, as Markdown, and its thoughts, tools and files; nothing empty."""
-    found: list[str | Folded] = []
+    found: list[str | FoldedPart] = []
     if all(step.type == "text" for step in message.steps):
         found.append(message.text)
     else:
         summaries = {note.about: note.count for note in message.notes if note.note == "summary"}
         found += _steps(message.steps, summaries)
     found += [
-        Folded(
+        FoldedPart(
             file.name or say("export.file"),
             "",
             facts(file),
@@ -37,7 +37,7 @@ def parts(message: Message) -> list[str | Folded]:
     return [part for part in found if not isinstance(part, str) or part.strip()]
 
 
-def _steps(steps: tuple[Step, ...], summaries: Mapping[str, int]) -> Iterator[str | Folded]:
+def _steps(steps: tuple[Step, ...], summaries: Mapping[str, int]) -> Iterator[str | FoldedPart]:
     """Yield the parts; ``summaries`` are thoughts that replace this many messages, by their ids."""
     calls = {step.id for step in steps if step.type == "tool_call"}
     results = {step.id_ref: step for step in steps if step.type == "tool_result" and step.id_ref in calls}
@@ -46,12 +46,12 @@ def _steps(steps: tuple[Step, ...], summaries: Mapping[str, int]) -> Iterator[st
             yield step.content
         elif step.id in summaries:
             title = say("step.summary", count=count(summaries[step.id]))
-            yield Folded(title, "", "", _all_of(step.content))
+            yield FoldedPart(title, "", "", _all_of(step.content))
         elif step.type != "tool_result" or step.id_ref not in calls:
             yield _folded(step, results.get(step.id) if step.type == "tool_call" else None)
 
 
-def _folded(step: Step, result: Step | None) -> Folded:
+def _folded(step: Step, result: Step | None) -> FoldedPart:
     said = {"arguments": step.arguments, "content": step.content}
     told = None if result is None else result.content
     success = step.success if result is None else result.success
@@ -62,8 +62,8 @@ def _folded(step: Step, result: Step | None) -> Folded:
     status = state_named(step.status) if step.status in TOLD_STATUSES else ""
     summary = about_it if about_it.startswith(status) else " · ".join(filter(None, (status, about_it)))
     if step.type == "thinking":
-        return Folded(name, "", summary, _all_of(step.content))
-    return Folded(name, about, summary, step_body(step.type, **said, result=told, limit=None))
+        return FoldedPart(name, "", summary, _all_of(step.content))
+    return FoldedPart(name, about, summary, step_body(step.type, **said, result=told, limit=None))
 
 
 def _all_of(text: str) -> str:

@@ -17,7 +17,7 @@ from agent_tui.wire.agent_tasks import ends_session
 from agent_tui.wire.chat import TERMINAL, ChatDecoder
 from tui.cli import output
 from tui.cli.commands.asking import note_line
-from tui.cli.headless.ask_input import Asked
+from tui.cli.headless.ask_input import AskInput
 from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS, Telling
 from tui.cli.headless.formats import Ending, Frame
 from tui.cli.headless.interrupts import (
@@ -113,7 +113,7 @@ def _ending_of(told: AnnouncedFrame, backend: BackendConfig) -> Ending | None:
 async def agent_answers(
     client: AgentChats,
     backend: BackendConfig,
-    asked: Asked,
+    asked: AskInput,
     telling: Telling,
     asks: Asks,
     interrupts: Interrupts,

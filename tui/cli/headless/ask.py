@@ -15,7 +15,7 @@ from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import check_tools
 from tui.cli.headless.answering import agent_answers, agent_client, server_answers
-from tui.cli.headless.ask_input import Asked, AskOptions
+from tui.cli.headless.ask_input import AskInput, AskOptions
 from tui.cli.headless.ask_telling import Telling, decide, streamed
 from tui.cli.headless.formats import AnswerText, Ending, FormatName, Record, format_named
 from tui.cli.headless.interrupts import Interrupts, carried_out
@@ -27,7 +27,7 @@ NOTHING: Final = Record({"conversation": None}, ())
 UNANSWERED: Final = ("error", "lost", "timeout")  # endings of an incomplete answer
 
 
-def ask(source: Source, asked: Asked, options: AskOptions, form_name: FormatName) -> int:
+def ask(source: Source, asked: AskInput, options: AskOptions, form_name: FormatName) -> int:
     """Ask, write the answer, and return the exit code; raises ``ConfigError`` before anything is written."""
     is_agent = isinstance(source, Server) and source.agent is not None
     form = format_named(form_name, AnswerText, is_plain=is_agent or None)
@@ -101,7 +101,7 @@ async def _conversation_id(client: ChatClient, options: AskOptions, *, embedded:
 
 
 async def _ask_agent(
-    backend: BackendConfig, asked: Asked, options: AskOptions, telling: Telling, interrupts: Interrupts
+    backend: BackendConfig, asked: AskInput, options: AskOptions, telling: Telling, interrupts: Interrupts
 ) -> tuple[Ending, Record]:
     """Ask an agent on another server; raises ``ConfigError`` for options that it does not support."""
     wanted = _agents_conversation(backend, options)

@@ -31,7 +31,7 @@ NOTHING: Final = ConfigError("nothing to ask", "give TEXT, a file with -f, or pi
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskInput:
     """One question."""
 
     content: str
@@ -66,7 +66,7 @@ class AskOptions:
         return None if self.workspace is None else str(self.workspace.expanduser().resolve())
 
 
-def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool = True) -> Asked:
+def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool = True) -> AskInput:
     """Return the question in words, files and stdin; blocks until stdin is read, if something is piped in.
     Files that are not read are left to the caller, and what is piped in comes after the words.
 
@@ -86,12 +86,12 @@ def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool
         raise NOTHING
     if (number := max(len(attachments), len(files))) > MAX_ATTACHMENTS:
         raise ConfigError(f"{number} files are too many", f"{MAX_ATTACHMENTS} are the most")
-    asked = Asked(encodable(said), tuple(attachments), () if reads_files else tuple(files))
+    asked = AskInput(encodable(said), tuple(attachments), () if reads_files else tuple(files))
     _check_size(asked)
     return asked
 
 
-def _check_size(asked: Asked) -> None:
+def _check_size(asked: AskInput) -> None:
     sent = dump([asked.content, [[one.name, one.content] for one in asked.attachments]])
     if len(sent.encode()) > MAX_BYTES - 4096:  # the rest of the body is small
         raise ConfigError(

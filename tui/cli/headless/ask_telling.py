@@ -20,7 +20,7 @@ from agent_tui.state.turn import Turn
 from agent_tui.wire.chat_encode import answer_content, question_content
 from tui.cli import output
 from tui.cli.commands.asking import note_line
-from tui.cli.headless.ask_input import Asked
+from tui.cli.headless.ask_input import AskInput
 from tui.cli.headless.formats import Format, Frame, as_told
 from tui.cli.output import MAX_LINE_CHARACTERS
 from tui.screens.localised import localised
@@ -154,7 +154,7 @@ def _failure(result: StepState) -> str:
     return failure(result.content.text, MAX_LINE_CHARACTERS)
 
 
-def streamed(asked: Asked, state: ConversationState) -> list[object]:
+def streamed(asked: AskInput, state: ConversationState) -> list[object]:
     """Return question and answer as they would be stored."""
     question = {"role": "user", "content": question_content(asked.content, asked.attachments)}
     answers = (turn for turn in state.turns.values() if turn.role != "user")

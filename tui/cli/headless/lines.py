@@ -16,7 +16,7 @@ CHUNK_BYTES: Final = 65_536
 CTRL_C: Final = "\x03"
 
 
-class Lines:
+class TypedLines:
     """The typed lines. They are read beside the loop: stdin may be a terminal, a pipe or a file.
 
     With ``interrupts`` a ctrl+c in a terminal counts as a line, as long as more may be typed.

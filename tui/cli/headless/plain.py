@@ -26,11 +26,11 @@ from tui.cli.commands import connect
 from tui.cli.headless.answer import Answer
 from tui.cli.headless.answering import Asks, agent_answers, agent_client, server_answers
 from tui.cli.headless.ask import folder
-from tui.cli.headless.ask_input import Asked
+from tui.cli.headless.ask_input import AskInput
 from tui.cli.headless.ask_telling import NOT_ALLOWED, Telling
 from tui.cli.headless.formats import AnswerText, Ending, Record, RoomText
 from tui.cli.headless.interrupts import Interrupts, carried_out
-from tui.cli.headless.lines import CTRL_C, Lines
+from tui.cli.headless.lines import CTRL_C, TypedLines
 from tui.cli.headless.rooms import Run
 from tui.link import RoomLink
 from tui.live.texts import model_name
@@ -104,7 +104,7 @@ async def _agents_chat(backend: BackendConfig, wanted: str, interrupts: Interrup
     async with agent_client(backend, wanted, output.notice) as client:
 
         async def answers(text: str, telling: Telling, asks: Asks) -> Ending:
-            is_new, asked = not client.agent_id, Asked(text)
+            is_new, asked = not client.agent_id, AskInput(text)
             return await agent_answers(
                 client, backend, asked, telling, asks, interrupts, tells_session=is_new
             )
@@ -195,11 +195,11 @@ class _Typing:
     commands: Mapping[str, Callable[[], Awaitable[object]]]
     words: Callable[[str], Awaitable[object]]
     reads_on: bool = False  # what was asked through a pipe is answered before leaving
-    lines: Lines = field(init=False)
+    lines: TypedLines = field(init=False)
     was_ctrl_c: bool = False
 
     def __post_init__(self) -> None:
-        self.lines = Lines(self.interrupts)
+        self.lines = TypedLines(self.interrupts)
 
     async def take(self, line: str) -> Ending | None:
         """Run a line; return the reason if it leaves."""

@@ -32,7 +32,7 @@ from tui.cli.commands.asking import note_line
 from tui.cli.headless.ask_telling import NOT_ALLOWED
 from tui.cli.headless.formats import Ending, FormatName
 from tui.cli.headless.interrupts import Interrupts, carried_out, followed, until_its_end
-from tui.cli.headless.lines import Lines
+from tui.cli.headless.lines import TypedLines
 from tui.request import Server, Source
 from tui.screens.localised import localised
 from tui.voice.endings import ending_of
@@ -72,7 +72,7 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
             opened.append(session)
             async with connect.chat_client(server) as client, asyncio.TaskGroup() as group:
                 denying = group.create_task(follow_log(client, session))
-                ending = await Talk(session, form, state, lines).run(interrupts)
+                ending = await HeadlessTalk(session, form, state, lines).run(interrupts)
                 denying.cancel()
             return ending, None
         finally:
@@ -121,13 +121,13 @@ def _opened(path: Path | None) -> TextIO | None:
 
 async def typed_lines() -> AsyncGenerator[str, None]:
     """Yield the non-empty lines of stdin."""
-    lines = Lines()
+    lines = TypedLines()
     while (line := await lines.next()) is not None:
         if line.strip():
             yield line.strip()
 
 
-class Talk:
+class HeadlessTalk:
     """One session, from joining to the end of the last answer."""
 
     def __init__(
@@ -143,7 +143,7 @@ class Talk:
         self._state = state
         self._lines = lines
         self._now = now
-        self._told = Told(form, state, now)
+        self._told = TalkOutput(form, state, now)
         self._moved_at = now()  # when something last happened
 
     async def run(self, interrupts: Interrupts) -> Ending:
@@ -231,7 +231,7 @@ class Talk:
         return True
 
 
-class Told:
+class TalkOutput:
     """Passes on to a format what is new: words as they grow and when they are final, steps, times."""
 
     def __init__(self, form: VoiceFormat, state: VoiceState, now: Callable[[], float]) -> None:
