@@ -19,8 +19,7 @@ from tui.screens.words import say
 from widgets.signs import DONE, TASK
 
 MAX_PROMPT_CHARACTERS: Final = 2_000
-NAME_CELLS: Final = 18  # with the mark: what the agents are for begins where the fields do
-MOST_NAME_CELLS: Final = 26  # if one has a longer name
+NAME_CELLS: Final = 20  # with the mark and a gap: what the agents are for begins where the fields do
 
 
 class AgentChoice(FormPart):
@@ -82,18 +81,14 @@ class AgentChoice(FormPart):
             self._list()
 
     def _list(self) -> None:
-        chosen, rows = self.chosen, []
-        for one in (*self._templates, *self._own):
-            name, _, summary = one.in_language(self.language)
-            rows.append(
-                (f"{DONE if one in chosen else TASK} {inert_line(name, 40)}", inert_line(summary, 120))
-            )
-        longest = max((cell_len(name) for name, _ in rows), default=0)
-        cells = min(max(NAME_CELLS, longest), MOST_NAME_CELLS)
-        self._checklist.show(
-            Content.assemble(name + " " * (cells - cell_len(name)), (f"  {summary}", MUTED))
-            for name, summary in rows
-        )
+        chosen = self.chosen
+        self._checklist.show([self._row(one, one in chosen) for one in (*self._templates, *self._own)])
+
+    def _row(self, template: Template, is_chosen: bool) -> Content:
+        name, _, summary = template.in_language(self.language)
+        marked = f"{DONE if is_chosen else TASK} {inert_line(name, 40)}"
+        marked += " " * max(1, NAME_CELLS - cell_len(marked))
+        return Content.assemble(marked, (inert_line(summary, 120), MUTED))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Mark an agent, or remove its mark; an agent that was written here is removed."""

@@ -229,7 +229,7 @@ async def test_closing_the_stream_early_closes_the_connection() -> None:
 FIRST_CALL = """
 import asyncio, gc, json, sys, threading
 from agent_tui.backend.models.model import ModelRequest
-from agent_tui.backend.models.endpoints import Endpoint
+from agent_tui.backend.models.endpoints import ProviderAddress
 from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.model.errors import ModelError
 HEAVY = ("pydantic_ai", "openai", "httpx2", "httpx", "pydantic")
@@ -242,7 +242,7 @@ def watch(event, args):
         blocking.append(args[0])
 
 async def call(kind):
-    provider = RemoteProvider(Endpoint("local", "http://127.0.0.1:9/v1", kind=kind))
+    provider = RemoteProvider(ProviderAddress("local", "http://127.0.0.1:9/v1", kind=kind))
     try:
         async for _ in provider.model("m").stream(ModelRequest((), "m", "A", "t", 1, 1)):
             pass
