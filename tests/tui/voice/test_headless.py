@@ -20,6 +20,7 @@ from tui.cli.arguments import take_connection
 from tui.cli.headless.formats import Ending, FormatName
 from tui.cli.headless.interrupts import Interrupts
 from tui.cli.tree import run
+from tui.language import speak
 from tui.voice.headless.formats import voice_format
 from tui.voice.headless.talk import HeadlessTalk
 from tui.voice.session import VoiceSession
@@ -170,6 +171,20 @@ async def test_a_long_answer_is_told_again_only_as_it_grows(capsys: pytest.Captu
     await session.send(*turn(1, "Tell me", "word " * 2_000))
     await session.ending()
     assert len(capsys.readouterr().out) < 200_000
+
+
+async def test_who_speaks_is_named_in_the_language_of_the_screens(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    speak("zh-CN")
+    try:
+        session = Headless("text", ["你好"])
+        await session.send(*JOINED[1:])
+        await session.send(*turn(1, "你好", "您好。")[5:])
+        await session.ending()
+    finally:
+        speak("en")
+    assert capsys.readouterr().out == "您：你好\n智能体：您好。\n"
 
 
 async def test_words_of_an_agent_that_keeps_no_items_are_final_once_they_are_said(

@@ -13,8 +13,8 @@ from agent_tui.state.voice_lines import VoiceLine
 from agent_tui.wire.steps_encode import step_fields
 from tui.cli import output
 from tui.cli.headless.formats import Ending, Format, FormatName, Record, as_told, format_named
+from tui.screens.words import say
 
-NAMES: Final = {"person": "you", "agent": "agent"}
 CUT: Final = "┄"
 SAID: Final = ("person", "agent")
 
@@ -98,10 +98,11 @@ def whole_text(state: VoiceState) -> str:
 
 
 def line_text(line: VoiceLine) -> str:
-    """Return "you: …" or "agent: …"; an interrupted line ends with the sign for that."""
+    """Return "you: …" or "agent: …" in the language of the screens, with the sign for it if it was cut."""
     text = " ".join(inert(line.text.text).split())
     cut = f" {CUT}" if line.status in ("cut", "lost") else ""
-    return f"{NAMES[line.kind]}: {text}{cut}" if text else ""
+    name = say("voice.you" if line.kind == "person" else "voice.agent")
+    return f"{name}{say('between.detail')}{text}{cut}" if text else ""
 
 
 def message_of(line: VoiceLine) -> dict[str, object]:
