@@ -1,9 +1,14 @@
-"""The order of rooms and chats, on the screen and in what the command line prints. Needs no Textual."""
+"""The order of rooms and chats, and how long ago something was, on the screen and in what the command line
+prints. Needs no Textual.
+"""
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Protocol
+
+from tui.screens.words import say
 
 Place = tuple[float, float, str, str]
 """What one is sorted by; the id comes last, so that no two are the same."""
@@ -46,3 +51,24 @@ def by_activity(item: Listable) -> Place:
     is_running = item.status == "running"
     moment = moment_of(item.created_at if is_running else item.updated_at)
     return (0.0 if is_running else 1.0, -moment, "", item.id)
+
+
+def ago(when: str) -> str:
+    """Return "2 min ago" for an ISO 8601 time, "yesterday", or a date; "" if it is not one."""
+    return age_text(moment_of(when), time.time())
+
+
+def age_text(moment: float, now: float) -> str:
+    """Return the same for seconds since 1970."""
+    seconds = now - moment
+    if not moment:
+        return ""
+    if seconds < 60:
+        return say("time.now")
+    if seconds < 3600:
+        return say("time.minutes", minutes=int(seconds // 60))
+    if seconds < 86_400:
+        return say("time.hours", hours=int(seconds // 3600))
+    if seconds < 2 * 86_400:
+        return say("list.yesterday")
+    return datetime.fromtimestamp(moment, UTC).astimezone().strftime("%Y-%m-%d")

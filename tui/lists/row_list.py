@@ -19,7 +19,8 @@ from textual.widget import Widget
 from agent_tui.model.events import AgentInfo
 from agent_tui.model.inert import inert_line
 from tui.lists.listing import Listing, T
-from tui.lists.texts import NO_MARK, ColumnWidths, ItemMark, Piece, age_text, form_of
+from tui.lists.order import age_text
+from tui.lists.texts import NO_MARK, ColumnWidths, ItemMark, Piece, form_of
 from widgets.color import ground_of, readable
 from widgets.ink import DIM, FAILED, PLAIN, STRONG, WARNED
 from widgets.layout import PaintedLine, strips_in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.console import Group, RenderableType
@@ -17,7 +16,8 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import MAX_LINE_CHARACTERS, Line
 from tui.link import ChatLink
-from tui.lists.texts import ago, without_markdown
+from tui.lists.order import ago
+from tui.lists.texts import without_markdown
 from tui.screens.dialog import Dialog, framed
 from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.localised import localised
@@ -75,20 +75,19 @@ class SearchScreen(Dialog["Hit | None"]):
     def _list(self, hits: list[Hit], words: str, note: str) -> None:
         self._hits, self._found_for = hits, words
         self._part.note.update(note)
-        now = datetime.now(UTC)
-        self._part.show([self._row(hit, now) for hit in hits], 0 if hits else None)
+        self._part.show([self._row(hit) for hit in hits], 0 if hits else None)
         if self._takes_first and hits:
             self.dismiss(hits[0])
         self._takes_first = False
 
-    def _row(self, hit: Hit, now: datetime) -> RenderableType:
+    def _row(self, hit: Hit) -> RenderableType:
         """Return a hit as it is listed: the place, the speaker and the time; below them the words that were
         found.
         """
         who = {"user": "search.you", "assistant": "search.answer"}.get(hit.role)
         facts = [say("search.room")] if hit.kind == "room" else []
         facts += [say(who)] if who else []
-        facts += [when] if (when := ago(hit.created_at, now)) else []
+        facts += [when] if (when := ago(hit.created_at)) else []
         about = " · ".join(["", *facts])
         found = snippet_of(hit.snippet)
         if not hit.message_id:

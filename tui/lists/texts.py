@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, Literal
 
 from rich.cells import cell_len, set_cell_size
 
 from agent_tui.model.events import AgentInfo
 from agent_tui.model.inert import inert, inert_line
-from tui.lists.order import moment_of
 from tui.screens.words import say
 from widgets.painter import cropped
 from widgets.units import tokens
@@ -202,28 +200,6 @@ def cost_text(cost: float | None) -> str:
     if not cost or not 0 < cost < 1e9:
         return ""
     return f"${cost:,.2f}" if cost >= 0.005 else "<$0.01"
-
-
-def ago(when: str, now: datetime) -> str:
-    """Return "2 min ago" for an ISO 8601 time; times up to a day ago are relative."""
-    moment = moment_of(when)
-    return age_text(moment, now.timestamp()) if moment else ""
-
-
-def age_text(moment: float, now: float) -> str:
-    """Return the same for seconds since 1970."""
-    seconds = now - moment
-    if not moment:
-        return ""
-    if seconds < 60:
-        return say("time.now")
-    if seconds < 3600:
-        return say("time.minutes", minutes=int(seconds // 60))
-    if seconds < 86_400:
-        return say("time.hours", hours=int(seconds // 3600))
-    if seconds < 2 * 86_400:
-        return say("list.yesterday")
-    return datetime.fromtimestamp(moment, UTC).astimezone().strftime("%Y-%m-%d")
 
 
 def left(text: str, cells: int) -> str:

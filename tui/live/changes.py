@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
 
 from textual import work
@@ -18,7 +17,7 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import UNDONE, ChangedFile
 from agent_tui.model.inert import inert_line, visible, visible_line
 from tui.forms.fields import wrong
-from tui.lists.texts import ago
+from tui.lists.order import ago
 from tui.live import signs
 from tui.live.key_hints import key_of
 from tui.live.opened import OpenConversation
@@ -119,7 +118,7 @@ class ChangesScreen(ModalScreen[None]):
     def _row(self, change: ChangedFile) -> Content:
         counts = say("changes.lines", added=count(change.added), removed=count(change.removed))
         facts = [counts, *([say("changes.new")] if change.is_new else [])]
-        facts.append(ago(change.created_at, datetime.now(UTC)))
+        facts.append(ago(change.created_at))
         if change.status != MADE:
             facts.append(say(f"changes.{change.status}"))
         is_over = change.status == UNDONE

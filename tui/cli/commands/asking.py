@@ -9,14 +9,12 @@ from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import ceil
 from os.path import commonprefix
 from typing import Any, Generic, TypeVar
 
 from agent_tui.clients.conversations import Conversations
 from agent_tui.clients.records import ToolInfo, ToolServer
-from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model import events as ev
 from agent_tui.model.budget import ceilings
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered
@@ -216,11 +214,6 @@ def called(id_: str, name: str) -> str:
     return f"{inert_line(id_)} ({name})" if name else inert_line(id_)
 
 
-def model_named(provider_id: str, model: str) -> str:
-    """Return the model in one line; the demo is always called the demo."""
-    return "demo model" if provider_id == DEMO_PROVIDER else inert_line(model)
-
-
 def status_of(room: RoomInfo) -> str:
     """Return the state of a room, with the reason."""
     return why_paused(room.interrupted) if room.status == "paused" else room.status
@@ -237,21 +230,3 @@ def spent(tokens: int, cost: float | None) -> str:
 def budget(of: RoomInfo | ev.ConversationInfo) -> str:
     """Return the budget in words; "" if there is none."""
     return spent(*ceilings(of))
-
-
-def age(written: str) -> str:
-    """Return how long ago a time was, in words up to a day, then as a date; "" without a time."""
-    try:
-        moment = datetime.fromisoformat(written)
-    except ValueError:
-        return ""
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    minutes = (datetime.now(UTC) - moment).total_seconds() // 60
-    if minutes < 1:
-        return say("time.now")
-    if minutes < 60:
-        return say("time.minutes", minutes=int(minutes))
-    if minutes < 24 * 60:
-        return say("time.hours", hours=int(minutes // 60))
-    return moment.astimezone().strftime("%Y-%m-%d")

@@ -16,13 +16,11 @@ from tui.cli.commands import connect
 from tui.cli.commands.asking import (
     MAX_NAME_CHARACTERS,
     CommandKind,
-    age,
     asked,
     budget,
     called,
     delete_one,
     listed,
-    model_named,
     of_one,
     print_one,
     short_ids,
@@ -30,7 +28,8 @@ from tui.cli.commands.asking import (
     spent,
 )
 from tui.cli.output import OutputFormat
-from tui.lists.order import by_activity
+from tui.lists.order import ago, by_activity
+from tui.live.texts import model_name
 from tui.request import Source
 from tui.screens.localised import localised
 from tui.screens.words import count, list_of, say
@@ -108,9 +107,9 @@ def _row(conversation: ConversationInfo, short: Mapping[str, str]) -> tuple[str,
         short[conversation.id],
         inert_line(conversation.title, MAX_NAME_CHARACTERS) or UNTITLED,
         _status(conversation),
-        model_named(conversation.provider_id, conversation.model),
+        model_name(conversation.model, conversation.provider_id),
         count(conversation.tokens),
-        age(conversation.updated_at),
+        ago(conversation.updated_at),
     )
 
 
@@ -125,7 +124,7 @@ def _described(conversation: ConversationInfo) -> str:
         ("title", conversation.title),
         ("status", _status(conversation)),
         ("system prompt", conversation.system_prompt),
-        ("model", model_named(conversation.provider_id, conversation.model)),
+        ("model", model_name(conversation.model, conversation.provider_id)),
         ("provider", conversation.provider_id),
         ("temperature", "" if temperature is None else f"{temperature:g}"),
         ("thinking", {True: say("fact.on"), False: say("fact.off"), None: ""}[conversation.thinking_enabled]),
@@ -134,8 +133,8 @@ def _described(conversation: ConversationInfo) -> str:
         ("budget", budget(conversation)),
         ("used", spent(conversation.tokens, conversation.cost)),
         ("last message", conversation.last_words),
-        ("made", age(conversation.created_at)),
-        ("changed", age(conversation.updated_at)),
+        ("made", ago(conversation.created_at)),
+        ("changed", ago(conversation.updated_at)),
     ]
     return output.table([(localised(label), text) for label, text in facts if text])
 
@@ -144,7 +143,7 @@ def _found(hit: Hit, short: Mapping[str, str]) -> str:
     id_ = short.get(hit.conversation_id, hit.conversation_id)
     title = inert_line(hit.title, MAX_NAME_CHARACTERS) or UNTITLED
     kind = "room" if hit.kind == "room" else ""
-    about = (inert_line(id_), title, kind, localised(inert_line(hit.role)), age(hit.created_at))
+    about = (inert_line(id_), title, kind, localised(inert_line(hit.role)), ago(hit.created_at))
     words = inert_line(hit.snippet.translate(_MARKS), MAX_SNIPPET_CHARACTERS)
     return f"{'  '.join(text for text in about if text)}\n  {words}"
 

@@ -14,13 +14,11 @@ from tui.cli.commands import connect
 from tui.cli.commands.asking import (
     MAX_NAME_CHARACTERS,
     CommandKind,
-    age,
     asked,
     budget,
     called,
     delete_one,
     listed,
-    model_named,
     of_one,
     print_one,
     short_ids,
@@ -30,7 +28,8 @@ from tui.cli.commands.asking import (
 )
 from tui.cli.commands.new_room import NewRoom
 from tui.cli.output import OutputFormat
-from tui.lists.order import by_activity
+from tui.lists.order import ago, by_activity
+from tui.live.texts import model_name
 from tui.request import Source
 from tui.screens.localised import localised
 from tui.screens.words import count
@@ -84,7 +83,7 @@ def _called(room: RoomInfo) -> str:
 def _row(room: RoomInfo, short: Mapping[str, str]) -> tuple[str, ...]:
     name = inert_line(room.name or room.task, MAX_NAME_CHARACTERS)
     rounds = f"{room.current_round}/{room.max_rounds}"
-    return short[room.id], name, localised(room.status), rounds, str(len(room.agents)), age(room.updated_at)
+    return short[room.id], name, localised(room.status), rounds, str(len(room.agents)), ago(room.updated_at)
 
 
 def _described(room: RoomInfo) -> str:
@@ -98,8 +97,8 @@ def _described(room: RoomInfo) -> str:
         ("used", spent(room.tokens, room.cost)),
         ("budget", budget(room)),
         ("events", count(room.last_event_id)),
-        ("made", age(room.created_at)),
-        ("changed", age(room.updated_at)),
+        ("made", ago(room.created_at)),
+        ("changed", ago(room.updated_at)),
     ]
     agents = [(f"agent {n}", _spoken_for(agent)) for n, agent in enumerate(room.agents, 1)]
     return output.table([(localised(label), text) for label, text in facts + agents if text])
@@ -107,7 +106,7 @@ def _described(room: RoomInfo) -> str:
 
 def _spoken_for(agent: AgentInfo) -> str:
     """Return "Ada · some-model"."""
-    model = model_named(agent.provider_id, agent.model)
+    model = model_name(agent.model, agent.provider_id)
     return f"{inert_line(agent.name)} · {model}" if model else inert_line(agent.name)
 
 

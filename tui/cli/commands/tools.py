@@ -13,9 +13,10 @@ from agent_tui.model.errors import ConfigError, NotFound
 from agent_tui.model.inert import inert_line, visible_line
 from tui.cli import exits, output
 from tui.cli.commands import connect
-from tui.cli.commands.asking import age, asked, listed, print_one, server_line, short_ids
+from tui.cli.commands.asking import asked, listed, print_one, server_line, short_ids
 from tui.cli.commands.conversations import ids_of_conversations
 from tui.cli.output import OutputFormat
+from tui.lists.order import ago
 from tui.live.texts import BUILT_IN, about_tool
 from tui.request import Source
 from tui.screens.localised import localised
@@ -112,7 +113,7 @@ def _rule_cells(rule: ToolRule, places: Mapping[str, str]) -> tuple[str, ...]:
         where.append(say("rules.in.chat", name=name))
     is_file = rule.scope == "exact" and rule.tool in WRITING_TOOLS
     holds = said(f"rules.{'file' if is_file else rule.scope}") or inert_line(rule.scope)
-    return _shown(rule), list_of(where) or say("rules.in.all"), holds, age(rule.created_at)
+    return _shown(rule), list_of(where) or say("rules.in.all"), holds, ago(rule.created_at)
 
 
 def _tool_row(tool: ToolInfo) -> tuple[str, ...]:

@@ -20,12 +20,12 @@ from tui.cli.export.document import (
     Exported,
     export,
     moment,
-    named,
     on_record,
     spent,
     state_named,
 )
 from tui.cli.headless.formats import as_told
+from tui.live.texts import model_name
 from tui.request import Source
 from tui.screens.words import say, say_count
 
@@ -82,7 +82,7 @@ def of_conversation(conversation: ConversationInfo, messages: Sequence[Message])
     found = [
         (say("export.conversation"), conversation.id),
         (say("export.status"), state_named(conversation.status)),
-        (say("export.model"), named(conversation.provider_id, conversation.model)),
+        (say("export.model"), model_name(conversation.model, conversation.provider_id)),
         (say("export.prompt"), conversation.system_prompt),
         (say("export.used"), spent(conversation, messages)),
         (say("export.made"), moment(conversation.created_at)),

@@ -13,7 +13,6 @@ from typing import Final, Literal, TypeVar
 
 from agent_tui.clients.conversations import Conversations
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.config.room_file import room_file_text
 from agent_tui.model.chains import joined
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered, not_written
@@ -23,8 +22,8 @@ from agent_tui.wire.rooms import decode_messages
 from agent_tui.wire.rooms_encode import room_fields
 from tui.cli import exits, output
 from tui.cli.commands import connect
-from tui.cli.commands.asking import asked, model_named, note_line, status_of
-from tui.live.texts import dollars, why_cut
+from tui.cli.commands.asking import asked, note_line, status_of
+from tui.live.texts import dollars, model_name, why_cut
 from tui.request import Source
 from tui.room.texts import NAMELESS
 from tui.screens.localised import localised
@@ -238,11 +237,6 @@ def spent(of: RoomInfo | ConversationInfo, messages: Sequence[Message]) -> str:
     return " · ".join([*found, *([] if of.cost is None else [dollars(of.cost)])])
 
 
-def named(provider_id: str, model: str) -> str:
-    """Return the name of a model, in words for the demo."""
-    return say("room.demo") if provider_id == DEMO_PROVIDER else model_named(provider_id, model)
-
-
 def state_named(state: str) -> str:
     """Return a server's state or mode in words; an unknown one as it came."""
     return said(f"export.is.{state}") or state
@@ -258,7 +252,7 @@ def moment(written: str) -> str:
 
 
 def _facts(room: RoomInfo, messages: Sequence[Message]) -> list[tuple[str, str]]:
-    spoken = [(agent.name, named(agent.provider_id, agent.model)) for agent in room.agents]
+    spoken = [(agent.name, model_name(agent.model, agent.provider_id)) for agent in room.agents]
     agents = [say("export.agents.with", name=name, model=model) if model else name for name, model in spoken]
     rounds = say("export.round.of", round=room.current_round, most=room.max_rounds)
     found = [
