@@ -20,6 +20,7 @@ from tui.screens.dialog import Dialog, framed
 from tui.screens.line_and_list import LineAndList, keys_of
 from tui.screens.localised import localised
 from tui.screens.words import count, say
+from widgets.fuzzy import has_letters
 
 MOST_SHOWN: Final = 200  # of the matches; a provider may offer thousands
 MAX_LABEL_CHARACTERS: Final = 120
@@ -135,11 +136,6 @@ def _fitting(known: Candidates, typed: str) -> list[Candidate]:
         text = f"{one.label} {one.value}".casefold()
         if all(word in text for word in words):
             ranked[0].append(one)
-        elif all(_has_letters(word, text) for word in words):
+        elif all(has_letters(word, text) for word in words):
             ranked[1].append(one)
     return [*ranked[0], *ranked[1]]
-
-
-def _has_letters(word: str, text: str) -> bool:
-    letters = iter(text)
-    return all(letter in letters for letter in word)
