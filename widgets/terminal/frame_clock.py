@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
-from widgets.terminal.paced_driver import PacedDriver, paced
+from widgets.terminal.paced_driver import PacedDriver
 from widgets.terminal.private import driver_of
 
 FRAME_SECONDS: Final = 1 / 30
@@ -45,8 +45,8 @@ class FrameClock:
 
     Nothing is scheduled while nothing is new. Invisible panes are dropped: they draw when they are shown
     again. While ``is_behind`` says that the terminal has not taken the last frame, frames are skipped, so
-    that a slow terminal delays the picture and never the program; ``line`` keeps part of a slow line free.
-    What a person did (``mark(pane, now=True)``) waits for neither rate nor budget. With reduced motion
+    that a slow terminal delays the picture and never the program; ``line_seconds`` keeps part of a slow line
+    free. What a person did (``mark(pane, now=True)``) waits for neither rate nor budget. With reduced motion
     (``is_calm``) panes draw at most four times a second, and keys still at once. Whatever moves by itself
     (carets, rates, spinners, slides) asks ``is_calm`` and stays still, or changes at most once a second.
     """
@@ -56,7 +56,8 @@ class FrameClock:
         schedule: Callable[[float, Callable[[], None]], ScheduledCall],
         *,
         is_behind: Callable[[], bool] = lambda: False,
-        line: Callable[[int], tuple[float, int]] = lambda drawn: (0.0, maxsize),
+        line_seconds: Callable[[], float] = lambda: 0.0,
+        line_panes: Callable[[int], int] = lambda drawn: maxsize,
         is_watched: Callable[[], bool] = lambda: True,
         focused: Callable[[], object] = lambda: None,
         now: Callable[[], float] = monotonic,
@@ -65,19 +66,21 @@ class FrameClock:
     ) -> None:
         """``schedule(seconds, callback)`` calls back once; ``now`` is in seconds, from any start.
 
-        ``line``, called once a frame, gets the number of panes that were drawn since its last call, and
-        returns the seconds between frames that the line needs, and how many panes the frame may have.
-        ``is_watched`` says whether the terminal has the focus; ``focused`` returns the pane to draw first.
+        ``line_seconds``, called once a frame, returns the seconds between frames that the line needs.
+        ``line_panes`` gets the number of panes that were drawn since its last call, and returns how many the
+        frame may have. ``is_watched`` says whether the terminal has the focus; ``focused`` returns the pane
+        to draw first.
         """
         self._schedule = schedule
         self._is_behind = is_behind
-        self._line = line
+        self._line_seconds = line_seconds
+        self._line_panes = line_panes
         self._is_watched = is_watched
         self._focused = focused
         self._now = now
         self._least_seconds = max(frame_seconds, CALM_SECONDS) if is_calm else frame_seconds
-        self._line_seconds = 0.0
-        self._drawn = 0  # panes since the last call of ``line``
+        self._line = 0.0
+        self._drawn = 0  # panes since the last call of ``line_panes``
         self._panes: dict[Pane, None] = {}
         self._urgent: dict[Pane, None] = {}
         self._turns: WeakKeyDictionary[Pane, int] = WeakKeyDictionary()  # a greater number was drawn later
@@ -105,7 +108,8 @@ class FrameClock:
         return cls(
             schedule,
             is_behind=lambda: terminal_is_behind(app),
-            line=lambda drawn: _next_frame(app, drawn),
+            line_seconds=lambda: line_seconds(app),
+            line_panes=lambda drawn: line_panes(app, drawn),
             is_watched=lambda: app.app_focus,
             focused=lambda: app.focused,
             now=time.monotonic,
@@ -114,23 +118,28 @@ class FrameClock:
         )
 
     def mark(self, pane: Pane, *, now: bool = False) -> None:
-        """Draw ``pane`` with the next frame, or (a person waits) as soon as the terminal can take it."""
+        """Draw ``pane`` with the next frame, in O(1). With ``now``, as soon as the terminal can take it,
+        since a person is waiting.
+        """
         if now:
             self._urgent[pane] = None
             self.hurry()
             return
         self._panes[pane] = None
-        if self._next is None:
-            self.hurry()
+        if self._next is None and not self._is_stopped:
+            self._ask_for_frame()
 
     def hurry(self) -> None:
-        """Compute again when the next frame is due: something changed that."""
+        """Compute again when the next frame is due: something made it sooner."""
+        if self._is_stopped:
+            return
         if self._next is not None:
             self._next.cancel()
             self._next = None
-        if not self.is_clean:
-            due = 0.0 if self._urgent else self._last_frame + self.interval - self._now()
-            self._next = self._schedule(max(0.0, due), self.tick)
+        if self._urgent:
+            self._ask(0.0)
+        elif self._panes:
+            self._ask_for_frame()
 
     @property
     def is_clean(self) -> bool:
@@ -140,21 +149,24 @@ class FrameClock:
     def stop(self) -> None:
         """Draw nothing until ``start``: the terminal will be lent to another program."""
         self._is_stopped = True
-        self.hurry()
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
 
     def start(self) -> None:
         self._is_stopped = False
-        self.hurry()
+        if (self._panes or self._urgent) and self._next is None:
+            self._ask(0.0)
 
     def tick(self) -> None:
         """Draw one frame: what a person did, and everything else if it is due."""
         if self._next is not None:  # another one, if ``hurry`` came too late to cancel this one
             self._next.cancel()
-            self._next = None
+        self._next = None
         if self._is_stopped:
             return
         if self._is_behind():
-            self._next = self._schedule(FRAME_SECONDS, self.tick)
+            self._ask(FRAME_SECONDS)
             return
         start = self._now()
         urgent, self._urgent = self._urgent, {}
@@ -164,15 +176,21 @@ class FrameClock:
         if late >= -SLACK_SECONDS:
             # Counted from when it was due; otherwise the delay of each frame would add up.
             self._last_frame = start - late if late < self._least_seconds else start
-            self._line_seconds, room = self._line(self._drawn)
-            self._drawn = 0
-            self._draw_some(start, room)
+            self._line = self._line_seconds()
+            self._draw_some(start)
         if self.drawn is not None:
             self.drawn()
-        self.hurry()  # what was drawn may have asked for a frame
+        if self._urgent:
+            self._ask(0.0)
+        elif self._panes:
+            self._ask_for_frame()
 
-    def _draw_some(self, start: float, room: int) -> None:
-        """Draw at most ``room`` panes: the focused one always, then those that waited longest."""
+    def _draw_some(self, start: float) -> None:
+        """Draw the panes whose turn it is: the focused one first and always, then those that waited
+        longest.
+        """
+        room = self._line_panes(self._drawn)
+        self._drawn = 0
         for pane in [pane for pane in self._panes if not pane.is_shown]:
             del self._panes[pane]  # at once: otherwise an invisible pane would wait for its turn forever
         focused = self._focused()
@@ -181,7 +199,8 @@ class FrameClock:
             self._draw(pane)
             room -= 1
         others.sort(key=lambda pane: self._turns.get(pane, 0))
-        share = max(CROWD, -(-len(others) // 3))
+        # On a slow line small frames let the echo of a key through soonest.
+        share = CROWD if self._line else max(CROWD, -(-len(others) // 3))
         for pane in others[: min(share, max(room, 1))]:  # otherwise the focused one might be alone forever
             self._draw(pane)
             if self._now() - start > BUDGET_SECONDS:
@@ -200,19 +219,36 @@ class FrameClock:
     @property
     def interval(self) -> float:
         """The least seconds between two frames at this moment."""
-        return max(self._least_seconds, self._line_seconds, 0.0 if self._is_watched() else UNWATCHED_SECONDS)
+        return max(self._least_seconds, self._line, 0.0 if self._is_watched() else UNWATCHED_SECONDS)
+
+    def _ask_for_frame(self) -> None:
+        self._ask(max(0.0, self._last_frame + self.interval - self._now()))
+
+    def _ask(self, seconds: float) -> None:
+        if self._next is not None:  # what was drawn asked for it: two would each ask again, forever
+            self._next.cancel()
+        self._next = self._schedule(seconds, self.tick)
 
 
 def terminal_is_behind(app: App[Any]) -> bool:
     """Whether output is waiting for the terminal. Our own driver knows; Textual's other drivers have a
     private queue of thirty writes, whose ``put`` blocks the event loop when it is full.
     """
-    if (driver := paced(app)) is not None:
-        return driver.pace.is_behind(monotonic())
-    writer = getattr(driver_of(app), "_writer_thread", None)
-    return writer is not None and writer._queue.qsize() > 0
+    driver = driver_of(app)
+    if isinstance(driver, PacedDriver):
+        return driver.is_behind()
+    queue = getattr(getattr(driver, "_writer_thread", None), "_queue", None)
+    size = getattr(queue, "qsize", None)
+    return size is not None and size() > 0
 
 
-def _next_frame(app: App[Any], drawn: int) -> tuple[float, int]:
-    driver = paced(app)
-    return (0.0, maxsize) if driver is None else driver.pace.frame(drawn, monotonic())
+def line_seconds(app: App[Any]) -> float:
+    """Return the least seconds between frames on the line to the terminal, 0 if it is fast."""
+    driver = driver_of(app)
+    return driver.pace.interval(monotonic()) if isinstance(driver, PacedDriver) else 0.0
+
+
+def line_panes(app: App[Any], drawn: int) -> int:
+    """Return how many panes a frame may draw on the line to the terminal, after ``drawn`` in the last one."""
+    driver = driver_of(app)
+    return driver.pace.panes(drawn, monotonic()) if isinstance(driver, PacedDriver) else maxsize

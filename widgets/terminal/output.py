@@ -28,12 +28,17 @@ class Output(Thread):
         self._waiting: deque[str] = deque()
         self._changed = Condition()
         self._progress = 0  # pieces written
-        self.is_ending = False  # by ``stop``: nothing more is taken
+        self._is_ending = False
         self.is_given_up = False  # by ``stop``: the rest will not be written
+
+    @property
+    def is_open(self) -> bool:
+        """Whether new data will be written: after ``stop`` it is not."""
+        return not self._is_ending
 
     def write(self, text: str) -> None:
         with self._changed:
-            if self.is_ending:
+            if self._is_ending:
                 return
             self._waiting.append(text)
             self._changed.notify()
@@ -41,7 +46,7 @@ class Output(Thread):
     def stop(self, gone_seconds: float = GONE_SECONDS) -> None:
         """Wait until everything is written, as long as the terminal takes some of it."""
         with self._changed:
-            self.is_ending = True
+            self._is_ending = True
             self._changed.notify()
         progress = -1
         while self.is_alive() and progress != self._progress:
@@ -63,7 +68,7 @@ class Output(Thread):
     def _next_piece(self) -> str:
         """Return what to write next, "" at the end. Small writes are joined, large ones are split."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self.is_ending)
+            self._changed.wait_for(lambda: self._waiting or self._is_ending)
             parts: list[str] = []
             room = PIECE_CHARACTERS
             while self._waiting and room:

@@ -12,11 +12,11 @@ import re
 import select
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from math import inf
 from threading import Event, Lock
 from time import monotonic
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from textual import events
 from textual._xterm_parser import XTermParser
@@ -24,17 +24,23 @@ from textual.app import App
 from textual.constants import DISABLE_KITTY_KEY
 from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import Keys
-from textual.screen import Screen
 
 from agent_tui.model.inert import inert_line
+from widgets.terminal.hold import Hold
 from widgets.terminal.output import Output
 from widgets.terminal.pace import Pace
 from widgets.terminal.private import driver_of
 
 ENDS_FRAME: Final = "\x1b[?2026l"  # if the terminal can hold frames back
-# What every terminal answers: its status, CSI 0n or 3n (ECMA-48 8.3.35, xterm's control sequences).
+# What every terminal answers, in the order of the questions: its status (CSI 0n or 3n), and its type,
+# CSI ? n;…c (ECMA-48 8.3.35 and 8.3.24, xterm's control sequences).
 ASKS_STATUS: Final = "\x1b[5n"
-STATUS: Final = re.compile(r"\x1b\[[03]n")
+ASKS_IDENTITY: Final = "\x1b[c"
+ANSWERS: Final = {
+    ASKS_STATUS: re.compile(r"\x1b\[[03]n"),
+    ASKS_IDENTITY: re.compile(r"\x1b\[\?[\d;]*c"),
+}
+IDENTITY_BEGUN: Final = re.compile(r"\x1b\[\?[\d;]{1,100}")
 # Kitty's keyboard protocol, "progressive enhancement": Textual asks for all keys as escape codes. With this
 # additional flag they come with the type of event. Textual's parser does not know such codes.
 TELLS_RELEASES: Final = "\x1b[=2;2u"
@@ -48,8 +54,9 @@ NO_TITLES: Final = ("linux", "dumb")  # values of TERM
 KEY_EVENT: Final = re.compile(r"\x1b\[([\d:]*);(\d*):([123])((?:;[\d:]*)?[u~ABCDEFHPQRS])")
 RELEASED: Final = "3"
 RELEASED_KEY: Final = "_released"  # after the name of a key that was released
+PARSER_CHARACTERS: Final = 24  # of a sequence; Textual's parser takes one with more than 32 for keys
 UNSEEN_RATE: Final = 10_000.0  # characters a second: the assumed rate of a line that cannot be measured
-EARLY_SECONDS: Final = 2.0  # after the screen begins, for answers that may never come
+EARLY_SECONDS: Final = 2.0  # for answers that are still on their way when the screen begins
 LEAVE_SECONDS: Final = 1.0  # how long a screen that ends at once waits for them: the shell would get them
 KEY_SECONDS: Final = 0.1  # a lone ``ESC`` is a key if nothing follows it for this long
 READ_BYTES: Final = 4096
@@ -74,22 +81,33 @@ class EarlyInput(Protocol):
 
 
 def hides_line(environ: Mapping[str, str]) -> bool:
-    """Whether tmux or screen runs over SSH: it takes and answers everything at once on any line."""
+    """Whether tmux or screen runs over SSH: it answers and takes everything at once, whatever the speed of
+    the line.
+    """
     has_multiplexer = bool(environ.get("TMUX") or environ.get("STY"))
     return has_multiplexer and bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
 
 
 class AnswerParser(XTermParser):
-    """Textual's parser, which also knows released keys, and answers to our question outside of pastes."""
+    """Textual's parser, which also knows the answers to our questions. Pasted text is never an answer."""
 
-    def __init__(self, answered: Callable[[], None]) -> None:
+    def __init__(self, answered: Callable[[str], None]) -> None:
+        """``answered`` gets the question that an answer belongs to."""
         super().__init__()
         self._answered = answered
+        self._begun = ""  # of an answer that is too long for Textual's parser
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
-        if STATUS.fullmatch(sequence):
-            self._answered()
+        text = self._begun + sequence
+        for question, answer in ANSWERS.items():
+            if answer.fullmatch(text):
+                self._begun = ""
+                self._answered(question)
+                return [events.Key(Keys.Ignore, None)]
+        if IDENTITY_BEGUN.fullmatch(text) and len(text) >= PARSER_CHARACTERS:
+            self._begun = text
             return [events.Key(Keys.Ignore, None)]
+        self._begun = ""
         if (key := KEY_EVENT.fullmatch(sequence)) is not None:
             code, modifiers, what, rest = key.groups()
             held = "" if modifiers == "1" else modifiers
@@ -100,64 +118,16 @@ class AnswerParser(XTermParser):
         return super()._sequence_to_key_events(sequence, alt)
 
 
-def paced(app: App[Any]) -> PacedDriver | None:
-    """Return the driver of an app that runs in a terminal, ``None`` before and after there is one."""
+def name_window(app: App[object], title: str) -> None:
     driver = driver_of(app)
-    return driver if isinstance(driver, PacedDriver) else None
-
-
-def name_window(app: App[Any], title: str) -> None:
-    if (driver := paced(app)) is not None:
+    if isinstance(driver, PacedDriver):
         driver.name_window(title)
 
 
-def tell_releases(app: App[Any], is_wanted: bool) -> None:
-    if not DISABLE_KITTY_KEY and (driver := paced(app)) is not None:
+def tell_releases(app: App[object], is_wanted: bool) -> None:
+    driver = driver_of(app)
+    if isinstance(driver, PacedDriver) and not DISABLE_KITTY_KEY:
         driver.tell_releases(is_wanted)
-
-
-class Hold:
-    """Paints nothing between ``begin`` and ``release``; then what changed is painted once. After a layout
-    that Textual's own timer did not cause, Textual drops what it batched: then the whole screen is painted
-    again.
-    """
-
-    def __init__(self, app: App[object]) -> None:
-        self._app = app
-        self._batch = ExitStack()
-        self._before: list[Screen[object]] = []
-        self._is_dropped = False
-        self.is_held = False
-
-    def begin(self) -> None:
-        """Hold painting back. To be called in the app's own thread."""
-        if self.is_held or not self._app.is_running:  # what an app writes while it ends is not painted
-            return
-        self.is_held = True
-        self._is_dropped = False
-        self._batch.enter_context(self._app.batch_update())
-        self._before = list(self._app.screen_stack)
-        for screen in self._before:
-            screen.screen_layout_refresh_signal.subscribe(self._app, self._note_layout, immediate=True)
-
-    def release(self) -> None:
-        if not self.is_held:
-            return
-        self.is_held = False
-        for screen in self._before:
-            screen.screen_layout_refresh_signal.unsubscribe(self._app)
-        self._batch.close()
-        screens = self._app.screen_stack
-        if self._is_dropped or screens != self._before:
-            self._app.refresh()
-        # A screen checks what to paint only when it becomes idle. A hidden screen must
-        # not: Textual would paint everything again for it.
-        for screen in screens[-2:] if self._app.screen.is_modal else screens[-1:]:
-            screen.check_idle()
-        self._before = []
-
-    def _note_layout(self, _: Screen[object]) -> None:
-        self._is_dropped = True
 
 
 class PacedDriver(LinuxDriver):
@@ -184,6 +154,7 @@ class PacedDriver(LinuxDriver):
         self._is_answered = Event()
         self._early: EarlyInput | None = getattr(app, "early_input", None)
         self._is_early_answered = Event()
+        self._owes_identity = False  # an answer that was asked for before the screen began
 
     def start_application_mode(self) -> None:
         """Take the terminal, at the start and after each suspension."""
@@ -194,7 +165,7 @@ class PacedDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]  # as Textual has it
         if self.input_tty:
             with self._asking:
-                self._ask()
+                self._ask(ASKS_STATUS)
 
     def tell_releases(self, is_wanted: bool) -> None:
         """Ask the terminal to tell when keys are released: then "space_released" follows "space"."""
@@ -226,7 +197,7 @@ class PacedDriver(LinuxDriver):
         super().close()
 
     def write(self, data: str) -> None:
-        if self._output is None or self._output.is_ending:  # lent to another program
+        if self._output is None or not self._output.is_open:  # lent to another program
             return
         begins = not data.startswith(ENDS_FRAME)  # this belongs to what was begun before
         is_choked = self.pace.is_choked and begins
@@ -241,12 +212,20 @@ class PacedDriver(LinuxDriver):
         """End a frame, with a question after it if one is due."""
         with self._asking:
             if not self._is_leaving and self.pace.may_ask(monotonic()):
-                self._ask()
+                self._ask(ASKS_STATUS)
 
-    def _ask(self) -> None:
+    def is_behind(self) -> bool:
+        """Whether the terminal has not yet taken what it was given. Asks again if an answer may be lost."""
+        now = monotonic()
+        with self._asking:
+            if not self._is_leaving and self.pace.may_ask_again(now):
+                self._ask(ASKS_IDENTITY if self.pace.is_open(ASKS_STATUS) else ASKS_STATUS)
+        return self.pace.is_behind(now)
+
+    def _ask(self, question: str) -> None:
         self._is_answered.clear()
-        self.pace.asked(monotonic())
-        self.write(ASKS_STATUS)
+        self.pace.asked(question, monotonic())
+        self.write(question)
 
     def _is_in_loop(self) -> bool:
         try:
@@ -261,23 +240,32 @@ class PacedDriver(LinuxDriver):
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._hold.release)
 
-    def _answer_came(self) -> None:
+    def _answer_came(self, question: str) -> None:
         """Note an answer. Runs in the reading thread, so that answers are timed exactly."""
         now = monotonic()
+        if question == ASKS_IDENTITY and self._owes_identity:  # it was asked before the screen began
+            self._owes_identity = False
+            return
         with self._asking:
-            self.pace.answered(now)
-            self._is_answered.set()
+            self.pace.answered(question, now)
+            if not self.pace.is_asked:
+                self._is_answered.set()
 
     def run_input_thread(self) -> None:
-        """Read to the end with one parser: a second would lose a key or paste begun before an answer."""
+        """Read what the terminal sends until the screen ends, with one parser: with two, a key or a paste
+        that begins while answers are still expected would be lost.
+        """
         parser = AnswerParser(self._answer_came)
         decode = getincrementaldecoder("utf-8")("replace").decode
         early, self._early = self._early, None
+        self._owes_identity = early is not None and not early.is_answered
         deadline = monotonic() + EARLY_SECONDS
         typed: bytes | None = early.sift(b"") if early else b""
         while typed is not None:
             if early is None or early.is_answered:
                 self._is_early_answered.set()
+            if early is not None and early.is_answered:
+                self._owes_identity = False
             if text := decode(typed):  # an empty text means the end to the parser
                 for event in parser.feed(text):
                     self.process_message(event)
@@ -286,7 +274,7 @@ class PacedDriver(LinuxDriver):
             typed = None if self.exit_event.is_set() else self._read()
             if early is not None and typed is not None:
                 typed = early.sift(typed) if typed else early.release()
-                if early.is_settled or (early.is_answered and monotonic() > deadline):
+                if early.is_settled or monotonic() > deadline:
                     typed += early.release()
                     early = None
 

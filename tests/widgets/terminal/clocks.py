@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from sys import maxsize
 
 from tests.widgets.apps import Hand
 from widgets.terminal.frame_clock import FRAME_SECONDS, FrameClock
@@ -36,7 +35,7 @@ class Place(Hand):
         return FrameClock(
             self.schedule,
             is_behind=lambda: self.is_behind,
-            line=lambda drawn: (self.line, maxsize),
+            line_seconds=lambda: self.line,
             is_watched=lambda: self.is_watched,
             focused=lambda: self.focused,
             now=lambda: self.time,

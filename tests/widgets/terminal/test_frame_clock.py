@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from queue import Queue
 from weakref import ref
 
 import pytest
@@ -14,6 +15,7 @@ from widgets.terminal.frame_clock import (
     FRAME_SECONDS,
     UNWATCHED_SECONDS,
     FrameClock,
+    terminal_is_behind,
 )
 from widgets.terminal.paced_driver import PacedDriver
 
@@ -127,6 +129,22 @@ async def test_an_apps_clock_draws_in_the_apps_message_loop() -> None:
         FrameClock.for_app(app).mark(Telling())
         await asyncio.wait_for(drawn.wait(), 60)
     assert drawn.is_set()
+
+
+def test_the_terminal_is_behind_while_writes_wait_in_the_drivers_queue() -> None:
+    app: App[None] = App()
+    assert not terminal_is_behind(app)
+
+    class Writer:
+        _queue: Queue[str] = Queue()
+
+    class Driver:
+        _writer_thread = Writer()
+
+    app._driver = Driver()  # type: ignore[assignment]  # only what is looked at
+    assert not terminal_is_behind(app)
+    Writer._queue.put("bytes")
+    assert terminal_is_behind(app)
 
 
 # --- rates ---

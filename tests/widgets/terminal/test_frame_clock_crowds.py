@@ -24,6 +24,14 @@ def test_few_panes_are_all_in_every_frame() -> None:
     assert all(60 <= pane.frames <= 62 for pane in panes)
 
 
+def test_frames_on_a_slow_line_are_small() -> None:
+    panes = [FakePane() for _ in range(16)]
+    place = Place(line=0.2, focused=panes[0])
+    place.run(place.clock(), panes, 6)
+    assert max(place.drawn[2:]) == CROWD + 1
+    assert min(pane.frames for pane in panes) >= 6
+
+
 @pytest.mark.parametrize("room", [1, 2, 5])
 def test_a_frame_has_no_more_panes_than_the_line_has_room_for_and_everybody_gets_their_turn(
     room: int,
@@ -32,11 +40,13 @@ def test_a_frame_has_no_more_panes_than_the_line_has_room_for_and_everybody_gets
     told: list[int] = []
     place = Place(focused=panes[0])
 
-    def line(drawn: int) -> tuple[float, int]:
+    def line_panes(drawn: int) -> int:
         told.append(drawn)
-        return 0.0, room
+        return room
 
-    clock = FrameClock(place.schedule, line=line, focused=lambda: place.focused, now=lambda: place.time)
+    clock = FrameClock(
+        place.schedule, line_panes=line_panes, focused=lambda: place.focused, now=lambda: place.time
+    )
     place.run(clock, panes, 4)
     assert set(place.drawn) == {
         max(room, 2)

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tests.widgets.apps import CountingDriver, painted
-from widgets.terminal.paced_driver import Hold
+from widgets.terminal.hold import Hold
 
 SIZE = (30, 6)
 Act = Callable[[Pilot[Any], CountingDriver, Hold], Awaitable[None]]

@@ -63,7 +63,7 @@ def test_everything_written_before_the_end_is_written(line: Line) -> None:
     line.output.stop()
     assert not line.output.is_alive()
     line.output.write("after")
-    assert line.output.is_ending
+    assert not line.output.is_open
     os.close(line.writer)
     line.writer = os.open(os.devnull, os.O_WRONLY)  # something for the fixture to close
     assert os.read(line.reader, 100) == b"one two"
