@@ -41,13 +41,13 @@ def set_up_models() -> int:
 # --- rooms -------------------------------------------------------------------------------------------------
 
 
-def new_room(connection: Connection, output_format: OutputFormat, **said: Any) -> int:
+def new_room(connection: Connection, output_format: OutputFormat, **said: Any) -> None:
     """Make a room; ``said`` are its options."""
     new = described(options_of(said))
     source = startup.choose_source(connection)
     from tui.cli.commands import rooms
 
-    return rooms.new_room(source, new, output_format)
+    rooms.new_room(source, new, output_format)
 
 
 def run_room(connection: Connection, room: str | None, output_format: Any, **said: Any) -> int:

@@ -76,9 +76,10 @@ class Command(NamedTuple):
     """A command, or a group of them, which ``runs`` "module:function".
 
     The function gets the server of one of these ``kinds`` as ``source``, nothing if the command is ``local``
-    (about this machine), else the ``connection``, and what was given. On the help page: ``usage`` if it is
-    not made from arguments and options, ``about`` and ``after`` above and below the options; a paragraph that
-    begins with a blank is not wrapped. ``brief`` is for the group's page and for shells.
+    (about this machine), else the ``connection``, and what was given. It returns an exit code, or ``None``
+    when it is done. On the help page: ``usage`` if it is not made from arguments and options, ``about`` and
+    ``after`` above and below the options; a paragraph that begins with a blank is not wrapped. ``brief`` is
+    for the group's page and for shells.
     """
 
     path: str

@@ -147,7 +147,7 @@ def _callback(command: Command, *, is_group: bool = False) -> Any:
             values["source"] = choose_source(connection, *command.kinds)
         # Only now: it loads while the backend comes up.
         module, _, name = command.runs.partition(":")
-        return int(getattr(import_module(module), name)(**values))
+        return getattr(import_module(module), name)(**values) or exits.DONE
 
     parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
     parameters += map(_argument, arguments)

@@ -20,7 +20,7 @@ from agent_tui.model.budget import ceilings
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered
 from agent_tui.model.events import RoomInfo
 from agent_tui.model.inert import inert_line
-from tui.cli import exits, output
+from tui.cli import output
 from tui.cli.output import OutputFormat
 from tui.live.texts import dollars, guide, left_out, why_paused
 from tui.request import Server, Source, reach
@@ -73,18 +73,19 @@ def of_one(
     return asked(source, kind.opened, acted)
 
 
-def show_one(kind: CommandKind[Shows, Item], source: Source, wanted: str, output_format: OutputFormat) -> int:
+def show_one(
+    kind: CommandKind[Shows, Item], source: Source, wanted: str, output_format: OutputFormat
+) -> None:
     """Print a room or conversation; as JSON as the server answered it."""
     if output_format == "json":
         output.write_json(of_one(source, kind, wanted, lambda client, id_: client.show_raw(id_)))
     else:
         output.say(kind.described(of_one(source, kind, wanted, lambda client, id_: client.show(id_))))
-    return exits.DONE
 
 
 def delete_one(
     kind: CommandKind[Shows, Item], source: Source, wanted: str, yes: bool, output_format: OutputFormat
-) -> int:
+) -> None:
     """Delete a room or conversation, after a question; raises ``ConfigError`` if nobody can be asked."""
     if not yes and not sys.stdin.isatty():
         raise ConfigError("deleting needs --yes where nobody can be asked")
@@ -99,8 +100,8 @@ def delete_one(
     item = of_one(source, kind, wanted, delete)
     if item is None:
         output.notice(localised("kept"))
-        return exits.DONE
-    return print_one(f"deleted {kind.called(item)}", kind.fields(item), output_format)
+    else:
+        print_one(f"deleted {kind.called(item)}", kind.fields(item), output_format)
 
 
 async def check_tools(client: Conversations[Any], wanted: Sequence[str]) -> None:
@@ -175,23 +176,21 @@ def server_line(server: ToolServer) -> str:
     return localised(inert_line(f"MCP server {server.name}: {server.problem}{fix}"))
 
 
-def print_one(text: str, value: object, output_format: OutputFormat) -> int:
+def print_one(text: str, value: object, output_format: OutputFormat) -> None:
     """Print one thing: ``text`` for a person, ``value`` as JSON."""
     if output_format == "json":
         output.write_json(value)
     else:
         output.say(localised(text))
-    return exits.DONE
 
 
-def listed(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> int:
+def listed(head: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> None:
     """Print a table, its second column cut to the terminal; without rows stderr says ``nothing``."""
     if found := list(rows):
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         output.say(output.table([[localised(name) for name in head], *found], width=width, crops=1))
     else:
         output.notice(localised(nothing))
-    return exits.DONE
 
 
 def short_ids(named: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tui import runtime
-from tui.cli import exits, output
+from tui.cli import output
 from tui.cli.output import OutputFormat
 from tui.screens.localised import localised
 from tui.screens.words import say, say_count
 
 
-def status(output_format: OutputFormat) -> int:
+def status(output_format: OutputFormat) -> None:
     """Print whether the backend runs and what it does; never starts it."""
     endpoint = runtime.find()
     work = runtime.under_way(endpoint) if endpoint is not None else runtime.Work()
@@ -26,17 +26,15 @@ def status(output_format: OutputFormat) -> int:
     else:
         about = f"running: process {endpoint.pid}, version {endpoint.version}, {endpoint.url}"
         output.say(localised(f"{about}; {_said(work)} under way"))
-    return exits.DONE
 
 
-def stop() -> int:
+def stop() -> None:
     """Stop the backend and wait until it is gone; say what was interrupted."""
     cut = runtime.stop()
     if cut is None:
         output.say(localised("not running"))
     else:
         output.say(localised(f"stopped, which cut {_said(cut)}" if any(cut) else "stopped"))
-    return exits.DONE
 
 
 def _said(work: runtime.Work) -> str:

@@ -10,7 +10,7 @@ from agent_tui.config.file import Config, config_path, load, read_table
 from agent_tui.config.tool_rules import PATTERN_FORM, is_pattern
 from agent_tui.model.inert import inert_json, inert_line
 from agent_tui.redaction import hide_secrets
-from tui.cli import exits, output
+from tui.cli import output
 from tui.cli.output import MAX_LINE_CHARACTERS, OutputFormat
 from tui.language import KEY, translated
 from tui.screens.localised import localised
@@ -19,21 +19,19 @@ NO_KEY = "–"
 _TAG = re.compile("[\U000e0000-\U000e007f]")  # hostile, and too large for the four digits of a JSON escape
 
 
-def path() -> int:
+def path() -> None:
     """Print the config file's absolute path, whether it exists or not."""
     output.write(f"{config_path()}\n")
-    return exits.DONE
 
 
-def show() -> int:
+def show() -> None:
     """Print the file's settings, secrets hidden; raises ``ConfigError`` if it is not TOML."""
     table = read_table(config_path())
     if not table:
         output.say(localised(f"# {config_path()}: no settings, the defaults hold"))
-        return exits.DONE
+        return
     output.say(f"# {config_path()}")
     output.say(toml_text(hide_secrets(table)))
-    return exits.DONE
 
 
 def toml_text(table: Mapping[str, object]) -> str:
@@ -44,7 +42,7 @@ def toml_text(table: Mapping[str, object]) -> str:
     return inert_json(text).rstrip("\n")
 
 
-def check() -> int:
+def check() -> None:
     """Print one line for each problem, or "ok": both are exit code 0. Raises ``ConfigError`` (code 2) for a
     file that cannot be used.
     """
@@ -55,7 +53,6 @@ def check() -> int:
     if not warnings:
         there = config.path if config.path.exists() else f"{config.path} (no such file: the defaults hold)"
         output.say(localised(f"ok: {there}"))
-    return exits.DONE
 
 
 def problems(config: Config) -> list[str]:
@@ -79,7 +76,7 @@ def problems(config: Config) -> list[str]:
     return list(warnings)
 
 
-def keys(output_format: OutputFormat) -> int:
+def keys(output_format: OutputFormat) -> None:
     """Print every action with its id and its current keys; raises ``ConfigError`` for an unusable file.
 
     As json: ``{"keys": [{"id", "keys", "default", "does", "where"}…]}``, keys as the config file takes them.
@@ -103,7 +100,7 @@ def keys(output_format: OutputFormat) -> int:
                 ]
             }
         )
-        return exits.DONE
+        return
     rows = [
         (entry.id, keymap.shown(entry.id) or NO_KEY, translated(KEY, entry.description))
         for entry in catalogue()
@@ -111,7 +108,6 @@ def keys(output_format: OutputFormat) -> int:
     output.write(output.table(rows) + "\n")
     for problem in keymap.problems:
         output.notice(localised(problem))
-    return exits.DONE
 
 
 def _idle_patterns(config: Config) -> list[str]:

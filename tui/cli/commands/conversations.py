@@ -11,7 +11,7 @@ from agent_tui.clients.records import Hit, read_all
 from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.chat_encode import conversation_fields
-from tui.cli import exits, output
+from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import (
     MAX_NAME_CHARACTERS,
@@ -42,31 +42,26 @@ UNTITLED: Final = "untitled"
 _MARKS: Final = str.maketrans("", "", "\2\3")  # around the matches of a search
 
 
-def list_conversations(source: Source, archived: bool, output_format: OutputFormat) -> int:
+def list_conversations(source: Source, archived: bool, output_format: OutputFormat) -> None:
     """Print the conversations, in the order of the screen; as JSON the body of ``GET /api/conversations`` as
     it was answered.
     """
     if output_format == "json":
-        output.write_json(
-            asked(
-                source,
-                connect.chat_client,
-                lambda client: client.listed_raw({"archived": "1"} if archived else None),
-            )
-        )
-        return exits.DONE
+        which = {"archived": "1"} if archived else None
+        output.write_json(asked(source, connect.chat_client, lambda client: client.listed_raw(which)))
+        return
     everything = asked(source, connect.chat_client, lambda client: client.listed(archived=True))
     short = _short(everything)
     wanted = [conversation for conversation in everything if archived or not conversation.archived]
     rows = [_row(conversation, short) for conversation in sorted(wanted, key=by_activity)]
-    return listed(HEAD, rows, NO_CONVERSATIONS)
+    listed(HEAD, rows, NO_CONVERSATIONS)
 
 
-def search(source: Source, wanted: str, limit: int, output_format: OutputFormat) -> int:
+def search(source: Source, wanted: str, limit: int, output_format: OutputFormat) -> None:
     """Print the messages that contain ``wanted``, newest first; as JSON the body of ``GET /api/search``."""
     if output_format == "json":
         output.write_json(asked(source, connect.chat_client, lambda client: client.search_raw(wanted, limit)))
-        return exits.DONE
+        return
 
     async def find(client: ChatClient) -> tuple[list[Hit], Mapping[str, str]]:
         hits = read_all(Hit, await client.search_raw(wanted, limit), "hits")
@@ -77,13 +72,12 @@ def search(source: Source, wanted: str, limit: int, output_format: OutputFormat)
         output.say("\n\n".join(_found(hit, short) for hit in hits))
     else:
         output.notice(localised(NOTHING_FOUND))
-    return exits.DONE
 
 
-def rename(source: Source, wanted: str, title: str, output_format: OutputFormat) -> int:
+def rename(source: Source, wanted: str, title: str, output_format: OutputFormat) -> None:
     """Give a conversation another title."""
     renamed = of_one(source, CONVERSATIONS, wanted, lambda client, id_: client.change(id_, title=title))
-    return print_one(f"renamed {_called(renamed)}", conversation_fields(renamed), output_format)
+    print_one(f"renamed {_called(renamed)}", conversation_fields(renamed), output_format)
 
 
 async def ids_of_conversations(client: ChatClient) -> Mapping[str, str]:

@@ -17,33 +17,28 @@ def find_room(rooms: Sequence[RoomInfo], wanted: str) -> str:
 
     Raises ``NotFound`` if there is none and ``ConfigError`` naming the candidates if there are several.
     """
-    return _find([(room.id, room.name) for room in rooms], wanted, "room", "rooms")
+    return _find([(room.id, room.name) for room in rooms], wanted, "room")
 
 
 def find_conversation(conversations: Sequence[ConversationInfo], wanted: str) -> str:
     """Return the id of the conversation that ``wanted`` means, as ``find_room`` for a room."""
-    named = [(conversation.id, conversation.title) for conversation in conversations]
-    return _find(named, wanted, "conversation", "conversations")
+    return _find([(chat.id, chat.title) for chat in conversations], wanted, "conversation")
 
 
-def _find(named: Sequence[tuple[str, str]], wanted: str, one: str, many: str) -> str:
+def _find(named: Sequence[tuple[str, str]], wanted: str, one: str) -> str:
     found = (
         [pair for pair in named if pair[0] == wanted]
         or [pair for pair in named if pair[1] == wanted]
         or [pair for pair in named if pair[0].startswith(wanted) or pair[1].startswith(wanted)]
     )
-    shown = inert_line(wanted, MAX_NAME_CHARACTERS)
+    shown, many = inert_line(wanted, MAX_NAME_CHARACTERS), f"{one}s"
     if not found:
         hint = f"agent-tui {many} list names them"
         if one == "room" and " " in wanted.strip():  # a task, perhaps
             hint = "agent-tui rooms list names them, and --task TEXT makes a new one"
         raise NotFound(f'there is no {one} "{shown}"', hint)
     if len(found) > 1:
-        raise ConfigError(f'"{shown}" fits {len(found)} {many}', _candidates(found))
+        names = [f"{id_} ({inert_line(name, MAX_NAME_CHARACTERS)})" for id_, name in found]
+        names[MAX_CANDIDATES_NAMED:] = ["…"] if len(names) > MAX_CANDIDATES_NAMED else []
+        raise ConfigError(f'"{shown}" fits {len(found)} {many}', ", ".join(names))
     return found[0][0]
-
-
-def _candidates(found: Sequence[tuple[str, str]]) -> str:
-    names = [f"{id_} ({inert_line(name, MAX_NAME_CHARACTERS)})" for id_, name in found]
-    more = ["…"] if len(names) > MAX_CANDIDATES_NAMED else []
-    return ", ".join(names[:MAX_CANDIDATES_NAMED] + more)

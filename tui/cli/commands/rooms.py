@@ -9,7 +9,7 @@ from typing import Final
 from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.rooms_encode import room_fields
-from tui.cli import exits, output
+from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import (
     MAX_NAME_CHARACTERS,
@@ -38,42 +38,42 @@ HEAD = ("ID", "NAME", "STATUS", "ROUND", "AGENTS", "CHANGED")
 NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui rooms shows a demo'
 
 
-def list_rooms(source: Source, output_format: OutputFormat) -> int:
+def list_rooms(source: Source, output_format: OutputFormat) -> None:
     """Print the rooms, in the order of the screen; as JSON the body of ``GET /api/rooms`` as it was
     answered.
     """
     if output_format == "json":
         output.write_json(asked(source, connect.rooms_client, lambda client: client.listed_raw()))
-        return exits.DONE
-    rooms = asked(source, connect.rooms_client, lambda client: client.listed())
-    short = short_ids([(room.id, room.name) for room in rooms])
-    return listed(HEAD, [_row(room, short) for room in sorted(rooms, key=by_activity)], NO_ROOMS)
+    else:
+        rooms = asked(source, connect.rooms_client, lambda client: client.listed())
+        short = short_ids([(room.id, room.name) for room in rooms])
+        listed(HEAD, [_row(room, short) for room in sorted(rooms, key=by_activity)], NO_ROOMS)
 
 
-def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> int:
+def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> None:
     """Make a room and print its id."""
     room = asked(source, connect.rooms_client, lambda client: connect.create(client, new))
-    return print_one(inert_line(room.id), room_fields(room), output_format)
+    print_one(inert_line(room.id), room_fields(room), output_format)
 
 
-def pause_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
+def pause_room(source: Source, wanted: str, output_format: OutputFormat) -> None:
     """Pause a room and print its answer; a room that is not running stays as it is."""
     room = of_one(source, ROOMS, wanted, lambda client, room_id: client.pause(room_id))
     # The answer may come before the words are interrupted: "paused" is only said about a paused room.
-    return _status_told(room, "pausing" if room.status == "running" else room.status, output_format)
+    _status_told(room, "pausing" if room.status == "running" else room.status, output_format)
 
 
-def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> int:
+def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> None:
     """Resume a room; raises ``Refused`` for one that is completed or was never started."""
     room = of_one(source, ROOMS, wanted, lambda client, room_id: client.resume(room_id))
-    return _status_told(room, room.status, output_format)
+    _status_told(room, room.status, output_format)
 
 
 # --- how rooms read --------------------------------------------------------------------------------------
 
 
-def _status_told(room: RoomInfo, status: str, output_format: OutputFormat) -> int:
-    return print_one(f"{_called(room)}: {inert_line(status)}", room_fields(room), output_format)
+def _status_told(room: RoomInfo, status: str, output_format: OutputFormat) -> None:
+    print_one(f"{_called(room)}: {inert_line(status)}", room_fields(room), output_format)
 
 
 def _called(room: RoomInfo) -> str:

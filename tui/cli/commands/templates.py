@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_tui.config import agent_templates
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
-from tui.cli import exits, output
+from tui.cli import output
 from tui.cli.commands.asking import listed
 from tui.cli.output import OutputFormat
 from tui.language import short_language
@@ -19,22 +20,21 @@ NO_TEMPLATES = "there are no templates"
 MAX_SHOWN_CHARACTERS = 60  # of an unknown id
 
 
-def templates(keep: str | None, output_format: OutputFormat) -> int:
-    """List the templates, or ``keep`` one."""
-    return list_templates(output_format) if keep is None else keep_template(keep, output_format)
-
-
-def list_templates(output_format: OutputFormat) -> int:
+def templates(keep: str | None, output_format: OutputFormat) -> None:
     """Print the templates, and on stderr errors in the user's own; as json ``{"templates": [{"id", "own",
-    "path", "color", "model", "provider", "texts"}…]}``, with name, summary and prompt by language.
+    "path", "color", "model", "provider", "texts"}…]}``, with name, summary and prompt by language. Or
+    ``keep`` one.
     """
     found, warnings = agent_templates.load()
+    if keep is not None:
+        keep_template(found, keep, output_format)
+        return
     for warning in warnings:
         output.notice(localised(warning))
     if output_format == "json":
         output.write_json({"templates": [_fields(template) for template in found]})
-        return exits.DONE
-    return listed(HEAD, map(_row, found), NO_TEMPLATES)
+    else:
+        listed(HEAD, map(_row, found), NO_TEMPLATES)
 
 
 def _row(template: agent_templates.Template) -> tuple[str, str, str]:
@@ -43,11 +43,12 @@ def _row(template: agent_templates.Template) -> tuple[str, str, str]:
     return template.id, name, f"{summary} {own}".strip()
 
 
-def keep_template(template_id: str, output_format: OutputFormat) -> int:
+def keep_template(
+    found: Sequence[agent_templates.Template], template_id: str, output_format: OutputFormat
+) -> None:
     """Write a shipped template as the user's own file, print its path, as json its fields. Raises
     ``ConfigError`` if there is none with that id, or the user has such a file already.
     """
-    found, _ = agent_templates.load()
     known = {template.id: template for template in found}
     if template_id not in known:
         shown = inert_line(template_id, MAX_SHOWN_CHARACTERS)
@@ -60,7 +61,6 @@ def keep_template(template_id: str, output_format: OutputFormat) -> int:
         output.write_json(_fields(kept))
     else:
         output.say(str(kept.path))
-    return exits.DONE
 
 
 def _fields(template: agent_templates.Template) -> dict[str, object]:

@@ -11,7 +11,7 @@ from agent_tui.clients.records import ToolInfo, ToolRule
 from agent_tui.config.tool_rules import WRITING_TOOLS, spelled_out
 from agent_tui.model.errors import ConfigError, NotFound
 from agent_tui.model.inert import inert_line, visible_line
-from tui.cli import exits, output
+from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import asked, listed, print_one, server_line, short_ids
 from tui.cli.commands.conversations import ids_of_conversations
@@ -32,7 +32,7 @@ SUSPENDED: Final = (
 )
 
 
-def list_tools(source: Source, output_format: OutputFormat) -> int:
+def list_tools(source: Source, output_format: OutputFormat) -> None:
     """Print the tools that agents may use here, and on stderr problems of MCP servers; as JSON ``{"tools":
     […], "servers": […]}`` with their parameters.
     """
@@ -41,14 +41,14 @@ def list_tools(source: Source, output_format: OutputFormat) -> int:
         output.write_json(
             {"tools": [asdict(tool) for tool in tools], "servers": [asdict(server) for server in servers]}
         )
-        return exits.DONE
+        return
     for server in servers:
         if server.problem:
             output.notice(server_line(server))
-    return listed(("TOOL", "PERMISSION", "FROM", "WHAT IT DOES"), map(_tool_row, tools), NO_TOOLS)
+    listed(("TOOL", "PERMISSION", "FROM", "WHAT IT DOES"), map(_tool_row, tools), NO_TOOLS)
 
 
-def list_rules(source: Source, output_format: OutputFormat) -> int:
+def list_rules(source: Source, output_format: OutputFormat) -> None:
     """Print the rules, except the config file's; as JSON ``{"rules": […]}``."""
     is_text = output_format != "json"
 
@@ -60,16 +60,15 @@ def list_rules(source: Source, output_format: OutputFormat) -> int:
     rules, places = asked(source, connect.chat_client, look)
     if not is_text:
         output.write_json({"rules": [asdict(rule) for rule in rules]})
-        return exits.DONE
+        return
     short = short_ids([(rule.id, rule.pattern) for rule in rules])
     rows = [(short[rule.id], *_rule_cells(rule, places)) for rule in rules]
-    code = listed(("ID", "ALLOWED", "IN", "HOLDS FOR", "SINCE"), rows, NO_RULES)
+    listed(("ID", "ALLOWED", "IN", "HOLDS FOR", "SINCE"), rows, NO_RULES)
     if any(rule.scope == "suspended" for rule in rules):
         output.notice(localised(SUSPENDED))
-    return code
 
 
-def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
+def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> None:
     """Restore a suspended rule; raises as ``forget_rule``, and ``ConfigError`` for a rule that is not
     suspended.
     """
@@ -82,10 +81,10 @@ def confirm_rule(source: Source, wanted: str, output_format: OutputFormat) -> in
         return replace(rule, scope="wide")
 
     rule = asked(source, connect.chat_client, confirm)
-    return print_one(f"runs without asking: all that fits {_shown(rule)}", asdict(rule), output_format)
+    print_one(f"runs without asking: all that fits {_shown(rule)}", asdict(rule), output_format)
 
 
-def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int:
+def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> None:
     """Delete the rule with that id, pattern or unique beginning of an id; raises ``NotFound`` if there is
     none.
     """
@@ -96,7 +95,7 @@ def forget_rule(source: Source, wanted: str, output_format: OutputFormat) -> int
         return rule
 
     rule = asked(source, connect.chat_client, forget)
-    return print_one(f"asks again: {_shown(rule)}", asdict(rule), output_format)
+    print_one(f"asks again: {_shown(rule)}", asdict(rule), output_format)
 
 
 def _shown(rule: ToolRule) -> str:

@@ -32,13 +32,13 @@ from tui.screens.words import say, say_count
 
 def export_conversation(
     source: Source, wanted: str, form: Literal["md", "json", "html", "srt"], out: Path | None
-) -> int:
+) -> None:
     """Write the shown branch of the conversation that ``wanted`` means; raises as ``export_room``."""
 
     async def chat_of(client: ChatClient) -> Exported:
         return await fetch(client, await connect.conversation_id(client, wanted))
 
-    return export(asked(source, connect.chat_client, chat_of), form, out)
+    export(asked(source, connect.chat_client, chat_of), form, out)
 
 
 async def fetch(client: ChatClient, conversation_id: str) -> Exported:

@@ -20,7 +20,7 @@ from agent_tui.model.events import ConversationInfo, Message, RoomInfo, TurnNote
 from agent_tui.model.inert import inert
 from agent_tui.wire.rooms import decode_messages
 from agent_tui.wire.rooms_encode import room_fields
-from tui.cli import exits, output
+from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import asked, note_line, status_of
 from tui.live.texts import dollars, model_name, why_cut
@@ -65,7 +65,7 @@ class FoldedPart:
 
 def export_room(
     source: Source, wanted: str, form: Literal["md", "json", "html", "toml"], out: Path | None
-) -> int:
+) -> None:
     """Write the room that ``wanted`` means to ``out`` or stdout; raises ``ConfigError`` if the file cannot be
     written, and what the client raises.
     """
@@ -74,19 +74,20 @@ def export_room(
         return await client.as_known(await connect.room_id(client, wanted))
 
     if form == "toml":
-        return deliver(room_file_text(asked(source, connect.rooms_client, settings)), out)
-    return export(asked(source, connect.rooms_client, lambda client: fetch(client, wanted)), form, out)
+        deliver(room_file_text(asked(source, connect.rooms_client, settings)), out)
+    else:
+        export(asked(source, connect.rooms_client, lambda client: fetch(client, wanted)), form, out)
 
 
-def export(exported: Exported, form: Literal["md", "json", "html", "srt"], out: Path | None) -> int:
+def export(exported: Exported, form: Literal["md", "json", "html", "srt"], out: Path | None) -> None:
     """Write a room or chat to ``out`` or stdout; raises ``ConfigError`` if it cannot be written."""
     document, fields = exported
     if form != "json":
-        return deliver(rendered(document, form), out)
-    if out is not None:
-        return deliver(output.json_line(fields) + "\n", out)
-    output.write_json(fields)
-    return exits.DONE
+        deliver(rendered(document, form), out)
+    elif out is not None:
+        deliver(output.json_line(fields) + "\n", out)
+    else:
+        output.write_json(fields)
 
 
 def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
@@ -142,14 +143,13 @@ def rendered(document: Document, form: Literal["md", "html", "srt"]) -> str:
     return page(document)
 
 
-def deliver(text: str, out: Path | None) -> int:
+def deliver(text: str, out: Path | None) -> None:
     """Write a document to ``out`` or stdout; raises ``ConfigError`` if it cannot be written."""
     if out is None:
         output.write(inert(text))
     else:
         write_file(out, text)
         output.notice(localised(f"written: {out}"))
-    return exits.DONE
 
 
 def clean(text: str) -> str:
