@@ -175,13 +175,13 @@ def _refuse_connection(connection: Connection, subject: str) -> None:
         raise ConfigError(f"{subject}: --url, --token, --token-file and --backend have no meaning here")
 
 
-def _completed(completes: str) -> dict[str, Any]:
-    return {"autocompletion": getattr(completion, completes)} if completes else {}
+def _completion(declared: Argument | Option) -> Any:
+    return getattr(completion, declared.completes) if declared.completes else None
 
 
 def _argument(argument: Argument) -> Parameter:
     type_: Any = list[str] if argument.many else str
-    said = typer.Argument(**_completed(argument.completes))
+    said = typer.Argument(autocompletion=_completion(argument))
     default = None if argument.optional else Parameter.empty
     return _parameter(argument.name.lower(), type_, said, default)
 
@@ -202,10 +202,9 @@ def _option(option: Option) -> Parameter:
     if option.many:
         type_ = list[type_]
     names = [option.name, *([option.short] if option.short else [])]
-    more: dict[str, Any] = {} if least is None else {"min": least}
-    more |= _completed(option.completes)
-    about = option.text.partition("\n")[0]
-    said: Any = typer.Option(*names, help=about, envvar=option.variable or None, **more)
+    about, variable = option.text.partition("\n")[0], option.variable or None
+    completes = _completion(option)
+    said: Any = typer.Option(*names, help=about, envvar=variable, min=least, autocompletion=completes)
     return _parameter(option.called, type_, said, default)
 
 

@@ -30,7 +30,7 @@ from tui.screens.words import count, list_of, say, say_count
 Client = TypeVar("Client")
 Shows = TypeVar("Shows", bound=Conversations[Any])
 Answer = TypeVar("Answer")
-Item = TypeVar("Item")
+Item = TypeVar("Item", RoomInfo, ev.ConversationInfo)
 Opened = Callable[[Server], AbstractAsyncContextManager[Client]]  # such as ``connect.rooms_client``
 MAX_NAME_CHARACTERS = 60
 SHORT_ID_CHARACTERS = 8
@@ -50,13 +50,18 @@ def asked(source: Source, opened: Opened[Client], question: Callable[[Client], A
 
 @dataclass(frozen=True, slots=True)
 class CommandKind(Generic[Shows, Item]):
-    """How commands reach one room or one conversation."""
+    """How commands reach one room or one conversation, and how they read."""
 
     opened: Opened[Shows]
     id_of: Callable[[Shows, str], Awaitable[str]]  # from what a person wrote; raises for none and for several
-    called: Callable[[Item], str]
+    name: Callable[[Item], str]
     described: Callable[[Item], str]
     fields: Callable[[Item], object]  # for JSON
+
+    def called(self, item: Item) -> str:
+        """Return the id and the name of a room or conversation."""
+        id_, name = inert_line(item.id), inert_line(self.name(item), MAX_NAME_CHARACTERS)
+        return f"{id_} ({name})" if name else id_
 
 
 def of_one(
@@ -205,12 +210,6 @@ def short_ids(named: Sequence[tuple[str, str]]) -> dict[str, str]:
         shared = max((len(commonprefix((id_, other))) for other in others), default=0)  # noqa: RUF071  no paths
         shortest[id_] = id_[: max(SHORT_ID_CHARACTERS, shared + 1)]
     return shortest
-
-
-def called(id_: str, name: str) -> str:
-    """Return the name of a room or conversation with its short id."""
-    name = inert_line(name, MAX_NAME_CHARACTERS)
-    return f"{inert_line(id_)} ({name})" if name else inert_line(id_)
 
 
 def status_of(room: RoomInfo) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient
@@ -18,7 +19,6 @@ from tui.cli.commands.asking import (
     CommandKind,
     asked,
     budget,
-    called,
     delete_one,
     listed,
     of_one,
@@ -77,7 +77,7 @@ def search(source: Source, wanted: str, limit: int, output_format: OutputFormat)
 def rename(source: Source, wanted: str, title: str, output_format: OutputFormat) -> None:
     """Give a conversation another title."""
     renamed = of_one(source, CONVERSATIONS, wanted, lambda client, id_: client.change(id_, title=title))
-    print_one(f"renamed {_called(renamed)}", conversation_fields(renamed), output_format)
+    print_one(f"renamed {CONVERSATIONS.called(renamed)}", conversation_fields(renamed), output_format)
 
 
 async def ids_of_conversations(client: ChatClient) -> Mapping[str, str]:
@@ -90,10 +90,6 @@ async def ids_of_conversations(client: ChatClient) -> Mapping[str, str]:
 
 def _short(conversations: Sequence[ConversationInfo]) -> Mapping[str, str]:
     return short_ids([(conversation.id, conversation.title) for conversation in conversations])
-
-
-def _called(conversation: ConversationInfo) -> str:
-    return called(conversation.id, conversation.title)
 
 
 def _row(conversation: ConversationInfo, short: Mapping[str, str]) -> tuple[str, ...]:
@@ -143,7 +139,7 @@ def _found(hit: Hit, short: Mapping[str, str]) -> str:
 
 
 CONVERSATIONS: Final = CommandKind(
-    connect.chat_client, connect.conversation_id, _called, _described, conversation_fields
+    connect.chat_client, connect.conversation_id, attrgetter("title"), _described, conversation_fields
 )
 show: Final = partial(show_one, CONVERSATIONS)
 delete: Final = partial(delete_one, CONVERSATIONS)

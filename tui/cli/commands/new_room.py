@@ -96,14 +96,10 @@ def described(options: RoomOptions) -> NewRoom:
     values = {**file.values, **said}
     task = values.get("task", "")
     if not task.strip():
-        raise _no_task(options)
+        if options.from_file is not None and "task" not in options.values:
+            raise ConfigError(f"{options.from_file}: task", "is missing")
+        raise ConfigError("a new room needs --task", f"see {PROGRAM} rooms new --help")
     return NewRoom(values, _agents(options, file, task), options.provider or "", options.strict)
-
-
-def _no_task(options: RoomOptions) -> ConfigError:
-    if options.from_file is not None and "task" not in options.values:
-        return ConfigError(f"{options.from_file}: task", "is missing")
-    return ConfigError("a new room needs --task", f"see {PROGRAM} rooms new --help")
 
 
 def _agents(options: RoomOptions, file: RoomFile, task: str) -> tuple[FileAgent, ...] | None:

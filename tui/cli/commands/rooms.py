@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from agent_tui.model.events import AgentInfo, RoomInfo
@@ -16,7 +17,6 @@ from tui.cli.commands.asking import (
     CommandKind,
     asked,
     budget,
-    called,
     delete_one,
     listed,
     of_one,
@@ -73,11 +73,7 @@ def resume_room(source: Source, wanted: str, output_format: OutputFormat) -> Non
 
 
 def _status_told(room: RoomInfo, status: str, output_format: OutputFormat) -> None:
-    print_one(f"{_called(room)}: {inert_line(status)}", room_fields(room), output_format)
-
-
-def _called(room: RoomInfo) -> str:
-    return called(room.id, room.name)
+    print_one(f"{ROOMS.called(room)}: {inert_line(status)}", room_fields(room), output_format)
 
 
 def _row(room: RoomInfo, short: Mapping[str, str]) -> tuple[str, ...]:
@@ -110,6 +106,6 @@ def _spoken_for(agent: AgentInfo) -> str:
     return f"{inert_line(agent.name)} · {model}" if model else inert_line(agent.name)
 
 
-ROOMS: Final = CommandKind(connect.rooms_client, connect.room_id, _called, _described, room_fields)
+ROOMS: Final = CommandKind(connect.rooms_client, connect.room_id, attrgetter("name"), _described, room_fields)
 show_room: Final = partial(show_one, ROOMS)
 delete_room: Final = partial(delete_one, ROOMS)

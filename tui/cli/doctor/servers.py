@@ -164,10 +164,7 @@ def tools_check(environ: Mapping[str, str], server: McpConfig, servers: Sequence
     found = next((one for one in servers or () if one.name == server.name), None)
     if found is None:
         return Check(check_id, "skipped", title, "the backend does not say how it stands")
-    detail, fix = (
-        inert_line(found.problem, MAX_PROBLEM_CHARACTERS),
-        inert_line(found.fix, MAX_PROBLEM_CHARACTERS),
-    )
+    detail, fix = (inert_line(text, MAX_PROBLEM_CHARACTERS) for text in (found.problem, found.fix))
     if found.status != "ready":
         return Check(check_id, "failed", title, detail or "it is still starting", fix)
     if found.problem:
