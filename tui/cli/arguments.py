@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import NamedTuple
 
 from agent_tui.model.errors import ConfigError
@@ -66,15 +67,11 @@ def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
         rest.append(word)
         if word == "--" or rest == ["serve"]:
             rest.extend(words)
-        elif word.startswith("-") and _takes_value(word):
-            rest.extend(value for value in (next(words, None),) if value is not None)
+        elif word.startswith("-"):
+            from tui.cli.declared import takes_value  # lazy, all three: a screen's line has few options
+
+            rest.extend(islice(words, 1) if takes_value(word) else ())
     return Connection(**found), rest
-
-
-def _takes_value(word: str) -> bool:
-    from tui.cli.declared import takes_value  # lazy, all three: a screen's command line has few options
-
-    return takes_value(word)
 
 
 def hide_token(token: str) -> None:

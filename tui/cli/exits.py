@@ -26,20 +26,18 @@ REASONS = {
     "refused": REFUSED,
 }
 
-UNPROCESSABLE = 422  # HTTP: a field of the request is invalid, so the command line was wrong
-
 
 def exit_code(error: errors.AgentTuiError) -> int:
     """Return the exit code for ``error`` from cli.md's table."""
-    if isinstance(error, errors.DiskFull):
-        return FAILED
-    if isinstance(error, errors.ConfigError):
-        return USAGE
-    if isinstance(error, errors.Refused) and error.status == UNPROCESSABLE:
-        return USAGE
-    if isinstance(error, errors.ConnectFailed):
-        return UNREACHABLE
-    return REASONS[reason(error)]
+    match error:
+        case errors.DiskFull():
+            return FAILED
+        case errors.ConfigError() | errors.Refused(status=422):  # a field is invalid: it was typed so
+            return USAGE
+        case errors.ConnectFailed():
+            return UNREACHABLE
+        case _:
+            return REASONS[reason(error)]
 
 
 def reason(error: errors.AgentTuiError) -> str:
