@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +13,7 @@ from agent_tui.model import events as ev
 from tests.tui.chat_views import Shown, asks, ends, in_a_chat, live, talk
 from tests.tui.looks import NOON, SIZES, colours, same, signs, stand_still
 from tests.tui.screen_text import ScreenFile
-from tui.lists import search as conversations_search
+from tui.lists import order
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +28,7 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 @pytest.fixture(autouse=True)
 def _still(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stand_still(monkeypatch, tmp_path)
-    noon = datetime.fromtimestamp(NOON, UTC)
-    monkeypatch.setattr(conversations_search, "datetime", SimpleNamespace(now=lambda _zone: noon))
+    monkeypatch.setattr(order, "time", SimpleNamespace(time=lambda: NOON))
     monkeypatch.chdir(tmp_path)
 
 
