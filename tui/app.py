@@ -292,14 +292,19 @@ def first_line(request: ScreenRequest) -> str:
 
 
 def wants_calm(screen: ScreenConfig, environ: Mapping[str, str]) -> bool:
-    """Return whether motion is reduced, by variable, config file or Textual's (see ``FrameClock``)."""
+    """Return whether motion is reduced: by ``AGENT_TUI_MOTION``, else by ``[screen] motion``, else by
+    Textual's own ``TEXTUAL_ANIMATIONS=none``. ``FrameClock`` says what that changes.
+    """
     if motion := environ.get("AGENT_TUI_MOTION", ""):
         return motion == REDUCED
     return screen.motion == REDUCED or environ.get("TEXTUAL_ANIMATIONS", "").lower() == "none"
 
 
 def end_by_signal(app: AgentTuiApp) -> bool:
-    """Leave the screen when the event loop gets to it, if there is one; return whether there is."""
+    """Leave the screen as soon as the event loop gets to it; return whether there is a loop.
+
+    To be called from a signal handler.
+    """
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
@@ -321,7 +326,10 @@ def config_wants_ascii(config: Config) -> bool:
 
 
 def run_rooms(request: ScreenRequest) -> int:
-    """Show the screens until the user leaves; return the exit code. Raises what ended them unexpectedly."""
+    """Show the rooms until the user leaves; return the exit code of cli.md.
+
+    Raises whatever ended the screen unexpectedly; ``tui.__main__`` logs it.
+    """
     if not os.isatty(2):  # Textual draws on stderr; ``2>file`` must not take the screen with it
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
     app = AgentTuiApp(request)

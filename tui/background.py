@@ -48,7 +48,10 @@ class Query:
         self._begun = b""  # what may begin an answer
 
     def backdrop(self) -> Backdrop:
-        """Return the background, after 0.1 s at most, and only once; restores the terminal's modes."""
+        """Return what is known about the background. Waits for 0.1 s at most, and only once.
+
+        Restores the terminal's modes.
+        """
         if self._modes is not None:
             try:
                 self._read(monotonic() + PATIENCE_SECONDS)
@@ -134,7 +137,9 @@ def channels_luminance(*channels: bytes) -> float:
 
 
 def named_backdrop(environ: Mapping[str, str]) -> Backdrop:
-    """Return what ``COLORFGBG`` ("0;default;15": it ends with the background) and ``TERM`` say."""
+    """Return what the environment says. ``COLORFGBG`` ("15;0", "0;default;15") ends with the number of one of
+    the sixteen colours, and the console of Linux is black.
+    """
     number = environ.get("COLORFGBG", "").rpartition(";")[2]
     if _NUMBER.fullmatch(number):
         return Backdrop.numbered(int(number))

@@ -34,7 +34,10 @@ Way = Literal["terminal", "tmux", "tool", "file"]
 
 @dataclass(frozen=True, slots=True)
 class CopyResult:
-    """What became of a text: its lines, how it was copied, the file it is kept in, or the ``problem``."""
+    """What happened to a text: its lines, the ways it was copied, and the file it is kept in, if any.
+
+    If no way worked the text is lost, and ``problem`` says why.
+    """
 
     lines: int
     ways: tuple[Way, ...]
@@ -43,7 +46,10 @@ class CopyResult:
 
 
 async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ) -> CopyResult:
-    """Copy ``text`` to wherever the person can paste it from. Never raises because of a tool."""
+    """Copy ``text`` to wherever the person can paste it from. Never raises because of a tool.
+
+    ``environ`` says which terminal and which tools there are.
+    """
     lines = len(text.splitlines())
     if not text:
         return CopyResult(0, ())
@@ -70,7 +76,9 @@ async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ
 
 
 def notice(copied: CopyResult, what: str) -> str:
-    """Return the sentence that says what became of ``what``: the message, code or selection."""
+    """Return the sentence that says what was done; ``what`` is the message, code or selection that was
+    copied.
+    """
     if copied.problem:
         return say("copy.failed", problem=localised(copied.problem))
     if copied.file is not None:
@@ -81,7 +89,9 @@ def notice(copied: CopyResult, what: str) -> str:
 
 
 def osc52(text: str, environ: Mapping[str, str]) -> str:
-    """Return the sequence that has the terminal take ``text``, wrapped for tmux or screen; "" if too long."""
+    """Return the sequence that asks the terminal to take ``text``, wrapped for tmux or GNU screen if one
+    runs; "" if it is too long for that.
+    """
     data = b64encode(text.encode()).decode("ascii")
     if len(data) > MAX_OSC52_BYTES:
         return ""
@@ -96,7 +106,10 @@ def osc52(text: str, environ: Mapping[str, str]) -> str:
 
 
 def tools(environ: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """Yield the clipboard tools that can work here, best first. Over SSH, few are the person's."""
+    """Yield the clipboard tools that can work here, best first.
+
+    Over SSH, the clipboard of this machine is not the person's, unless their display is forwarded.
+    """
     if environ.get("WAYLAND_DISPLAY"):
         yield ("wl-copy",)
     if environ.get("DISPLAY"):

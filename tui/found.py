@@ -23,7 +23,9 @@ from tui.screens.words import count, say, say_count
 
 @dataclass(frozen=True, slots=True)
 class FoundModels:
-    """A provider that could be set up: a server with ``models`` models, or one with a key in ``variable``."""
+    """A provider that could be set up: a server at ``address`` with ``models`` models, or a provider whose
+    key is in ``variable``.
+    """
 
     preset: Preset
     address: str
@@ -84,7 +86,9 @@ MAX_SHOWN: Final = 3
 
 
 def told(found: list[FoundModels], press: str, cells: int) -> str:
-    """Return the line that offers what was found, in ``cells`` if it can; ``press`` accepts."""
+    """Return the line that offers what was found, with as many names as fit into ``cells``, but at least one;
+    ``press`` is the key that accepts.
+    """
     key = "home.found" if len(found) == 1 else "home.found.some"
     line = ""
     for shown in range(min(MAX_SHOWN, len(found)), 0, -1):

@@ -110,7 +110,9 @@ class RoomLink(Link["RoomsClient"]):
     _MODULE, _CLASS = "agent_tui.clients.rooms", "RoomsClient"
 
     async def run(self, room_id: str) -> AsyncGenerator[Event, None]:
-        """Yield the events of a run, from a server that shows a room only then. Sends exactly one POST."""
+        """Yield the events of one run, from a server that shows a room only while it runs. Sends exactly one
+        POST.
+        """
         return (await self.client()).follow_run(room_id)
 
 
@@ -141,7 +143,9 @@ class ChatLink(Link["ChatClient"]):
         return (await self.client()).follow(id_)
 
     async def opened(self, wanted: str) -> str:
-        """Connect to an agent's session or chat, "" for a new one; return its id for the screen."""
+        """Connect to an agent's session or chat, "" for a new session or chat 0; return the id by which the
+        screen knows it.
+        """
         client: Any = await self.client()
         info = await client.opened(wanted)
         return str(info.id)
@@ -161,7 +165,9 @@ class ChatLink(Link["ChatClient"]):
 
 
 class OwnBackend:
-    """The embedded backend beside an agent on another server, found or started when first needed."""
+    """The embedded backend beside an agent on another server. It is found or started when the agent first
+    needs it.
+    """
 
     def __init__(self) -> None:
         self._link: ChatLink | None = None

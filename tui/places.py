@@ -117,7 +117,7 @@ class Places:
     # --- the first one ---------------------------------------------------------------------------------
 
     async def open_first(self) -> None:
-        """Open what the program was started for; raises what finding it raises."""
+        """Open the screen that was asked for. Raises what ``first_room`` and ``first_chat`` raise."""
         request = self._request
         if request.setup:
             self.set_up()
@@ -190,7 +190,9 @@ class Places:
         fields: Mapping[str, Any] | None = None,
         question: str = "",
     ) -> None:
-        """Show a chat instead of an open one; a ``NEW`` one has ``fields``. ``question`` is asked at once."""
+        """Show a chat, at its end or at one of its messages, instead of an open one. ``fields`` are the first
+        settings of a ``NEW`` chat; ``question`` is asked as soon as the chat is there.
+        """
         app, link = self._app, self.chat_link
         new = None if conversation_id != NEW else NewChat(link, {**fields_here(link), **(fields or {})})
         screen = ChatScreen(
@@ -308,7 +310,9 @@ class Places:
                 await screen.leave()
 
     async def settle(self) -> str:
-        """Tell the servers at the end what was deleted in the lists; return what went wrong, as one line."""
+        """Delete everything on the server that was deleted in the lists; return what went wrong, as one line.
+        Called at the end of the program.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
                 problems = [await deletions.settle() for deletions in self._deletions]
@@ -366,7 +370,9 @@ class Places:
     # --- who is there ----------------------------------------------------------------------------------
 
     def _tell_pausing(self, pausing: PausesSoon | None) -> None:
-        """Warn on any screen that something pauses soon unless a key is pressed; ``None``: one was."""
+        """Warn, on whatever screen, that something pauses soon unless a key is pressed; remove the warning
+        when a key was pressed.
+        """
         if pausing is None:
             self._app.clear_notifications()
             return
@@ -377,7 +383,9 @@ class Places:
     # --- keys ------------------------------------------------------------------------------------------
 
     def key_names(self, *binding_ids: str) -> str:
-        """Return the first key of each action for a person, "q or ctrl+q", without actions that have none."""
+        """Return the first key of each action for a person, "q or ctrl+q". Actions without a key are left
+        out.
+        """
         keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
         return say("keys.or").join(shown_all(key, ascii_only=is_ascii(self._app)) for key in keys if key)
 
@@ -387,7 +395,9 @@ class Places:
         return say("quit.how", quit=self.key_names("app.quit.quick", "app.quit"))
 
     def say_what_quits(self, seconds: float) -> None:
-        """After ctrl+c, say what another press does, and how to pause or stop instead."""
+        """After ctrl+c, say what another press does, and how to pause or stop instead: the person may want
+        that.
+        """
         how = say("quit.again")
         if self.room is not None and not self.room.may_leave:
             pauses = self.key_names("room.pause") or self.key_names("room.pause.anywhere")
@@ -406,7 +416,9 @@ class Places:
     # --- providers -------------------------------------------------------------------------------------
 
     def set_up(self, found: FoundModels | None = None) -> None:
-        """Set up a provider of models, perhaps one ``found`` here, and tell a form below."""
+        """Set up a provider of models for the backend of this machine, perhaps one that was ``found`` here. A
+        form below is updated.
+        """
         if not self._request.embedded:
             self._app.notify(say("setup.foreign"), severity="warning", markup=False)
             return

@@ -25,7 +25,9 @@ ANSWERING = (CHAT, TASKS, SOCKET)  # kinds of servers that answer questions
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server: ``timeout`` is in seconds without a byte, ``agent`` says how to reach an agent."""
+    """A server that is running already. ``timeout`` is in seconds without a byte, ``paths`` overrides URL
+    paths, ``agent`` says how to reach an agent service or socket.
+    """
 
     url: str
     token: str = field(default="", repr=False)
@@ -85,7 +87,11 @@ def wants_embedded(connection: Connection) -> bool:
 
 
 def other_server(connection: Connection, *kinds: str) -> Server:
-    """Return the server that flags, environment or file name, of one of ``kinds``; raises ``ConfigError``."""
+    """Return the server that the flags name, else the environment, else the file.
+
+    ``kinds`` are the protocols it may speak, by default rooms. A token on the command line causes a warning.
+    Raises ``ConfigError`` when what is named cannot be used.
+    """
     server = _named_server(connection, kinds or (ROOMS,))
     if connection.token is not None:
         output.complain(WARNING)

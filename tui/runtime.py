@@ -97,7 +97,9 @@ class Starting:
         return self._child is not None
 
     def is_at(self, url: str) -> bool:
-        """Return whether the backend of this folder is still the one at ``url``, without asking it."""
+        """Return whether the backend of this folder is still the one at ``url``. Sends nothing and starts
+        nothing.
+        """
         for child in _children:
             child.poll()  # without this, a child that ended seems alive
         runtime = _read_runtime(self._data)
@@ -156,7 +158,9 @@ class Starting:
         raise ConnectFailed("the backend does not answer", f"see {self._data / LOG_FILE}")
 
     def in_the_way(self) -> str:
-        """Return the work of another version's backend that must not be stopped, "2 rooms of …", or ""."""
+        """Return the work of a backend of another version that this program cannot use and must not stop, as
+        "2 rooms and 1 answer of agent-tui 0.1.0", or "".
+        """
         runtime = _read_runtime(self._data)
         if runtime is None or runtime.version == agent_tui.__version__:
             return ""  # quickly: this is asked before the first frame
@@ -221,7 +225,10 @@ class Starting:
 
 
 def begin() -> Starting:
-    """Start the embedded backend unless it runs, without waiting; raises ``ConfigError``, ``DiskFull``."""
+    """Start the embedded backend unless it is running; returns at once.
+
+    Raises ``ConfigError`` when the data folder cannot be written, ``DiskFull`` when the disk is full.
+    """
     return Starting(data_path(), config_path())
 
 
@@ -232,7 +239,11 @@ def find() -> Endpoint | None:
 
 
 def stop() -> Work | None:
-    """Stop the backend; return the work that was cut, ``None`` if none ran. Raises ``ConnectFailed``."""
+    """Stop the embedded backend and wait until it is gone; return the work that was interrupted, or ``None``
+    if no backend was running.
+
+    Raises ``ConnectFailed`` when it does not end within 10 s.
+    """
     runtime = find()
     return None if runtime is None else _end(data_path(), runtime)
 
@@ -375,7 +386,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _end(data: Path, runtime: Endpoint, *, if_idle: bool = False) -> Work:
-    """Stop a backend (``if_idle``: unless it works) and wait until it did; return the work that was cut."""
+    """Ask a backend to stop, and wait until it has released the database; return the work that was
+    interrupted.
+
+    With ``if_idle``, a backend that has work is left running.
+    """
     path = "/api/backend/stop?if_idle=1" if if_idle else "/api/backend/stop"
     try:
         status, answer = _call(runtime.url, "POST", path, runtime.token)

@@ -32,7 +32,11 @@ def add_table(path: Path, name: str, fields: Mapping[str, Value], *, is_private:
 def change_table(
     path: Path, name: str, fields: Mapping[str, Value | None], *, is_private: bool = False
 ) -> None:
-    """Set ``fields`` in ``[name]``, "" for before the first table; ``None`` removes one. As ``add_table``."""
+    """Set ``fields`` in the table ``[name]`` of the config file, or before its first table if ``name`` is "";
+    ``None`` removes a key.
+
+    ``is_private`` and errors as for ``add_table``.
+    """
     _edit(path, lambda old: with_values(old, name, fields), is_private=is_private)
 
 
@@ -94,7 +98,10 @@ def with_table(text: str, name: str, fields: Mapping[str, Value]) -> str:
 
 
 def without_table(text: str, name: str) -> str:
-    """Return TOML ``text`` without ``[section.last]``, but with the comments around it; raises as above."""
+    """Return TOML ``text`` without its table ``[section.last]``; the comments around it stay.
+
+    Raises ``TOMLDecodeError``, and ``ConfigError`` if the table cannot be removed.
+    """
     import tomlkit
     from tomlkit.items import Table, Whitespace
 
@@ -115,7 +122,9 @@ def without_table(text: str, name: str) -> str:
 
 
 def _insert(body: list[Any], key: str, value: Value, end: str) -> None:
-    """Insert a line after a table's last setting, or before its first subtable and the comment above that."""
+    """Insert a line after the last setting of a table, or before its first subtable and the comment above
+    that.
+    """
     import tomlkit
     from tomlkit.items import AoT, Comment, SingleKey, Table, Whitespace
 
@@ -193,7 +202,9 @@ def _edit(path: Path, change: Callable[[str], str], *, is_private: bool = False)
 
 
 def replace_file(path: Path, content: bytes, *, is_private: bool) -> None:
-    """Write a file in one step, with the former one's mode or for its owner alone; raises OSError."""
+    """Write a file in one step. It gets the mode of the file it replaces; a new file, and with ``is_private``
+    any file, can be read only by its owner. Raises ``OSError``.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     keeps_mode = path.exists() and not is_private
     mode = stat.S_IMODE(path.stat().st_mode) if keeps_mode else NEW_FILE_MODE

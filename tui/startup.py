@@ -41,7 +41,10 @@ def choose_source(connection: Connection, *kinds: str) -> Source:
 
 
 def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceRequest | None = None) -> int:
-    """Show what was asked for, or a ``voice`` room; return the exit code. Raises ``ConfigError``."""
+    """Show what was asked for, or a ``voice`` room, until the user leaves; return the exit code.
+
+    Raises ``ConfigError`` where no screen can be shown.
+    """
     kinds, instead = ((ROOMS,), INSTEAD) if asked.chat is None else (ANSWERING, INSTEAD_OF_CHAT)
     if voice is not None:
         kinds, instead = (CHAT,), INSTEAD_OF_VOICE
@@ -81,7 +84,9 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
 
 
 def _may_open(source: Starting) -> bool:
-    """Return whether the screen can open, perhaps after work of another version that it cannot show."""
+    """Return whether the screen can open. If the backend of another version is working, which this program
+    cannot show, the person chooses to wait, to stop that work or to leave.
+    """
     work = source.in_the_way()
     if not work:
         return True

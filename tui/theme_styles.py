@@ -66,7 +66,10 @@ class StyleEntry:
 def read_styles(
     table: Mapping[str, Any], *, may_use_names: bool
 ) -> tuple[dict[str, str], dict[str, StyleEntry]]:
-    """Return the colours and styles (named like variables) of a table; ``ConfigError`` names the key."""
+    """Return the colours of a complete theme table, and its styles, named like their variables.
+
+    ``may_use_names`` allows the terminal's own colours. Raises ``ConfigError`` whose title is the wrong key.
+    """
     colors = {}
     for key in COLOR_KEYS:
         entry = _entry(key, table.get(key), may_use_names=may_use_names)
@@ -109,7 +112,9 @@ def _entry(key: str, value: Any, *, may_use_names: bool) -> StyleEntry:
 
 
 def variables(colors: dict[str, str], entries: dict[str, StyleEntry], least: float) -> dict[str, str]:
-    """Return the stylesheets' variables, with Textual's own; ``least`` is the least contrast of words."""
+    """Return the variables of the stylesheets, including Textual's own. ``least`` is the smallest contrast of
+    words.
+    """
     found: dict[str, str] = {}
     is_own = colors["warning"].startswith("ansi_")
     for name, entry in entries.items():

@@ -78,7 +78,10 @@ class ListedTheme:
 
 
 def available(folder: Path | None = None) -> list[ListedTheme]:
-    """Return the themes that ship, then those in the user's ``folder``, which replace them. Reads none."""
+    """Return the themes that ship and then those in the user's ``folder``, by name. Reads no theme.
+
+    A user's theme replaces a shipped one of the same name.
+    """
     own = {
         file.stem: ListedTheme(file.stem, file, is_own=True) for file in _files(folder) if _is_name(file.stem)
     }
@@ -181,7 +184,7 @@ def _merged(theme: ListedTheme, listed: Mapping[str, ListedTheme], backdrop: Bac
 
 
 def _over(table: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``table`` with what ``above`` says instead, section by section."""
+    """Return ``table`` overridden by ``above``; sections of the same name are merged."""
     merged = dict(table)
     for key, value in above.items():
         under = merged.get(key)
@@ -192,7 +195,9 @@ def _over(table: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readable(table: dict[str, Any], backdrop: Backdrop) -> dict[str, Any]:
-    """Return one of our tables with the plain foreground for terminal colours that ``backdrop`` hides."""
+    """Return one of our tables with those terminal colours replaced by the plain foreground that cannot be
+    read on ``backdrop``.
+    """
     if not table.get("ansi"):
         return table
     hidden = {f"{OWN_COLOR}{name}" for name in NAMES if not backdrop.shows(name)}
@@ -241,7 +246,7 @@ def _read(theme: ListedTheme) -> dict[str, Any]:
 
 
 def _theme(theme: ListedTheme, listed: Mapping[str, ListedTheme], backdrop: Backdrop) -> Theme:
-    """Return a theme, made of its file and of what that extends; raises ``ConfigError``."""
+    """Return the theme that a file describes, with everything it extends. Raises ``ConfigError``."""
     table = _merged(theme, listed, backdrop)
     for key in _KINDS:
         if not isinstance(table.get(key, False), bool):

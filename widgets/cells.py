@@ -90,7 +90,9 @@ def _with_flags(text: str, spans: Sequence[tuple[int, int, int]]) -> list[tuple[
 
 
 def tidy(runs: Sequence[Run], width: int) -> list[Run]:
-    """Return runs that can be cut between any clusters: without tabs, stray joiners, or what is too wide."""
+    """Return runs that can be cut between any clusters: without tabs, stray joiners or characters that are
+    too wide.
+    """
     text = "".join([piece for piece, _ in runs])
     if "\t" in text:
         runs = _without_tabs(runs)

@@ -52,7 +52,9 @@ Lch = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """The background of a text: "" is the terminal's own, on which ``own`` colours can be read."""
+    """The background of a text: ``color`` is "" for the terminal's own, on which ``own`` colours can be
+    read.
+    """
 
     color: str
     own: tuple[str, ...] = ()
@@ -104,7 +106,9 @@ def contrast(first: Rgb, second: Rgb) -> float:
 
 
 def oklch(color: Rgb) -> Lch:
-    """Return a colour's lightness, chroma and hue as the eye perceives them (Björn Ottosson's OKLab)."""
+    """Return a colour's lightness, chroma and hue as the eye perceives them (Björn Ottosson's OKLab, in polar
+    form).
+    """
     red, green, blue = (linear(value / 255) for value in color)
     long = (0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue) ** (1 / 3)
     middle = (0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue) ** (1 / 3)

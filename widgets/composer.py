@@ -89,7 +89,9 @@ class Composer(TextArea):
         completer: Callable[[str], Completion] | None = None,
         id: str | None = None,  # noqa: A002 - Textual's own word
     ) -> None:
-        """``completer`` gets the text before the cursor. ``may_be_empty``: an empty text can be sent, too."""
+        """``completer`` gets the text before the cursor; with ``may_be_empty`` an empty text can be sent,
+        too.
+        """
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=placeholder, id=id)
         self.cursor_blink = False
         self.choices = ChoiceList(self._take)
@@ -154,7 +156,9 @@ class Composer(TextArea):
         self.call_after_refresh(self._fit)
 
     def action_send(self) -> None:
-        """Take the open completion, or post ``Submitted``, once the letters typed before are in the text."""
+        """Complete the current word first, if a completion is open; then post ``Submitted``. Waits until the
+        letters typed before it are in the text: a priority binding would overtake them.
+        """
         self.call_later(self._send)
 
     def _send(self) -> None:
@@ -284,7 +288,9 @@ class Composer(TextArea):
 
     @property
     def _takes_choice(self) -> bool:
-        """Whether ``enter`` takes the marked choice: it was moved to, or the typed word is not complete."""
+        """Whether ``enter`` takes the marked choice: the person moved the mark, or the typed word is not
+        complete.
+        """
         self.look_for_choices()  # what was typed last may not have been looked at
         length, choices = self.completion
         begun = self.text_before(length)
@@ -302,7 +308,9 @@ def with_line_ends(text: str) -> str:
 
 
 def whispered(text: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return the name that ``text`` is a whisper to (the longest; "" for everyone), and the message."""
+    """Return the name that ``text`` is a whisper to (the longest that matches, "" for everyone), and the
+    message.
+    """
     for name in sorted(names, key=len, reverse=True):
         head = f"{AT}{name}"
         if text.startswith(head) and text[len(head) : len(head) + 1].isspace():

@@ -18,7 +18,9 @@ class FuzzyMatch(NamedTuple):
 
 
 def match(typed: str, text: str) -> FuzzyMatch | None:
-    """Return how ``text`` matches in either case, ``None`` if it lacks a typed letter."""
+    """Return how ``text`` matches, ``None`` if it lacks a typed letter. Case does not matter; a match at the
+    beginning is best.
+    """
     low, wanted = _low(text[:MAX_CHARACTERS]), _low(typed)
     if not wanted:
         return FuzzyMatch((BEGINNING, 0, len(text)), ())

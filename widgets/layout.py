@@ -43,7 +43,9 @@ class PaintedLine(NamedTuple):
 
 
 class Tone(NamedTuple):
-    """How a message looks: its colour, whether it is dim (it no longer counts), its card's component."""
+    """How a message looks: its colour, whether it is dim because it no longer counts, and the component whose
+    background it has (a card).
+    """
 
     color: str = ""
     who: str = ""
@@ -55,7 +57,9 @@ PLAIN_TONE: Final = Tone()
 
 
 class Layout:
-    """Rows of a block, painted once for each painter. The first ``apart`` rows are a gap between messages."""
+    """Rows of a block, painted once for each painter. The first ``apart`` rows are the gap between two
+    messages.
+    """
 
     __slots__ = ("_lines", "_painter", "apart", "letters", "links", "offsets", "rows", "tone")
 
@@ -103,7 +107,9 @@ class Layout:
         return [self.line(index, painter) for index in range(start, end)]
 
     def keep(self, start: int, end: int) -> None:
-        """Drop painted lines outside ``start`` to ``end``: they take twenty times the memory of rows."""
+        """Drop the painted lines except those from ``start`` to ``end``: they take twenty times the memory of
+        the rows.
+        """
         count = len(self.rows)
         self._lines[:start] = [None] * min(start, count)
         self._lines[end:] = [None] * max(0, count - end)

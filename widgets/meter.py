@@ -62,7 +62,9 @@ class Meter(PaintedRows):
         self._shown: list[Piece] = []
 
     def show(self, rms: float, peak: float, *, is_clipping: bool = False, word: str = "") -> None:
-        """Show a level and its peak in dBFS, or ``word`` ("muted"). Costs nothing if no cell would change."""
+        """Show a level in dBFS and its peak, or ``word`` ("muted") instead of the number. Costs nothing if no
+        cell would change.
+        """
         self._level, self._word = (rms, peak, is_clipping), word
         if self._pieces(self.outer_size.width) != self._shown:
             self._clock.mark(self)

@@ -80,7 +80,9 @@ class Painter:
     _blank: PaintedLine | None = None
 
     def of(self, tone: Tone) -> Painter:
-        """Return the painter of messages in a tone, whose colour may be any text."""
+        """Return the painter of messages in a tone, whose colour may be any text; ``self`` for the default
+        tone.
+        """
         if tone == PLAIN_TONE:
             return self
         own = self._owners.get(tone)
@@ -94,7 +96,9 @@ class Painter:
         return own
 
     def _card(self, card: str) -> Painter:
-        """Return the painter of rows with a background; the colour of an ask is that of its edge."""
+        """Return the painter of rows with a background of their own; the colour of an ask is that of its
+        edge.
+        """
         own, plain = self.component(card), self.look.base.bgcolor
         ground = Style(bgcolor=own.bgcolor)
         is_flat = card == ASKS
@@ -204,7 +208,9 @@ class Painter:
     def paint(
         self, pieces: Sequence[tuple[str, Style]], left: int = 0, ground: Style | None = None
     ) -> PaintedLine:
-        """Return a full row of pieces that fit, beginning ``left`` cells from the left, on ``ground``."""
+        """Return a full row of text pieces that fit, beginning ``left`` cells from the left, on
+        ``ground``.
+        """
         look = self.look
         base = ground or look.base
         used = left + cells_in(pieces)
@@ -242,7 +248,9 @@ class Painter:
         return [Segment(text, style and self._final(style)) for text, style, _ in segments]
 
     def _final(self, style: Style) -> Style:
-        """Return a style after the app's filters, which look at nothing else: each style passes them once."""
+        """Return a style after the app's filters. Each style passes them once, since they look at nothing
+        else.
+        """
         final = self._finals.get(style)
         if final is None:
             segments = [Segment(" ", style)]
@@ -271,7 +279,9 @@ def painter_of(widget: Widget, prefix: str) -> Painter:
 
 
 def _identified(style: Style) -> Style:
-    """Return a style whose link has its target's id: terminals join cells by it. Rich makes random ones."""
+    """Return a style whose link has an id made from its target: terminals treat cells with one id as one
+    link. Rich makes a new id with each addition and does not accept one, so it is set here, on a copy.
+    """
     target = style.link
     if not target:
         return style
@@ -281,7 +291,9 @@ def _identified(style: Style) -> Style:
 
 
 def _joined(pieces: Sequence[tuple[str, Style]]) -> list[Segment]:
-    """Return pieces as the fewest segments: spaces take the next style if that does not show."""
+    """Return pieces as segments, as few as there are styles: each takes some forty bytes. Spaces take the
+    style of what follows if that does not show on a space.
+    """
     segments: list[Segment] = []
     text, style = "", Style.null()
     for piece, own in pieces:

@@ -29,7 +29,9 @@ MIN_LEFT_CELLS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a field, after its bold ``key``. The highest ``rank`` is left out first, rank 0 never."""
+    """A piece of a field. ``key`` is drawn bold before it. If the row is too narrow, parts with the highest
+    ``rank`` are left out first, those with rank 0 never. ``warns``: it needs a person's attention.
+    """
 
     text: str
     rank: int = 0
@@ -75,7 +77,9 @@ class StatusLine(Widget):
         id: str | None = None,  # noqa: A002 - Textual's own word
         classes: str | None = None,
     ) -> None:
-        """``is_dim`` draws the left and middle fields dim (hints); otherwise the left one is bold."""
+        """``is_dim`` draws the left and middle fields dim (hints); without it they are plain, and the subject
+        is bold.
+        """
         super().__init__(id=id, classes=classes)
         self._is_dim = is_dim
         self._fields: tuple[list[Part], list[Part], list[Part]] = ([], [], [])

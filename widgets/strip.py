@@ -34,7 +34,9 @@ WORDS_CHARACTERS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One line: a name, the sign of what its agent does, its words (the last ones if ``is_growing``)."""
+    """One line: the name (``color`` as sent), the sign of what the agent is doing, its words. With
+    ``is_growing`` the end of the words is shown.
+    """
 
     key: str
     name: str
@@ -45,7 +47,9 @@ class Summary:
 
 
 class AgentStrip(PaintedRows):
-    """One line for each summary, in columns, then how many there are more. A chunk costs only a mark."""
+    """Draws one line for each summary, in columns; the last one says how many more there are. Summaries are
+    requested when it draws, so a chunk costs only a mark.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"strip--dim", "strip--mark", "strip--failed"}
     DEFAULT_CSS = """

@@ -49,7 +49,9 @@ def duration(seconds: float) -> str:
 
 
 def elapsed(seconds: int) -> str:
-    """Return the time so far, "4 s", "2 min 5 s": in whole seconds, so that it does not flicker."""
+    """Return the time that something has taken so far, "4 s", "2 min 5 s": in whole seconds, so that it does
+    not flicker.
+    """
     return duration(seconds) if seconds >= 10 else f"{max(0, seconds)} {UnitWords.units['s']}"
 
 

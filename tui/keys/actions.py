@@ -159,7 +159,7 @@ def _reason(entry: KeymapEntry, node: DOMNode) -> str:
 
 
 def _why_not(binding_id: str, node: DOMNode) -> str:
-    """Return the end of the text key that says why ``node`` cannot do it now; "" for no such reason."""
+    """Return why ``node`` cannot do it now: a word of "help.why"; "" if it can."""
     can: object
     match binding_id:
         case "pane.copy_code":

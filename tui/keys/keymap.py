@@ -177,7 +177,7 @@ def _bindings(owner: type[DOMNode]) -> list[Binding]:
 
 
 def _around(scope: str) -> set[str]:
-    """Return a scope, and those that it is in."""
+    """Return a scope and all scopes around it."""
     return {scope}.union(*map(_around, SCOPES[scope][1]))
 
 

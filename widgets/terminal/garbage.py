@@ -26,7 +26,9 @@ class Garbage:
     """Call ``look`` every ``LOOK_SECONDS`` between ``start`` and ``stop``."""
 
     def __init__(self, is_quiet: Callable[[], bool]) -> None:
-        """``is_quiet``: a pause of a fifth of a second would go unnoticed now, since no agent is speaking."""
+        """``is_quiet`` says whether a pause of a fifth of a second would go unnoticed now: no agent is
+        speaking.
+        """
         self._is_quiet = is_quiet
         self._former = gc.get_threshold()
         self._young = 0  # young collections at the last ``look``
@@ -79,7 +81,9 @@ def let_widgets_go() -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Collect nothing meanwhile: ten thousand new messages have no cycles to find."""
+    """Collect nothing meanwhile: ten thousand new messages have no cycles, and looking for them takes
+    longer.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -92,7 +92,9 @@ class KeysInOrder(App[ReturnType]):
         return self.focused or (self.screen if self.screen_stack else self)
 
     def _follow(self, node: DOMNode, rounds: int, number: int) -> None:
-        """Go on when ``node`` and all above it are done; one that is being removed takes no messages."""
+        """Continue when ``node`` and all widgets above it are done; a widget that is being removed takes no
+        more messages.
+        """
         above: DOMNode | None = node
         while above is not None and above is not self:
             if above.call_later(self._follow_above, above, rounds, number):

@@ -55,7 +55,9 @@ def forget_notifications(app: App[Any], text: str) -> None:
 
 
 def toasts_of(screen: Screen[Any]) -> tuple[Widget | None, list[Widget]]:
-    """Return the container of a screen's notifications, ``None`` if there is none yet, and all of them."""
+    """Return the container of a screen's notifications, ``None`` before there is one, and the
+    notifications.
+    """
     rack = next((child for child in screen.children if isinstance(child, ToastRack)), None)
     return (None, []) if rack is None or not rack.display else (rack, list(rack.query(Toast)))
 

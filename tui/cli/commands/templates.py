@@ -22,8 +22,9 @@ MAX_SHOWN_CHARACTERS = 60  # of an unknown id
 
 def templates(keep: str | None, output_format: OutputFormat) -> None:
     """Print the templates, and on stderr errors in the user's own; as json ``{"templates": [{"id", "own",
-    "path", "color", "model", "provider", "texts"}…]}``, with name, summary and prompt by language. Or
-    ``keep`` one.
+    "path", "color", "model", "provider", "texts"}…]}``, with name, summary and prompt by language.
+
+    With ``keep``, write that template as the user's own file instead.
     """
     found, warnings = agent_templates.load()
     if keep is not None:
