@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -285,9 +284,7 @@ async def test_there_is_no_list_to_go_back_to_and_what_was_said_stays(
 
 
 async def test_an_agent_that_is_not_there_is_waited_for_and_leaving_says_so(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    async with program(url, tmp_path) as seen:
+    async with program("http://127.0.0.1:9/", tmp_path) as seen:
         await seen.until("cannot connect to", "reconnecting in")
         await seen.press("q")
     assert seen.app.return_value == 5

@@ -39,9 +39,10 @@ class Stubborn:
     """Does not end when it is cancelled, only when it may."""
 
     def __init__(self) -> None:
-        self.may_end = asyncio.Event()
+        self.began, self.may_end = asyncio.Event(), asyncio.Event()
 
     async def run(self, _arguments: object) -> str:
+        self.began.set()
         while not self.may_end.is_set():
             with suppress(asyncio.CancelledError):
                 await self.may_end.wait()
@@ -173,6 +174,7 @@ async def test_a_tool_that_does_not_end_when_it_is_cut_holds_nothing_up(tmp_path
     async with open_chats(tmp_path / "a.db", speaks([call("look")]), reader(does=slow.run)) as house:
         answer_id = await house.begin()
         await house.stands("running")
+        await slow.began.wait()
         await house.engine.pause(CHATS, house.id)
         await house.ended(answer_id)
         assert statuses(await house.last()) == ["cut"]
@@ -260,6 +262,7 @@ async def test_an_answer_that_was_stopped_when_the_process_died_says_stop(tmp_pa
     async with open_chats(tmp_path / "a.db", speaks([call("look")]), look, timing=patient) as house:
         await house.begin()
         await house.stands("running")
+        await slow.began.wait()
         await house.engine.pause(CHATS, house.id)
         dead, id_ = await dies(tmp_path), house.id
         slow.may_end.set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -255,11 +254,6 @@ def provider(folder: Path, *settings: str) -> ProviderConfig:
     return load(file).providers["local"]
 
 
-def nobody() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-
 def asked(folder: Path, models: object, status: int = 200) -> list[str]:
     """Return what is said about a provider of whose models the backend says that."""
     server = FakeServer()
@@ -295,7 +289,7 @@ def test_a_provider_whose_key_is_not_there_fails_before_anybody_is_asked(tmp_pat
 
 
 def test_where_the_backend_does_not_ask_a_provider_that_is_not_there_fails(tmp_path: Path) -> None:
-    configured = provider(tmp_path, f'base_url = "{nobody()}"')
+    configured = provider(tmp_path, 'base_url = "http://127.0.0.1:9"')
     assert said([doctor_servers.provider_check(configured, None)], "providers.local") == [
         "FAILED  model local: nobody answers: Connection refused",
         "          → start it, or mend providers.local.base_url",
@@ -317,8 +311,8 @@ def test_other_servers_are_asked_and_their_refusals_told() -> None:
         ]
         server.on("GET", "/api/rooms", answers("<html>hello", 200, {"Content-Type": "text/html"}))
         assert server_said(server.url)[-1] == "          → mend backends.work.url or .kind"
-    assert server_said(nobody())[-1] == "          → start it, or mend backends.work.url"
-    assert server_said(nobody(), "chat")[-1] == "          → start it, or mend backends.work.url"
+    assert server_said("http://127.0.0.1:9")[-1] == "          → start it, or mend backends.work.url"
+    assert server_said("http://127.0.0.1:9", "chat")[-1] == "          → start it, or mend backends.work.url"
     with in_thread(FakeServer()) as silent:  # it has no such calls, and says so
         assert server_said(silent.url, "chat") == []
         assert server_said(silent.url) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import sys
 from pathlib import Path
 
@@ -74,16 +73,14 @@ class Odd(FakeServer):
 
 
 async def test_what_is_wrong_with_a_server_is_told_apart_and_what_helps_is_said() -> None:
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        async with Odd() as odd:
-            urls = {
-                "missing": f"{odd.url}/missing",
-                "older": f"{odd.url}/sse",
-                "silent": f"{odd.url}/silent",
-                "refused": f"http://127.0.0.1:{nobody.getsockname()[1]}/mcp",
-            }
-            said = {name: await _said(McpConfig(name, url=url)) for name, url in urls.items()}
+    async with Odd() as odd:
+        urls = {
+            "missing": f"{odd.url}/missing",
+            "older": f"{odd.url}/sse",
+            "silent": f"{odd.url}/silent",
+            "refused": "http://127.0.0.1:9/mcp",
+        }
+        said = {name: await _said(McpConfig(name, url=url)) for name, url in urls.items()}
     assert "(status 404)" in said["missing"][0]
     assert said["missing"][1] == (
         "mend the path of mcp.missing.url: there is nothing at this one; often it is /mcp"
