@@ -61,7 +61,14 @@ def test_5_no_livekit_server_is_there(home: Home, tmp_path: Path) -> None:
     with in_thread(FakeServer()) as backend:
         out = ("--transcript", "said.txt", "--output", "stream-json")
         ran = home.run(
-            "voice", "--wav", "question.wav", "--url", "ws://127.0.0.1:9", *out, AGENT_TUI_URL=backend.url, **keys
+            "voice",
+            "--wav",
+            "question.wav",
+            "--url",
+            "ws://127.0.0.1:9",
+            *out,
+            AGENT_TUI_URL=backend.url,
+            **keys,
         )
     assert (ran.returncode, end_of(ran.stdout)["reason"]) == (5, "lost")
     assert "eyJ" not in ran.stdout + ran.stderr

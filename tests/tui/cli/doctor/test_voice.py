@@ -18,7 +18,7 @@ from agent_tui.config.voice import VoiceAgentConfig
 from agent_tui.voice_parts import MODEL_FILES, STAMP_FILE, voice_folder
 from tests.fakes.http_server import FakeServer, answers, answers_json
 from tests.fakes.rooms_server import in_thread
-from tests.tui.cli.doctor.test_doctor import SECRET, nobody, surroundings
+from tests.tui.cli.doctor.test_doctor import SECRET, surroundings
 from tests.tui.programs import home_at
 from tui.cli.doctor import voice as doctor_voice
 from tui.cli.doctor.checks import Check, lines
@@ -217,7 +217,7 @@ def test_a_token_that_does_not_let_in_is_told_where_it_is_from(tmp_path: Path) -
 
 
 def test_a_server_that_is_not_there_or_is_another_is_told_so(tmp_path: Path) -> None:
-    away = nobody()
+    away = "http://127.0.0.1:9"
     server_line, fix, token_line = livekit(tmp_path, LIVEKIT_TOKEN=TOKEN, LIVEKIT_URL=away)
     assert server_line.startswith("FAILED  LiveKit server: ")
     assert fix == "          → start it, or correct LIVEKIT_URL"
