@@ -22,6 +22,8 @@ MAX_CHARACTERS: Final = 32_000
 MOST_ROWS: Final = 6
 SPACES_OF_A_TAB: Final = "    "
 AT: Final = "@"
+FIRST_MARKS: Final = str.maketrans({"＠": AT, "／": "/"})  # what Chinese input writes for them
+FULL_WIDTH: Final = "fullwidth_"  # begins Textual's names of such keys
 
 
 class _Keys(Enum):
@@ -111,6 +113,8 @@ class Composer(TextArea):
     def edit(self, edit: Edit) -> EditResult:
         """Make inserted text safe, and cut it to the space that is left."""
         text = inert(with_line_ends(edit.text)).replace("\t", SPACES_OF_A_TAB)
+        if edit.top == (0, 0):
+            text = text[:1].translate(FIRST_MARKS) + text[1:]
         if len(text) > 1:
             replaced = len(self.get_text_range(edit.top, edit.bottom))
             room = max(0, MAX_CHARACTERS - len(self.text) + replaced)
@@ -202,9 +206,10 @@ class Composer(TextArea):
 
     async def on_key(self, event: events.Key) -> None:
         """Run the action of a free key while the text is empty."""
-        if not self.text and event.key in self.free_keys:
+        action = self.free_keys.get(event.key.removeprefix(FULL_WIDTH), "")
+        if action and not self.text:
             event.prevent_default().stop()
-            await self.run_action(self.free_keys[event.key])
+            await self.run_action(action)
 
     def action_end(self) -> None:
         """Post ``Ended`` if the text is empty; else delete the character right of the cursor."""

@@ -40,6 +40,7 @@ from tui.lists.rooms import RoomsScreen
 from tui.request import ScreenRequest, Server
 from tui.room.screen import RoomScreen
 from tui.screens.choose import ChooseScreen
+from tui.screens.help import HelpScreen
 from tui.screens.words import say
 
 TASK = "Should sessions live in Redis?"
@@ -337,6 +338,22 @@ async def test_a_task_may_begin_with_a_letter_that_is_a_key(tmp_path: Path, task
     async with home(tmp_path, [room(1), room(2)]) as seen:
         assert f"› {task}" in await seen.write(task)
         assert isinstance(seen.app.screen, HomeScreen)
+
+
+async def test_a_letter_of_a_russian_keyboard_is_a_key_and_may_begin_a_text_too(tmp_path: Path) -> None:
+    async with home(tmp_path, [room(1), room(2)]) as seen:
+        assert "› давай" in await seen.write("давай")  # its first letter is in the place of l
+    async with home(tmp_path) as seen:
+        assert "› Тест" in await seen.write("тТест")  # n
+    async with home(tmp_path) as seen:
+        await seen.key("й")  # q
+        assert seen.app.return_value == 0
+
+
+async def test_a_mark_of_chinese_input_is_a_key(tmp_path: Path) -> None:
+    async with home(tmp_path) as seen:
+        seen.app.post_message(events.Key("fullwidth_question_mark", "？"))
+        await seen.at(HelpScreen)
 
 
 @pytest.mark.parametrize("task", ["Should we?", "会话应该放在哪里?"])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from unicodedata import name
 
 import pytest
 from textual.app import App, ComposeResult
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.pilot import Pilot
 
 from widgets.choices import Completion, Suggestion
@@ -55,6 +56,14 @@ async def opened() -> AsyncGenerator[tuple[Composer, Pilot[None]], None]:
         yield line, pilot
 
 
+async def write(pilot: Pilot[None], text: str) -> None:
+    """Send the keys as a terminal does: ``press`` does not know the characters of other scripts."""
+    for character in text:
+        key = character if character.isalpha() else f"{name(character).lower().replace(' ', '_')}"
+        pilot.app.post_message(Key(key, character))
+    await pilot.pause()
+
+
 def sent(line: Composer) -> list[str]:
     assert isinstance(line.app, OneComposer)
     return line.app.sent
@@ -86,6 +95,22 @@ async def test_nothing_that_a_terminal_obeys_gets_in_by_whatever_way() -> None:
         assert typed == line.text
         assert typed.startswith("a␛[31m")
         assert typed.endswith("    b\nc")
+
+
+async def test_the_marks_of_chinese_input_begin_a_whisper_or_a_command() -> None:
+    async with opened() as (line, pilot):
+        line.insert("＠工程师 你好")
+        assert line.text == "@工程师 你好"
+        line.put("")
+        await write(pilot, "／a／＠")
+        assert line.text == "/a／＠"
+
+
+async def test_a_free_key_is_one_in_chinese_input_too() -> None:
+    async with opened() as (line, pilot):
+        line.free_keys = {"question_mark": "app.bell"}
+        await write(pilot, "？a？")
+        assert line.text == "a？"
 
 
 async def test_more_than_there_is_room_for_is_cut() -> None:

@@ -43,6 +43,7 @@ PLAIN: Final = {  # Typer's and pydantic's wording: ours
     r"Input should be greater than ": "must be more than ",
     r"Input should be less than ": "must be less than ",
     r"^Missing option '([^']*)'$": r"\1 is missing",
+    r"^Missing command$": "COMMAND is missing",
     r"^Option '([^']*)' requires an argument$": r"\1: needs a value",
     r"^Got unexpected extra argument(?:s|\(s\))? \((.*)\)$": r"unexpected argument '\1'",
 }
@@ -63,7 +64,7 @@ def run(connection: Connection, arguments: Sequence[str]) -> int:
     except typer.Exit as finished:  # after a help page
         return finished.exit_code
     except typer.TyperException as error:
-        raise _wrong_usage(error) from error
+        raise _wrong_usage(error, arguments) from error
 
 
 def complete(arguments: Sequence[str]) -> int:
@@ -72,15 +73,21 @@ def complete(arguments: Sequence[str]) -> int:
     return exits.DONE
 
 
-def _wrong_usage(error: typer.TyperException) -> ConfigError:
+def _wrong_usage(error: typer.TyperException, arguments: Sequence[str]) -> ConfigError:
     message = inert_line(error.format_message().replace("Value error, ", "")).rstrip(".")
     for pattern, said in PLAIN.items():
         message = re.sub(pattern, said, message)
     if isinstance(error, MissingParameter) and isinstance(error.param, TyperArgument):
         message = f"{str(error.param.name).upper()} is missing"
     context = getattr(error, "ctx", None)
-    where = _path(context) if context is not None else ROOT
+    where = _path(context) if context is not None else _named(arguments)
     return ConfigError(message, f"see {f'{PROGRAM} {where}'.strip()} --help")
+
+
+def _named(arguments: Sequence[str]) -> str:
+    """Return the path of the command that ``arguments`` begin with."""
+    paths = (" ".join(arguments[:words]) for words in (2, 1))
+    return next((path for path in paths if path in COMMANDS), ROOT)
 
 
 # --- help --------------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from textual.binding import ActiveBinding
 from textual.screen import Screen
 from textual.timer import Timer
 
+from tui.keys.layout import LATIN
+
 HOLD_SECONDS: Final = 0.25  # longer than the time between two letters of a word
 MOVES: Final = "move("  # actions whose keys are pressed repeatedly
 WRITES: Final = "write("  # actions that are followed by writing
@@ -30,10 +32,11 @@ class FirstLetter:
     async def takes(self, event: events.Key, *, is_moving: bool) -> bool:
         """Return whether a key was used here. With ``is_moving``, keys that move do so at once."""
         character = (event.character or "") if event.is_printable else ""
-        bound = self._screen.active_bindings.get(event.key)
+        key = LATIN[character][0] if character in LATIN else event.key
+        bound = self._screen.active_bindings.get(key)
         if self._held is not None:
             letter, before = self._held
-            if character and not _were_keys(before, bound, character):
+            if character and not _was_key(letter, before, bound, character):
                 self.let_go()
                 self._write(letter + character)
                 return True
@@ -67,12 +70,12 @@ class FirstLetter:
             self._timer.stop()
 
 
-def _were_keys(before: ActiveBinding, bound: ActiveBinding | None, character: str) -> bool:
-    """Return whether the letter of ``before`` was a key, now that ``character`` follows it.
+def _was_key(letter: str, before: ActiveBinding, bound: ActiveBinding | None, character: str) -> bool:
+    """Return whether ``letter``, the key of ``before``, was a key, now that ``character`` follows it.
 
-    It was if both move, or if the first leads to the line and the second begins a sentence or belongs to a
-    script without keys of ours.
+    It was if both move, or if it leads to the line and ``character`` begins a sentence or belongs to another
+    script.
     """
     if WRITES in before.binding.action:
-        return character.isupper() or not character.isascii()
+        return character.isupper() or character.isascii() != letter.isascii()
     return MOVES in before.binding.action and bound is not None and MOVES in bound.binding.action

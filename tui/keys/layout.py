@@ -1,4 +1,4 @@
-"""Keys of a Russian keyboard: each does what the Latin key in the same place does."""
+"""Keys of a Russian keyboard, and marks of a Chinese one: each does what the Latin key in its place does."""
 
 from __future__ import annotations
 
@@ -16,6 +16,16 @@ LATIN: Final[dict[str, tuple[str, str]]] = {  # the key and its character, by th
     "Ж": ("colon", ":"),
 }
 
+MARKS: Final[dict[str, tuple[str, str]]] = {  # the same by what Chinese input writes
+    "？": ("question_mark", "?"),
+    "！": ("exclamation_mark", "!"),
+    "：": ("colon", ":"),
+    "／": ("slash", "/"),
+    "、": ("slash", "/"),
+    "【": ("left_square_bracket", "["),
+    "】": ("right_square_bracket", "]"),
+}
+
 _OTHER: Final = {russian: character for russian, (_, character) in LATIN.items()}
 _OTHER.update({latin: russian for russian, latin in _OTHER.items()})
 
@@ -25,9 +35,16 @@ def in_the_other_layout(text: str) -> str:
     return "".join(_OTHER.get(character, character) for character in text)
 
 
+def latin_key(character: str) -> tuple[str, str] | None:
+    """Return the Latin key in the place of a Russian letter or a Chinese mark, and its character."""
+    return LATIN.get(character) or MARKS.get(character)
+
+
 def read_as_latin(key: events.Key, app: App[Any]) -> None:
-    """Turn a Russian key into the Latin one in its place, if that is bound and nothing is being written."""
-    latin = LATIN.get(key.character or "")
+    """Turn a key of another layout into the Latin one in its place, if that is bound and nothing is being
+    written.
+    """
+    latin = latin_key(key.character or "")
     if latin is None:
         return
     bound = app.screen.active_bindings
