@@ -368,8 +368,15 @@ async def test_keys_that_move_do_so_at_once_and_any_key_ends_the_wait(tmp_path: 
         await seen.until("Plan 0", "Plan 3")
         text = await seen.press("j", "j", "k", "j", "j")
         assert [line.split()[2:4] for line in text.splitlines() if "▸" in line] == [["Plan", "2"]]
-        await seen.press("q", "escape")
+        await seen.press("j", "k", "q", "escape")
         assert seen.app.return_value == 0
+
+
+@pytest.mark.parametrize("task", ["just do it", "keep it short", "know-how"])
+async def test_a_task_begins_with_every_letter_where_keys_move_at_once(tmp_path: Path, task: str) -> None:
+    async with home(tmp_path, [room(1), room(2)]) as seen:
+        await seen.key("j")
+        assert f"› {task}" in await seen.write(task)
 
 
 async def test_an_example_is_tried_with_one_key_or_a_click(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -243,6 +244,9 @@ async def test_hostile_names_are_harmless_in_the_dialogs() -> None:
         ("max_tokens", "", 0),
         ("max_tokens", "1 000", 1000),
         ("max_cost", "$2,5", 2.5),
+        ("max_cost", "1,000", 1000),
+        ("max_cost", "$1,234.50", 1234.5),
+        ("max_cost", "0,125", 0.125),
     ],
 )
 def test_numbers_are_read_as_people_write_them(name: str, text: str, value: float) -> None:
@@ -260,9 +264,18 @@ def test_what_is_no_number_of_rounds_is_refused(text: str) -> None:
 
 def test_the_rounds_that_are_left_are_estimated_by_those_before() -> None:
     state = ConversationState(ev.RoomInfo("r"))
-    state.apply(ev.RoomLoaded(ev.RoomInfo("r", current_round=2, max_rounds=5, tokens=4000), ()))
-    assert estimate(state, "5") == "about 6,000 more tokens for 3 rounds, judging by those so far"
-    assert estimate(state, "2") == estimate(state, "x") == ""
+    said = [
+        ev.Message(str(number), "r", "assistant", "Yes", "Yes", "a", "Ada", number, tokens, "")
+        for number, tokens in ((1, 1500), (2, 2500), (3, 20))
+    ]
+    state.apply(ev.RoomLoaded(ev.RoomInfo("r", status="running", current_round=1, max_rounds=5), said[:1]))
+    assert estimate(state, "5") == ""
+    room = ev.RoomInfo("r", status="paused", current_round=3, max_rounds=5, tokens=4020)
+    state.apply(ev.RoomLoaded(room, said))
+    assert estimate(state, "5") == "about 4,000 more tokens for 2 rounds, judging by those so far"
+    assert estimate(state, "3") == estimate(state, "x") == ""
+    state.apply(ev.RoomLoaded(replace(room, status="completed"), said))
+    assert estimate(state, "4") == "about 1,340 more tokens for 1 round, judging by those so far"
 
 
 def test_agents_of_one_name_are_called_apart() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from tui.screens.words import ENGLISH, count, said, say
 from widgets.composer import Composer
 
 MAX_DIGITS: Final = 12
+_THOUSANDS: Final = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.|$)")  # else a comma is where a fraction begins
 FLAGS: Final[Mapping[str, bool | None]] = {"own": None, "off": False, "on": True}
 
 
@@ -111,7 +113,8 @@ def _whole(setting: Setting, text: str, least: int) -> int:
 
 def _amount(setting: Setting, text: str) -> float:
     try:
-        amount = float(text.lstrip("$").replace(",", "."))
+        number = text.lstrip("$")
+        amount = float(number.replace(",", "" if _THOUSANDS.match(number) else "."))
     except ValueError:
         amount = -1.0
     if not setting.least <= amount <= setting.most:  # nan is neither

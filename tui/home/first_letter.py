@@ -20,13 +20,15 @@ WRITES: Final = "write("  # actions that are followed by writing
 class FirstLetter:
     """Holds a letter that is a key until the next key, or a short wait, decides.
 
-    ``q`` alone quits, but ``quick`` begins a text, which goes to ``write``.
+    ``q`` alone quits, but ``quick`` begins a text, which goes to ``write``; so does ``just``, after a move.
     """
 
     def __init__(self, screen: Screen[Any], write: Callable[[str], None]) -> None:
         self._screen = screen
         self._write = write
         self._held: tuple[str, ActiveBinding] | None = None
+        self._has_run = False  # the held letter is a key that moves, which it did at once
+        self._is_moving = False  # so did the one before it: neither begins a word
         self._timer: Timer | None = None
 
     async def takes(self, event: events.Key, *, is_moving: bool) -> bool:
@@ -34,14 +36,15 @@ class FirstLetter:
         character = (event.character or "") if event.is_printable else ""
         key = LATIN[character][0] if character in LATIN else event.key
         bound = self._screen.active_bindings.get(key)
+        has_moved = False
         if self._held is not None:
             letter, before = self._held
-            if character and not _was_key(letter, before, bound, character):
+            if character and not (self._is_moving or _was_key(letter, before, bound, character)):
                 self.let_go()
                 self._write(letter + character)
                 return True
+            has_moved = MOVES in before.binding.action
             await self.act()
-            is_moving = is_moving or MOVES in before.binding.action
             if character and WRITES in before.binding.action:
                 self._write(character)
                 return True
@@ -49,23 +52,30 @@ class FirstLetter:
             return False
         if bound is None:
             self._write(character)
-        elif not character.isalnum() or (is_moving and MOVES in bound.binding.action):
+        elif not character.isalnum():
             return False
         else:
             self._held = character, bound
             self._timer = self._screen.set_timer(HOLD_SECONDS, self.act)
+            if MOVES in bound.binding.action and (is_moving or has_moved):
+                self._is_moving = has_moved  # of two, no word begins with them
+                await self._run()
         return True
 
     async def act(self) -> None:
-        """Run the action of the held letter at once."""
-        bound = self._held[1] if self._held is not None else None
+        """Run the action of the held letter, if that was not done, and forget the letter."""
+        await self._run()
         self.let_go()
+
+    async def _run(self) -> None:
+        bound = self._held[1] if self._held is not None and not self._has_run else None
+        self._has_run = True
         if bound is not None and bound.enabled:
             await self._screen.app.run_action(bound.binding.action, bound.node)
 
     def let_go(self) -> None:
         """Forget the held letter."""
-        self._held = None
+        self._held, self._has_run, self._is_moving = None, False, False
         if self._timer is not None:
             self._timer.stop()
 

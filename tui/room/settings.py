@@ -144,10 +144,12 @@ class SettingsScreen(Dialog[None]):
 
 
 def estimate(state: ConversationState, rounds: str) -> str:
-    """Return what the remaining rounds may use, judging by those before; "" while unknown."""
-    used, done = state.ledger.tokens, state.round
-    left = int(rounds) - done if rounds.isascii() and rounds.isdecimal() and len(rounds) < 6 else 0
-    if not used or not done or left <= 0:
+    """Return what the rounds to come may use, judging by those that are over; "" while unknown."""
+    done = state.round if state.room.status == "completed" else state.round - 1
+    used = sum(turn.spent for turn in state.turns.values() if turn.round_number <= done)
+    is_number = rounds.isascii() and rounds.isdecimal() and len(rounds) < 6
+    left = int(rounds) - state.round if is_number else 0
+    if not used or left <= 0:
         return ""
     tokens = count(round(used / done * left))
     return say_count("settings.estimate", left, tokens=tokens)
