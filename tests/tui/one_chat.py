@@ -69,6 +69,10 @@ class Chat(Fed[OneChat, FakeChatLink]):
     async def press(self, *keys: str) -> str:
         for key in keys:
             await self.pilot.press(key)
+            letter = self.app.chat._approvals._letter
+            if letter.held:
+                await letter.act()  # time went by, and no other letter followed
+                await self.text()
             self.time += 1.5  # longer than a held key waits before it comes again
         return await self.text()
 

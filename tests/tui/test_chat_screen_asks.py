@@ -15,6 +15,7 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import ConnectFailed, Refused
 from tests.state.chat_events import call, loaded, message, result, started, status
 from tests.tui.one_chat import LIVE, Chat, opened
+from tui.chat.screen import ChatScreen
 from tui.live.ask_bar import AskBar, AskScreen, KeepScreen
 from tui.screens.dialog import QuestionScreen
 
@@ -611,3 +612,44 @@ async def test_no_needs_nothing_to_be_read() -> None:
         await asking(chat, TALL)
         await chat.press("n", "enter")
         assert chat.asked == ["answer a1 step-1 deny"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["can you also check it?", "yes please", "all of it", "no, not that one", "нет, не надо", "好的，可以"],
+)
+async def test_a_sentence_that_was_begun_when_the_question_came_is_no_answer(words: str) -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        assert chat.app.chat._approvals.has_bar_focus
+        for letter in words:
+            chat.app.post_message(events.Key(letter, letter))
+        await chat.text()
+        assert chat.app.chat._composer.line.text == words
+        assert chat.asked == []
+        assert isinstance(chat.app.screen, ChatScreen)
+
+
+async def test_a_letter_of_a_russian_keyboard_answers_too() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.press("н")  # in the place of y
+        assert chat.asked == ["answer a1 step-1 once"]
+
+
+async def test_who_went_to_the_question_is_taken_at_the_first_letter() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.press("tab", "shift+tab")
+        assert chat.app.chat._approvals.has_bar_focus
+        await chat.pilot.press("y")
+        await chat.until(lambda: chat.asked == ["answer a1 step-1 once"])
+
+
+async def test_a_paste_beside_a_question_goes_to_the_line_and_its_key_leads_nowhere_else() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.press("!")
+        assert chat.app.chat._approvals.has_bar_focus
+        await chat.paste("yes, all of it")
+        assert (chat.app.chat._composer.line.text, chat.asked) == ("yes, all of it", [])

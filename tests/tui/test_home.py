@@ -32,8 +32,8 @@ from tui.app import AgentTuiApp
 from tui.chat.screen import ChatScreen
 from tui.forms.quick_room import AGENTS
 from tui.found import FoundModels
-from tui.home.first_letter import HOLD_SECONDS
 from tui.home.screen import HomeScreen, Ways
+from tui.keys.first_letter import HOLD_SECONDS
 from tui.link import ChatLink, RoomLink
 from tui.lists.chats import ConversationsScreen
 from tui.lists.rooms import RoomsScreen

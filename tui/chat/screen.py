@@ -142,7 +142,8 @@ class ChatScreen(LiveScreen):
         shown = self._shown
         is_counting = self._board.show(shown, self._chat.following.seconds_left)
         self._approvals.show_keys(self.key_now("tab" if self._composer.has_line_focus else "!"))
-        self._composer.show(self.key_now("u"), is_busy=self._asking.is_busy)
+        key = "" if self._approvals.is_written_past else self.key_now("u")
+        self._composer.show(key, is_busy=self._asking.is_busy)
         if self._board.show_place():
             self._reader.go_there()
         self._approvals.ask_who_is_quiet()

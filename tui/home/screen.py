@@ -27,9 +27,9 @@ from agent_tui.model.inert import inert_line
 from tui.forms.quick_room import quick_room
 from tui.found import Finder, FoundModels
 from tui.home.ask import HomeAsk
-from tui.home.first_letter import FirstLetter
 from tui.home.offers import Examples, FoundLine
 from tui.home.recent import Conversation, Recent
+from tui.keys.first_letter import FirstLetter
 from tui.link import ChatLink, RoomLink
 from tui.lists.feed import ConversationsFeed, ListFeed, RoomsFeed
 from tui.lists.row_list import RowList

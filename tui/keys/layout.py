@@ -35,6 +35,11 @@ def in_the_other_layout(text: str) -> str:
     return "".join(_OTHER.get(character, character) for character in text)
 
 
+def key_in_place(event: events.Key) -> str:
+    """Return the name of the Latin key in the place of a Russian letter, else that of the key itself."""
+    return LATIN[event.character][0] if event.character in LATIN else event.key
+
+
 def latin_key(character: str) -> tuple[str, str] | None:
     """Return the Latin key in the place of a Russian letter or a Chinese mark, and its character."""
     return LATIN.get(character) or MARKS.get(character)

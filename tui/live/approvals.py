@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from textual import work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Vertical
-from textual.events import Key
+from textual.events import Key, Paste
 
 from agent_tui.model.errors import AgentTuiError, Refused
 from agent_tui.model.events import ToolAsk
@@ -17,6 +17,8 @@ from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from agent_tui.yes_or_no import yes_or_no
+from tui.keys.first_letter import FirstLetter
+from tui.keys.layout import key_in_place
 from tui.live.ask_bar import AskAnswer, AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen
 from tui.live.composer import Writing
 from tui.live.host import Host
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from agent_tui.clients.conversations import Conversations
 
 HELP: Final = "app.help"  # the key that lists the keys is no word either
+LOOKS: Final = "answer_tool"  # nor is the one that leads to the question
 QUIET_SECONDS: Final = 0.7  # who pressed a key less than this ago is busy, and is not asked in between
 CONFLICT: Final = 409
 
@@ -82,6 +85,7 @@ class Approvals(Vertical):
         self._card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
         self._line_was_begun = False  # before the question came
         self._came_from_line = True  # what had the focus before the question: letters are words for the line
+        self._has_come = False  # the question took the focus by itself: words may be under way to the line
         self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
 
     def compose(self) -> ComposeResult:
@@ -100,6 +104,11 @@ class Approvals(Vertical):
         """Whether the keys on the card work."""
         return self.screen.focused is self.bar
 
+    @property
+    def is_written_past(self) -> bool:
+        """Whether letters that are no answer go to the line."""
+        return self.has_bar_focus and self._came_from_line
+
     # --- what asks -------------------------------------------------------------------------------------
 
     def ask(self) -> None:
@@ -111,6 +120,7 @@ class Approvals(Vertical):
         if spot == self.spot:
             return
         former, self.spot = self.spot, spot
+        self._letter.let_go()
         top = self.app.screen
         if former is not None and isinstance(top, AskScreen | KeepScreen | ReasonScreen | ToolFormScreen):
             self._host.tell(say("ask.gone"))
@@ -133,7 +143,7 @@ class Approvals(Vertical):
             return
         self.app.bell()
         if had_focus or self._may_be_interrupted:
-            self.call_after_refresh(self.look)
+            self.call_after_refresh(self._come)
         else:
             self.is_focus_due = True
             self._keep_in_sight()
@@ -148,7 +158,7 @@ class Approvals(Vertical):
     def ask_who_is_quiet(self) -> None:
         """Give a waiting question the focus as soon as the person is idle."""
         if self.is_focus_due and self._may_be_interrupted:
-            self.look()
+            self._come()
 
     # --- where it is seen ------------------------------------------------------------------------------
 
@@ -162,12 +172,16 @@ class Approvals(Vertical):
         place = self._place
         return place is not None and place[0].sight.has_head_of(place[0].sight.number_of(place[1]))
 
+    def _come(self) -> None:
+        self.look()
+        self._has_come = True
+
     def look(self) -> None:
         """Give the question the focus, and scroll to it."""
-        self.is_focus_due = False
+        self.is_focus_due = self._has_come = False
         if self.spot is not None:
             if not self.has_bar_focus:
-                self._came_from_line = self._questions.composer.has_line_focus
+                self._came_from_line = self.bar.writes = self._questions.composer.has_line_focus
             self._questions.go_to_ask(self.spot)
             self._guard.begin()
             self.screen.set_focus(self.bar, scroll_visible=False)
@@ -243,20 +257,52 @@ class Approvals(Vertical):
 
     # --- answers ---------------------------------------------------------------------------------------
 
-    def on_key(self, event: Key) -> None:
-        """Scroll around the question, and type what is no answer into the line."""
-        place, composer = self._place, self._questions.composer
+    async def on_key(self, event: Key) -> None:
+        """Scroll around the question; answer it, or type into the line."""
+        place = self._place
         if not self.has_bar_focus:
             return
         if place is not None and _scrolled(place[0], event.key):
             event.stop()
-            return
-        bound = self.screen.active_bindings.get(event.key)
-        is_answer = bound is not None and (bound.node is self or bound.binding.id == HELP)
-        if self._came_from_line and event.is_printable and event.character and not is_answer:
-            event.stop()
-            composer.open()
-            composer.line.insert(event.character)
+        elif self.is_written_past and await self._answered_or_written(event):
+            event.prevent_default().stop()
+
+    async def _answered_or_written(self, event: Key) -> bool:
+        """Return whether a key was used here. If the question took the focus by itself, a letter that another
+        one follows at once is no answer: the person writes.
+        """
+        bound = self.screen.active_bindings.get(key_in_place(event))
+        if not self._has_come and bound is not None and bound.enabled and self._is_answer(bound):
+            await self.app.run_action(bound.binding.action, bound.node)
+            return True
+        held = self._letter.held
+        if (held and event.character == held) or await self._letter.takes(event, is_moving=False):
+            return True  # no word begins with one of them twice
+        if not held or self.has_bar_focus:
+            return False
+        self.app.post_message(Key(event.key, event.character))  # for what the answer has opened
+        return True
+
+    def on_paste(self, event: Paste) -> None:
+        """Paste into the line."""
+        if self.has_bar_focus:
+            event.prevent_default().stop()
+            self._letter.let_go()
+            self._questions.composer.open()
+            pasted = Paste(event.text)
+            pasted.stop()  # an app would give it to the line once more
+            self._questions.composer.line.post_message(pasted)
+
+    @cached_property
+    def _letter(self) -> FirstLetter:
+        return FirstLetter(self.screen, self._write, self._is_answer)
+
+    def _write(self, text: str) -> None:
+        self._questions.composer.open()
+        self._questions.composer.line.insert(text)
+
+    def _is_answer(self, bound: ActiveBinding) -> bool:
+        return bound.node is self or bound.binding.id == HELP or bound.binding.action == LOOKS
 
     def action_answer(self, decision: Decision) -> None:
         """Take the decision if the question was seen; to let the tool run, all of it must have been."""

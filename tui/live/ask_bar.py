@@ -54,9 +54,14 @@ class AskBar(StatusLine, can_focus=True):
     AskBar:focus { text-style: bold; }
     """
 
+    writes = False  # what is typed here and is no answer goes to the line
     _way_here = ""
     _is_card_seen = False
     _asks: tuple[str, ToolAsk] | None = None
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Whether a letter may be written, which keeps it in its own script."""
+        return self.writes and character is not None and character.isalpha() and not character.isascii()
 
     def ask(self, name: str, ask: ToolAsk | None) -> None:
         self._asks = (name, ask) if ask is not None else None

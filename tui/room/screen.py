@@ -124,7 +124,8 @@ class RoomScreen(LiveScreen):
             Part(connected(state.link), 8),
         ]
         self._lines.show_below(texts.hints(state, shown), facts)
-        self._composer.show(state.queue, self.key_now("u"), texts.labels_of(state))
+        key = "" if self._approvals.is_written_past else self.key_now("u")
+        self._composer.show(state.queue, key, texts.labels_of(state))
         return state.link.status == "waiting" or bool(state.members.speaking)
 
     def _show_status(self) -> None:

@@ -10,7 +10,7 @@ from textual.binding import ActiveBinding
 from textual.screen import Screen
 from textual.timer import Timer
 
-from tui.keys.layout import LATIN
+from tui.keys.layout import key_in_place
 
 HOLD_SECONDS: Final = 0.25  # longer than the time between two letters of a word
 MOVES: Final = "move("  # actions whose keys are pressed repeatedly
@@ -23,9 +23,16 @@ class FirstLetter:
     ``q`` alone quits, but ``quick`` begins a text, which goes to ``write``; so does ``just``, after a move.
     """
 
-    def __init__(self, screen: Screen[Any], write: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        screen: Screen[Any],
+        write: Callable[[str], None],
+        is_key: Callable[[ActiveBinding], bool] = lambda _bound: True,
+    ) -> None:
+        """``is_key`` says which bindings count; the letters of others are text."""
         self._screen = screen
         self._write = write
+        self._is_key = is_key
         self._held: tuple[str, ActiveBinding] | None = None
         self._has_run = False  # the held letter is a key that moves, which it did at once
         self._is_moving = False  # so did the one before it: neither begins a word
@@ -34,8 +41,9 @@ class FirstLetter:
     async def takes(self, event: events.Key, *, is_moving: bool) -> bool:
         """Return whether a key was used here. With ``is_moving``, keys that move do so at once."""
         character = (event.character or "") if event.is_printable else ""
-        key = LATIN[character][0] if character in LATIN else event.key
-        bound = self._screen.active_bindings.get(key)
+        bound = self._screen.active_bindings.get(key_in_place(event))
+        if bound is not None and not self._is_key(bound):
+            bound = None
         has_moved = False
         if self._held is not None:
             letter, before = self._held
@@ -61,6 +69,11 @@ class FirstLetter:
                 self._is_moving = has_moved  # of two, no word begins with them
                 await self._run()
         return True
+
+    @property
+    def held(self) -> str:
+        """The letter that waits for what follows it; "" for none."""
+        return self._held[0] if self._held is not None else ""
 
     async def act(self) -> None:
         """Run the action of the held letter, if that was not done, and forget the letter."""
