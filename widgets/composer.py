@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -22,6 +23,7 @@ MAX_CHARACTERS: Final = 32_000
 MOST_ROWS: Final = 6
 SPACES_OF_A_TAB: Final = "    "
 AT: Final = "@"
+AFTER_NAME: Final = re.compile(r"[\s,:，：]")  # ends the name in a whisper
 FIRST_MARKS: Final = str.maketrans({"＠": AT, "／": "/"})  # what Chinese input writes for them
 FULL_WIDTH: Final = "fullwidth_"  # begins Textual's names of such keys
 
@@ -313,11 +315,21 @@ def with_line_ends(text: str) -> str:
 
 
 def whispered(text: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return the name that ``text`` is a whisper to (the longest that matches, "" for everyone), and the
-    message.
+    """Return the name that ``text`` is a whisper to (the longest that matches, in whatever case; "" for
+    everyone), and the message.
     """
-    for name in sorted(names, key=len, reverse=True):
-        head = f"{AT}{name}"
-        if text.startswith(head) and text[len(head) : len(head) + 1].isspace():
-            return name, text[len(head) :].strip()
-    return "", text.strip()
+    text = text.strip()
+    if not text.startswith(AT):
+        return "", text
+    told = text[1:].lstrip()
+    for name in sorted(names, key=lambda name: (len(name), told.startswith(name)), reverse=True):
+        begun, after = told[: len(name)], told[len(name) :]
+        if begun.casefold() == name.casefold() and (not after or AFTER_NAME.match(after)):
+            return name, AFTER_NAME.sub("", after, count=1).strip()
+    return "", text
+
+
+def called(text: str) -> str:
+    """Return the first word after the ``@`` that ``text`` begins with, "" if there is none."""
+    text = text.strip()
+    return AFTER_NAME.split(text[1:].lstrip(), maxsplit=1)[0] if text.startswith(AT) else ""

@@ -27,7 +27,8 @@ class FakeClient(FakeRules):
     """The calls a screen makes; ``refuse`` is raised instead of an answer.
 
     What was asked is in ``asked`` as (words, room id). ``room`` is what calls about a room answer,
-    ``waiting`` the queue, which ``say`` and its kin change, ``lacks`` what ``missing`` answers.
+    ``changed`` what ``change`` answers instead, ``waiting`` the queue, which ``say`` and its kin change,
+    ``lacks`` what ``missing`` answers.
     """
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class FakeClient(FakeRules):
         self.keys: list[str] = []  # of each ``say``
         self.refuse: AgentTuiError | None = None
         self.room: RoomInfo | None = None
+        self.changed: RoomInfo | None = None
         self.waiting: list[QueuedMessage] = []
         self.lacks: dict[str, str] = {}
         self.known_providers = [ProviderInfo("demo", "Demo", "demo", "demo")]
@@ -70,7 +72,8 @@ class FakeClient(FakeRules):
         return room
 
     async def change(self, room_id: str, **fields: Any) -> RoomInfo:
-        return self._answer(f"change {fields}", room_id)
+        answer = self._answer(f"change {fields}", room_id)
+        return self.changed or answer
 
     async def create(self, task: str, **fields: Any) -> RoomInfo:
         return self._answer(f"create {task} {fields}", "new")

@@ -11,12 +11,13 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import Refused
 from agent_tui.model.settings import settings_of
 from agent_tui.state.conversation import ConversationState
+from agent_tui.state.turn import Turn
 from tests.tui.one_room import AGENTS, LIVE, Screen, loaded, opened, start
 from tui.forms.agent_form import AgentFormScreen
 from tui.forms.fields import Choice, Line
 from tui.forms.values import read_value
 from tui.room.settings import SettingsScreen, estimate
-from tui.room.texts import labels_of, used
+from tui.room.texts import labels_of, person_title, used
 from widgets.composer import Composer
 
 NASTY = "\x1b]52;c;aGk=\x07\x1b[31m\u202eevil\x00[bold]x[/] <b>"
@@ -87,6 +88,21 @@ async def test_a_turn_is_not_said_again_once_another_agent_spoke() -> None:
         await screen.press("r")
         assert asked(screen) == []
         assert [told.message for told in screen.app._notifications] == ["others have spoken since"]
+
+
+@pytest.mark.parametrize("key", ["s", "x", "r", "c"])
+async def test_nothing_is_asked_of_an_agent_that_left(key: str) -> None:
+    async with opened() as screen:
+        cut = start("1", AGENTS[2]), ev.TextAdded("1", "So"), ev.TurnEnded("1", "So", 1, "c", "stop")
+        await screen.send(loaded(status="running", current_round=1), LIVE, *cut)
+        text = await screen.press("tab", "tab")
+        assert "x skip · c continue" in text
+        text = await screen.send(ev.RoomChanged(ev.RoomInfo("r", agents=AGENTS[:2])))
+        assert "x skip" not in text
+        assert "c continue" not in text
+        await screen.press(key)
+        assert asked(screen) == []
+        assert [told.message for told in screen.app._notifications] == ["the agent has left the room"]
 
 
 async def test_a_refused_act_says_why() -> None:
@@ -283,3 +299,8 @@ def test_agents_of_one_name_are_called_apart() -> None:
     twins = tuple(ev.AgentInfo(name, "Ada", turn_order=at) for at, name in enumerate("abc"))
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=twins), ()))
     assert labels_of(state) == {"Ada": "a", "Ada (2)": "b", "Ada (3)": "c"}
+
+
+def test_a_whisper_to_an_agent_that_is_known_by_its_id_alone_names_nobody() -> None:
+    whisper = Turn("w", role="user", sender_name="", to="0486e3ea", to_name="0486e3ea")
+    assert person_title(whisper) == "You, to an agent that left"

@@ -134,6 +134,62 @@ async def test_an_at_completes_a_name_and_whispers() -> None:
         assert said(screen) == ["next to a psst"]
 
 
+async def test_a_whisper_is_one_in_whatever_case_and_before_a_comma() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        assert "whispers to Mika" in await screen.press("i", *"@mika, psst")
+        await screen.press("enter")
+        assert said(screen) == ["next to a psst"]
+
+
+@pytest.mark.parametrize(
+    ("written", "note"),
+    [
+        ("@Adda psst", "nobody is called Adda – enter sends it to everyone"),
+        ("@Adda\npsst", "nobody is called Adda – enter sends it to everyone"),
+        ("@Mika", "write a message after the name – enter sends this to everyone"),
+    ],
+)
+async def test_what_begins_with_an_at_goes_to_everyone_only_at_the_second_enter(
+    written: str, note: str
+) -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        await screen.press("i")
+        line(screen).put(written)
+        assert f"not sent: {note}" in await screen.press("enter")
+        assert said(screen) == []
+        assert note not in await screen.press("enter")
+        assert said(screen) == [f"next {written}"]
+        line(screen).put(written)  # another message, as doubtful as the first
+        await screen.press("enter")
+        assert len(said(screen)) == 1
+
+
+async def test_a_name_with_a_line_break_behind_it_that_nobody_has_is_noted_while_it_is_written() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        text = await screen.press("i", *"@Adda", "ctrl+j", "p")
+        assert "nobody is called Adda: everyone will read this" in text
+
+
+async def test_an_agent_that_left_cannot_be_whispered_to_and_what_waits_for_it_says_so() -> None:
+    waits = ev.QueuedMessage("q1", "psst", to="b")
+    async with opened((160, 30)) as screen:
+        spoke = start("1", AGENTS[1]), ev.TextAdded("1", "Hm"), ev.TurnEnded("1", "Hm", 1, "b")
+        await screen.send(running(queue=(waits,)), LIVE, *spoke)
+        here = AGENTS[0], AGENTS[2]
+        await screen.press("e")
+        screen.app.screen.query_one("#agents").focus()
+        screen.link.calls.changed = ev.RoomInfo("r", agents=here, status="running", queue=(waits,))
+        text = await screen.press("down", "d", "ctrl+s")
+        assert "queued for the next turn: to an agent that left, nobody will read it: psst (1)" in text
+        told = [told.message for told in screen.app._notifications]
+        assert any("a queued whisper is for an agent that left" in message for message in told)
+        assert "Ada" not in (await screen.press("i", "@")).partition("whisper: only")[2]
+        assert "to an agent that left, nobody will read it: psst" in await screen.press("escape", "u")
+
+
 async def test_a_command_is_done_and_not_said() -> None:
     async with opened() as screen:
         await screen.send(running(), LIVE)

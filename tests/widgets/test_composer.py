@@ -188,11 +188,23 @@ def ended(line: Composer) -> int:
         ("@Ada\npsst ", "Ada", "psst"),
         ("@Adam psst", "", "@Adam psst"),
         ("mail @Ada now", "", "mail @Ada now"),
-        ("@Ada", "", "@Ada"),
+        ("@Ada", "Ada", ""),
+        ("@ada psst", "Ada", "psst"),
+        ("@ADA LOVELACE, psst", "Ada Lovelace", "psst"),
+        ("@Ada: psst: now", "Ada", "psst: now"),
+        ("@Ada，你好：", "Ada", "你好："),
+        ("@Ada :)", "Ada", ":)"),
+        ("@ Ada psst", "Ada", "psst"),
+        ("@", "", "@"),
     ],
 )
 def test_a_whisper_begins_with_a_name(text: str, name: str, words: str) -> None:
     assert whispered(text, ["Ada", "Ada Lovelace"]) == (name, words)
+
+
+def test_of_two_names_that_differ_in_case_the_one_that_was_written_is_meant() -> None:
+    for names in (["Ada", "ADA"], ["ADA", "Ada"]):
+        assert [whispered(f"@{name} psst", names)[0] for name in names] == names
 
 
 async def test_ends_of_pasted_lines_are_kept_as_terminals_send_them() -> None:

@@ -134,6 +134,8 @@ def why_not(state: ConversationState, agent: Agent | None, act: str) -> str:
     """Return the end of the text key that says why an act on the agent is impossible; "" if it is not."""
     if agent is None:
         return "no_agent"
+    if agent.is_gone:
+        return "gone"
     if act == "stop":
         return "" if agent.open_turn is not None else "not_speaking"
     if act == "skip":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len
@@ -10,13 +10,14 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 
-from agent_tui.model.events import QueuedMessage
 from agent_tui.model.inert import inert_line
+from agent_tui.state.conversation import ConversationState
 from tui.live.commands import completion
 from tui.live.composer import Writing
+from tui.room.texts import labels_of, queued_words
 from tui.screens.words import say
 from widgets.choices import Completion, Suggestion
-from widgets.composer import AT, Composer, whispered
+from widgets.composer import AT, Composer, called, whispered
 from widgets.fuzzy import match
 from widgets.status_line import StatusLine
 
@@ -47,17 +48,13 @@ class RoomComposer(Writing):
 
     # --- what is shown ---------------------------------------------------------------------------------
 
-    def show(self, queue: Sequence[QueuedMessage], key: str, labels: Mapping[str, str]) -> None:
-        """Show the newest queued message and its ``key``; ``labels`` name those who can be whispered to."""
-        self._names = list(labels)
-        names = {agent_id: label for label, agent_id in labels.items()}
+    def show(self, state: ConversationState, key: str) -> None:
+        """Show the newest queued message and its ``key``, and know who can be whispered to."""
+        self._names = list(labels_of(state))
         queued: list[tuple[str, int]] = []
-        if queue:
-            newest = queue[-1]
-            words = inert_line(newest.content, 120)
-            if newest.to in names:
-                words = say("queue.whisper", name=inert_line(names[newest.to], 40), words=words)
-            queued = [(say("queue.line", words=words), len(queue))]
+        if state.queue:
+            line = say("queue.line", words=queued_words(state, state.queue[-1]))
+            queued = [(line, len(state.queue))]
         self._show_queued(queued, key)
 
     def _complete(self, text: str) -> Completion:
@@ -73,13 +70,12 @@ class RoomComposer(Writing):
         return Completion(len(text), tuple(choices))
 
     def _show_note(self) -> None:
-        name, _ = whispered(self.line.text, self._names)
-        note = self._told
+        text, note = self.line.text, self._told
+        name, _ = whispered(text, self._names)
         if not note and name:
             note = say("composer.whisper", name=inert_line(name, 40))
-        elif not note and self.line.text.startswith(AT) and " " in self.line.text:
-            called = self.line.text[1:].partition(" ")[0]
-            note = say("composer.whisper.nobody", name=inert_line(called, 40))
+        elif not note and (word := called(text)) and text[1:] != word:
+            note = say("composer.whisper.nobody", name=inert_line(word, 40))
         self._show_in_note(note)
         meant = say(f"composer.when.{self.when}")
         self._meant.show(right=[meant])

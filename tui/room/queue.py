@@ -10,10 +10,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from agent_tui.model.errors import AgentTuiError
-from agent_tui.model.inert import inert_line
 from tui.live.waiting import Item, WaitingList
 from tui.room.open_room import OpenRoom
-from tui.room.texts import labels_of
+from tui.room.texts import labels_of, queued_words
 from tui.screens.choose import Candidate, ChooseScreen
 from tui.screens.dialog import Dialog, framed
 from tui.screens.localised import localised
@@ -46,14 +45,8 @@ class QueueScreen(Dialog[None]):
 
     def _items(self) -> list[Item]:
         return [
-            Item(waits.id, waits.content, self._shown(waits.to, waits.content)) for waits in self._state.queue
+            Item(waits.id, waits.content, queued_words(self._state, waits)) for waits in self._state.queue
         ]
-
-    def _shown(self, to: str, words: str) -> str:
-        agent = self._state.agents.get(to)
-        if agent is None:
-            return words
-        return say("queue.whisper", name=inert_line(agent.name, 40), words=words)
 
     def _keep(self, item_id: str, text: str) -> None:
         self._do(lambda client: client.change_queued(self._room.id, item_id, content=text))

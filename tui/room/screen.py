@@ -125,7 +125,7 @@ class RoomScreen(LiveScreen):
         ]
         self._lines.show_below(texts.hints(state, shown), facts)
         key = "" if self._approvals.is_written_past else self.key_now("u")
-        self._composer.show(state.queue, key, texts.labels_of(state))
+        self._composer.show(state, key)
         return state.link.status == "waiting" or bool(state.members.speaking)
 
     def _show_status(self) -> None:

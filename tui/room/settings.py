@@ -132,6 +132,9 @@ class SettingsScreen(Dialog[None]):
             self._form.blame(localised(error), fields)
             return
         await self._room.take(RoomChanged(room))
+        here = {"", *(agent.id for agent in room.agents)}
+        if "agents" in fields and any(queued.to not in here for queued in room.queue):
+            self._room.host.tell(say("settings.whispers"))
         self.dismiss()
 
     async def _were_changed_elsewhere(self, client: RoomsClient) -> bool:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.inert import inert_line
 from tui.room.acts import PaneActs
 from tui.room.open_room import OpenRoom
 from tui.room.texts import labels_of
 from tui.screens.dialog import QuestionScreen
 from tui.screens.localised import localised
 from tui.screens.words import say
-from widgets.composer import whispered
+from widgets.composer import called, whispered
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Speaking:
         self._acts = acts
         self._sending: Sending | None = None  # not yet acknowledged
         self._is_sending = self._is_asking = False
+        self._doubted = ""  # what is sent to everyone by a second enter, though it begins with an @
         self._is_more = False  # something else is to be sent behind what is on its way
 
     def submit(self, text: str) -> None:
@@ -47,13 +49,16 @@ class Speaking:
             return
         labels = labels_of(room.state)
         name, content = whispered(text, list(labels))
+        if doubt := _doubt(text, name, content):
+            if text != self._doubted:
+                self._doubted = text
+                composer.tell(doubt)
+                return
+            name, content = "", text.strip()
         to, when = labels.get(name, ""), composer.when
         known = self._sending
         if known is None or (known.text, known.to, known.when) != (text, to, when):
             known = Sending(text, content, to, when, uuid4().hex)
-        if not content:
-            composer.tell(say("composer.nothing"))
-            return
         self._sending = known
         if room.state.room.status == "completed":
             self._is_asking = True
@@ -79,7 +84,7 @@ class Speaking:
             said = await client.say(
                 room.id, sending.content, when=sending.when, to=sending.to, client_key=sending.key
             )
-            self._sending = None
+            self._sending, self._doubted = None, ""
             composer.sent(sending.text)
             room.state.take_queue(said.queue)
             if add_a_round:
@@ -92,3 +97,11 @@ class Speaking:
         if self._is_more and self._sending is None:
             composer.line.action_send()
         self._is_more = False
+
+
+def _doubt(text: str, name: str, content: str) -> str:
+    """Return why ``text`` may not be meant for everyone though it whispers to nobody; "" if it may."""
+    if name:
+        return "" if content else say("composer.nothing")
+    word = called(text)
+    return say("composer.nobody", name=inert_line(word, 40)) if word else ""

@@ -9,6 +9,7 @@ from typing import Literal
 from rich.cells import cell_len
 
 from agent_tui.model.budget import ceilings
+from agent_tui.model.events import QueuedMessage
 from agent_tui.model.inert import inert_line
 from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
@@ -38,6 +39,7 @@ UNHEARD = ("connecting", "waiting", "lost", "refused")  # states of a connection
 NAMELESS = ("", "用户")  # what servers of the protocol call a person who gave no name
 MAX_TITLE_CHARACTERS = 300
 LAST_WORDS_CHARACTERS = 400
+MAX_QUEUED_CHARACTERS = 200
 # What begins headings, quotes, items, fences, tables and rules; what marks emphasis and code.
 _MARKS = re.compile(r"^[\s#>]+|^\s*[-*+]\s+|^\s*```.*|^[\s|:*_=~-]+$|\*\*|~~|`|^\s*\||\|\s*$")
 HALF_FULL_PERCENT = 60  # of an agent's context: from where on its header says so
@@ -365,9 +367,13 @@ def header(agent: Agent, what: str, cells: int, spoken: int) -> str:
 
 
 def labels_of(state: ConversationState) -> dict[str, str]:
-    """Return what to call each agent after an ``@``, with its id; those of one name are numbered."""
+    """Return what to call each agent in the room after an ``@``, with its id; those of one name are
+    numbered.
+    """
     found: dict[str, str] = {}
     for agent in state.members.ordered:
+        if agent.is_gone:
+            continue
         label, number = agent.name, 1
         while label in found:
             number += 1
@@ -377,11 +383,26 @@ def labels_of(state: ConversationState) -> dict[str, str]:
     return found
 
 
+def queued_words(state: ConversationState, queued: QueuedMessage) -> str:
+    """Return a queued message in one line, after whom it is for."""
+    words = inert_line(queued.content, MAX_QUEUED_CHARACTERS)
+    if not queued.to:
+        return words
+    name = next((label for label, agent_id in labels_of(state).items() if agent_id == queued.to), "")
+    if not name:
+        return say("queue.whisper.gone", words=words)
+    return say("queue.whisper", name=inert_line(name, 40), words=words)
+
+
 def person_title(turn: Turn) -> str:
     """Return the heading of a person's message: its sender and, for a whisper, its receiver."""
     who = inert_line(turn.sender_name, 60)
     who = say("room.you") if who in NAMELESS else who
-    return say("turn.whisper", name=who, to=inert_line(turn.to_name, 60)) if turn.to else who
+    if not turn.to:
+        return who
+    if turn.to_name == turn.to:  # only its id is known
+        return say("turn.whisper.gone", name=who)
+    return say("turn.whisper", name=who, to=inert_line(turn.to_name, 60))
 
 
 def turn_title(turn: Turn) -> str:

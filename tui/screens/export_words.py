@@ -26,6 +26,7 @@ EXPORT: Final[dict[str, str]] = {
     "export.tokens.about": "about {count} tokens",
     "export.tokens.both": "{read} tokens read, {said} said",
     "export.whispered": "whispered to {name}",
+    "export.whispered.gone": "whispered to an agent that left the room",
     "export.superseded": "said again later",
     "export.version": "version {number} of {most}",
     "export.streaming": "still being said",

@@ -92,7 +92,8 @@ def export(exported: Exported, form: Literal["md", "json", "html", "srt"], out: 
 
 def of_room(room: RoomInfo, messages: Sequence[Message]) -> Document:
     """Return the document of a room."""
-    names = {agent.id: agent.name for agent in room.agents}
+    names = {message.agent_id: message.sender_name for message in messages if message.agent_id}
+    names |= {agent.id: agent.name for agent in room.agents}  # the others left the room
     is_said = any(message.text.strip() == room.task.strip() for message in messages[:1])
     return Document(
         room.name or room.id, _facts(room, messages), joined(messages), "" if is_said else room.task, names
@@ -182,7 +183,8 @@ def marks(message: Message, names: Mapping[str, str]) -> list[str]:
     """Return what is said about a message besides its words; ``names`` are agents' by id."""
     found = []
     if message.to:
-        found.append(say("export.whispered", name=names.get(message.to, message.to)))
+        name = names.get(message.to)
+        found.append(say("export.whispered", name=name) if name else say("export.whispered.gone"))
     if message.superseded:
         found.append(say("export.superseded"))
     if message.id in message.versions and len(message.versions) > 1:

@@ -118,6 +118,16 @@ def test_a_person_who_gave_a_name_is_called_by_it() -> None:
     assert "### Anna\n\nCoffee.\n\n### You\n\nTea.\n" in text
 
 
+def test_a_whisper_names_an_agent_that_left_by_what_it_was_called() -> None:
+    here = replace(ROOM, agents=ROOM.agents[:1])
+    bo, psst = (
+        message("Black!", 3, sender_name="Bo", agent_id="a2"),
+        message("Psst.", 4, role="user", to="a2"),
+    )
+    assert "*whispered to Bo*" in markdown(of_room(here, [bo, psst]))
+    assert "*whispered to an agent that left the room*" in markdown(of_room(here, [psst]))
+
+
 def test_an_agent_that_the_demo_speaks_for_is_said_to_be_one() -> None:
     agents = (
         AgentInfo("a1", "Ada", model="wished-for", provider_id="demo"),
