@@ -73,6 +73,7 @@ class Turn:
     steps: Steps = field(default_factory=Steps)
     part_id: str = ""
     parts: int = 1
+    rest_of: str = ""  # the part whose rest the server was asked for
     _before: str = field(default="", repr=False)  # the words of the parts before the newest one
     _used: dict[str, tuple[int, Usage | None, float | None]] = field(default_factory=dict, repr=False)
     _uncounted: int = 0  # tokens of parts whose provider was cut off before it counted
@@ -133,6 +134,11 @@ class Turn:
         if self.superseded or self.status == "speaking":
             return False
         return self.status != "cut" or self.interrupted in FINISHED_BY
+
+    @property
+    def will_continue(self) -> bool:
+        """Whether its rest was asked for and has not begun."""
+        return self.rest_of == self.part_id
 
     @property
     def is_local(self) -> bool:

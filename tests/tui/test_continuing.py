@@ -43,6 +43,22 @@ async def test_a_turn_that_ran_out_of_tokens_says_so_and_c_continues_it() -> Non
         assert asked(screen) == ["continue a"]
 
 
+async def test_that_it_will_be_continued_is_said_until_it_is() -> None:
+    async with opened() as screen:
+        await cut_off(screen)
+        await screen.send(start("2", ADA), ev.TextAdded("2", "Well,"))
+        assert "c continue" in await screen.press("t")
+        text = await screen.press("c")
+        assert "◌ will continue" in text
+        assert "c continue" not in text
+        assert "it will continue after the current turn" in await screen.press("c")
+        assert asked(screen).count("continue a") == 1
+        text = await screen.send(ev.TurnEnded("2", "Well,", 1, ADA.id), rest_of("3", "1"))
+        assert "will continue" not in text.replace("it will continue after", "")
+        cut = ev.TextAdded("3", " -> S"), ev.TurnEnded("3", " -> S", 1, MIKA.id, "length")
+        assert "c continue" in await screen.send(*cut)
+
+
 async def test_its_rest_is_the_same_message_on_the_screen() -> None:
     async with opened() as screen:
         await cut_off(screen)

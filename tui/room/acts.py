@@ -81,13 +81,23 @@ class PaneActs:
 
         def answered(is_yes: bool | None) -> None:
             if is_yes:
-                host.run("act", room.changed_by(self._act(act, agent.id)))
+                host.run("act", self._do(act, agent))
 
         resumes = act in ("retry", "continue") and room.state.room.status == "paused"
         if resumes and len(room.state.agents) > 1:
             host.open(QuestionScreen(say("room.resumes")), answered)
         else:
             answered(True)
+
+    async def _do(self, act: Act, agent: Agent) -> None:
+        """Act on an agent; until the rest of its turn begins, which may be after another's turn, say that it
+        will.
+        """
+        newest = agent.turns[-1] if act == "continue" else None
+        part_id = newest.part_id if newest is not None else ""
+        if await self._room.changed_by(self._act(act, agent.id)) and newest is not None:
+            newest.rest_of = part_id
+            self._room.host.show_soon()
 
     async def _act(self, act: Act, agent_id: str) -> ev.RoomInfo:
         client = await self._room.client()
@@ -158,6 +168,8 @@ def why_not(state: ConversationState, agent: Agent | None, act: str) -> str:
 
 def _why_not_on(state: ConversationState, newest: Turn) -> str:
     """Return the same for continuing an agent's newest turn."""
+    if newest.will_continue:
+        return "will_continue"
     is_broken_off = newest.status in ("cut", "failed") and newest.interrupted != "skip"
     if not is_broken_off or newest.superseded or not (newest.length or newest.steps):
         return "nothing_to_continue"

@@ -277,6 +277,8 @@ def doing(agent: Agent, state: ConversationState, rate: int, since_seconds: int)
         return f"{signs.CUT} {say('agent.gone')}"
     if agent.skip_next and agent.open_turn is None:
         return f"{signs.WAITING} {say('agent.skip_next')}"
+    if agent.turns and agent.turns[-1].will_continue:
+        return f"{signs.WAITING} {say('agent.will_continue')}"
     if agent.open_turn is not None and (waits := rate_limited(agent.open_turn.waits)):
         return waits
     match agent.word:

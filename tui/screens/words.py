@@ -351,6 +351,7 @@ ENGLISH: Final[dict[str, str]] = {
     "choose.now": "in use",
     # actions on one agent
     "agent.skip_next": "will be skipped",
+    "agent.will_continue": "will continue",
     "agent.skipped": "skipped",
     "agent.gone": "left the room",
     "agent.first_token": "first word after {time}",
@@ -382,6 +383,7 @@ ENGLISH: Final[dict[str, str]] = {
     "help.why.spoke_after": "others have spoken since",
     "help.why.nothing_to_continue": "nothing was cut off here",
     "help.why.goes_on_itself": "it continues when the room is resumed",
+    "help.why.will_continue": "it will continue after the current turn",
     "help.why.round_over": "that round is over",
     "help.why.room_done": "the room is done",
     # setting up a provider of models
