@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.rooms_listed import room
-from tui.lists.rooms_texts import state
+from tui.lists.rooms_texts import pause_text, state
 from tui.lists.search import snippet_of
 from tui.lists.texts import NO_MARK, last_words
 
@@ -29,6 +29,13 @@ def test_last_words_have_no_signs_of_markdown(text: str, shown: str) -> None:
 def test_a_match_of_a_search_is_seen_within_its_words_without_markdown() -> None:
     words = snippet_of("| today | the **\x02cart\x03** leaves | it |")
     assert words == [" today the ", ("cart", "bold underline"), " leaves it "]
+
+
+def test_a_room_that_a_person_paused_says_so_unless_it_says_who_was_cut() -> None:
+    assert [pause_text(room(1, interrupted=reason)) for reason in ("pause", "")] == [
+        "paused by you",
+        "paused",
+    ]
 
 
 @pytest.mark.parametrize(("reason", "ink"), [("error", "failed"), ("pause", "plain")])

@@ -110,6 +110,17 @@ async def test_now_stays_set_while_the_message_it_is_meant_for_is_not_sent() -> 
         assert said(screen) == ["now stop", "now stop"]
 
 
+async def test_in_a_paused_room_there_is_nobody_to_cut_off_now() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        assert "ctrl+n next turn" in await screen.press("i", "ctrl+n")
+        text = await screen.send(ev.RunPaused("r", 1, "pause"))
+        assert "ctrl+n" not in text
+        assert "next turn ▾" in text
+        await screen.press("ctrl+n", *"hm", "enter")
+        assert said(screen) == ["next hm"]
+
+
 async def test_what_could_not_be_sent_stays_and_goes_again_as_the_same_message() -> None:
     async with opened() as screen:
         await screen.send(running(), LIVE)

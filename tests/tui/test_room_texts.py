@@ -39,7 +39,9 @@ def room(link: ev.LinkChanged = LIVE, **fields: Any) -> ConversationState:
         (room(status="running"), texts.PendingRequests(), "● live"),
         (room(status="running"), texts.PendingRequests("pausing"), "◌ pausing…"),
         (room(status="paused", interrupted="pause"), texts.PendingRequests(by_us=True), "‖ paused by you"),
-        (room(status="paused", interrupted="pause"), texts.PendingRequests(), "‖ paused"),
+        (room(status="paused", interrupted="pause"), texts.PendingRequests(), "‖ paused by you"),
+        (room(status="paused"), texts.PendingRequests(by_us=True), "‖ paused by you"),
+        (room(status="paused"), texts.PendingRequests(), "‖ paused"),
         (
             room(status="paused", interrupted="crash"),
             texts.PendingRequests(),

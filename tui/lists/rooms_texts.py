@@ -119,7 +119,9 @@ def pause_text(room: RoomInfo) -> str:
     known = reason if reason in ("crash", "handover", "unwatched") else "pause"
     if len(cut) == 1:
         return f"{_agent_name(cut[0])} {say(f'cut.{known}')}"
-    return say("room.paused") if known == "pause" else say(f"room.paused.{known}")
+    if known == "pause":
+        return say("room.paused.you" if reason == known else "room.paused")
+    return say(f"room.paused.{known}")
 
 
 def _failure(room: RoomInfo) -> str:

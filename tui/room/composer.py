@@ -41,6 +41,7 @@ class RoomComposer(Writing):
         super().__init__(room_id, Composer(placeholder=say("composer.empty"), completer=self._complete))
         self._names: Sequence[str] = ()
         self.when: When = "next"
+        self._may_cut = False  # "now" cuts off who is speaking
         self._meant = StatusLine(is_dim=True, classes="composer--when")
 
     def _beside(self) -> list[Widget]:
@@ -49,8 +50,11 @@ class RoomComposer(Writing):
     # --- what is shown ---------------------------------------------------------------------------------
 
     def show(self, state: ConversationState, key: str) -> None:
-        """Show the newest queued message and its ``key``, and know who can be whispered to."""
+        """Show the newest queued message and its ``key``, and know who can be whispered to or cut off."""
         self._names = list(labels_of(state))
+        self._may_cut = state.room.status == "running"
+        if not self._may_cut:
+            self._set_when("next")
         queued: list[tuple[str, int]] = []
         if state.queue:
             line = say("queue.line", words=queued_words(state, state.queue[-1]))
@@ -92,8 +96,8 @@ class RoomComposer(Writing):
         self.keep_text()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the key to the list of completions while that is open."""
-        return action != "when" or not self.line.choices.is_open
+        """Leave the key to the list of completions while that is open; nobody is cut off in a paused room."""
+        return action != "when" or (self._may_cut and not self.line.choices.is_open)
 
     def action_when(self) -> None:
         self._set_when("now" if self.when == "next" else "next")

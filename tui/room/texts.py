@@ -123,7 +123,7 @@ def _link(state: ConversationState, seconds_left: int, key_now: KeyNow) -> str:
 def _paused(state: ConversationState, asked: PendingRequests, key_now: KeyNow) -> str:
     reason = state.room.interrupted
     if reason in ("", "pause"):
-        return say("room.paused.you" if asked.by_us else "room.paused")
+        return say("room.paused.you" if reason or asked.by_us else "room.paused")
     if reason == "budget":
         return _over_budget(state, key_now("e"))
     return why_paused(reason)
@@ -219,11 +219,12 @@ def _other_view(shown: RoomShown) -> str:
 def _writing_hints(state: ConversationState, shown: RoomShown) -> list[Hint]:
     """Return what keys do in the composer, where letters are only letters."""
     other = "now" if shown.when == "next" else "next"
+    may_cut = state.room.status == "running"
     main = _main_hint(state)
     has_pause = main.key == "p" and state.room.status != "completed"  # there, sending adds a round
     return [
         Hint("enter", say("hint.send")),
-        Hint("ctrl+n", say(f"hint.when.{other}"), 1),
+        *([Hint("ctrl+n", say(f"hint.when.{other}"), 1)] if may_cut else []),
         Hint("alt+enter", say("hint.new_line"), 5),
         Hint("", say("hint.whisper"), 6),
         *([Hint("ctrl+s", main.text, 3)] if has_pause else []),
