@@ -138,7 +138,7 @@ class Turn:
     @property
     def will_continue(self) -> bool:
         """Whether its rest was asked for and has not begun."""
-        return self.rest_of == self.part_id
+        return bool(self.rest_of) and self.rest_of == self.part_id
 
     @property
     def is_local(self) -> bool:

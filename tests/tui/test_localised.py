@@ -120,7 +120,7 @@ SAID = {
     ),
     "workspace must be a folder that exists, by its absolute path": (
         "workspace 必须是已存在的文件夹，以绝对路径给出",
-        "workspace: нужна существующая папка, заданная абсолютным путём",
+        "workspace: нужна существующая папка, заданная полным путём",
     ),
     "keys.room.nix: no such action; did you mean rooms.new?": (
         "keys.room.nix：没有此操作；是不是想用 rooms.new？",

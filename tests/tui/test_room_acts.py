@@ -280,10 +280,10 @@ def test_what_is_no_number_of_rounds_is_refused(text: str) -> None:
 
 def test_the_rounds_that_are_left_are_estimated_by_those_before() -> None:
     state = ConversationState(ev.RoomInfo("r"))
-    said = [
+    said = tuple(
         ev.Message(str(number), "r", "assistant", "Yes", "Yes", "a", "Ada", number, tokens, "")
         for number, tokens in ((1, 1500), (2, 2500), (3, 20))
-    ]
+    )
     state.apply(ev.RoomLoaded(ev.RoomInfo("r", status="running", current_round=1, max_rounds=5), said[:1]))
     assert estimate(state, "5") == ""
     room = ev.RoomInfo("r", status="paused", current_round=3, max_rounds=5, tokens=4020)
