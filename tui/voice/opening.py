@@ -142,7 +142,9 @@ class VoiceOpening:
             raise NotSetUp(say("voice.no_agent_python"), say("voice.card.setup")) from why
         server = await asyncio.to_thread(reach, self._source)
         conversation = await (await self._chats()).create(
-            kind="voice", title=f"Voice: {request.room}", system_prompt=spoken_prompt(voice.locale)
+            kind="voice",
+            title=say("voice.kept", room=request.room),
+            system_prompt=spoken_prompt(voice.locale),
         )
         orders = {
             "url": "",

@@ -6,6 +6,7 @@ from typing import Final
 
 VOICE: Final[dict[str, str]] = {
     "voice.title": "voice room {room}",
+    "voice.kept": "Voice: {room}",
     # where it is
     "voice.starting": "starting the LiveKit server…",
     "voice.starting.agent": "starting an agent for this room…",

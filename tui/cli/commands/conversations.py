@@ -132,7 +132,7 @@ def _described(conversation: ConversationInfo) -> str:
 def _found(hit: Hit, short: Mapping[str, str]) -> str:
     id_ = short.get(hit.conversation_id, hit.conversation_id)
     title = inert_line(hit.title, MAX_NAME_CHARACTERS) or UNTITLED
-    kind = "room" if hit.kind == "room" else ""
+    kind = localised("room") if hit.kind == "room" else ""
     about = (inert_line(id_), title, kind, localised(inert_line(hit.role)), ago(hit.created_at))
     words = inert_line(hit.snippet.translate(_MARKS), MAX_SNIPPET_CHARACTERS)
     return f"{'  '.join(text for text in about if text)}\n  {words}"

@@ -32,7 +32,7 @@ from tui.lists.order import ago, by_activity
 from tui.live.texts import model_name
 from tui.request import Source
 from tui.screens.localised import localised
-from tui.screens.words import count
+from tui.screens.words import count, said, say
 
 HEAD = ("ID", "NAME", "STATUS", "ROUND", "AGENTS", "CHANGED")
 NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui rooms shows a demo'
@@ -88,15 +88,15 @@ def _described(room: RoomInfo) -> str:
         ("name", room.name),
         ("task", room.task),
         ("status", localised(status_of(room))),
-        ("mode", room.execution_mode),
-        ("round", f"{room.current_round} of {room.max_rounds}"),
+        ("mode", said(f"export.is.{room.execution_mode}") or room.execution_mode),
+        ("round", say("export.round.of", round=room.current_round, most=room.max_rounds)),
         ("used", spent(room.tokens, room.cost)),
         ("budget", budget(room)),
         ("events", count(room.last_event_id)),
         ("made", ago(room.created_at)),
         ("changed", ago(room.updated_at)),
     ]
-    agents = [(f"agent {n}", _spoken_for(agent)) for n, agent in enumerate(room.agents, 1)]
+    agents = [(f"{localised('agent')} {n}", _spoken_for(agent)) for n, agent in enumerate(room.agents, 1)]
     return output.table([(localised(label), text) for label, text in facts + agents if text])
 
 

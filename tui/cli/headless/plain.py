@@ -272,7 +272,7 @@ class _Room:
     typing: _Typing = field(init=False)
 
     def __post_init__(self) -> None:
-        commands = {"/pause": lambda: _done(self.client.pause(self.id_)), "/resume": self._resume}
+        commands = {"/pause": self._pause, "/resume": self._resume}
         asks = _Asks(self.client, self.id_)
         self.typing = _Typing(self.interrupts, asks, "plain.help", commands, self._said)
 
@@ -344,6 +344,12 @@ class _Room:
             self.typing.asks.take(event, who)
         elif event.interrupted:
             output.notice(say("plain.cut", who=who))
+
+    async def _pause(self) -> None:
+        if self.is_running:
+            await _done(self.client.pause(self.id_))
+        else:
+            output.notice(say("plain.not_running"))
 
     async def _resume(self) -> None:
         if self.is_running:

@@ -193,7 +193,7 @@ class Run:
                 output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {localised(error)}")
             case ev.RunPaused(_, _, reason):
                 why = said(f"plain.paused.{reason}")
-                told = f" ({reason})" if reason not in ("", "pause") else ""
+                told = f" ({localised(reason)})" if reason not in ("", "pause") else ""
                 output.notice(say("room.paused") + told + (f": {why}" if why else ""))
             case _:
                 pass

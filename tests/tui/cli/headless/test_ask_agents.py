@@ -115,7 +115,7 @@ def test_a_session_of_a_service_is_talked_with_in_lines(home: Home, service: Age
     service.script = ["ok", "error", "ok"]
     ran = home.main("chat", "--plain", "--backend", "them", stdin="Hi\nAnd?\nWell?\n")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.splitlines()[0] == "new session. Model: them"
+    assert ran.stdout.splitlines()[0] == "new session – model: them"
     assert ran.stdout.count(WORDS) == 2
     assert ran.stdout.count("conversation s1") == 1
     assert [post.get("sessionId") for post in service.posts] == [None, "s1", "s1"]
@@ -128,7 +128,7 @@ def test_a_chat_on_a_socket_is_talked_with_in_lines(home: Home, agent: AgentSock
     ]
     ran = home.main("chat", "7", "--plain", "--backend", "them", stdin="Hi\nAnd?\n")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.splitlines()[0] == "conversation 7. Model: them"
+    assert ran.stdout.splitlines()[0] == "conversation 7 – model: them"
     assert "One." in ran.stdout
     assert "Two." in ran.stdout
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(ran.stdout)

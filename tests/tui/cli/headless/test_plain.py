@@ -112,7 +112,7 @@ def test_a_room_is_told_in_lines_by_name_to_its_end(home: Home, by: str) -> None
         assert program.ended() == 0
     program.check_bytes()
     lines = said.splitlines()
-    assert lines[0] == f"Mail by {by}. Agents: Engineer, Critic, Writer"
+    assert lines[0] == f"Mail by {by} – agents: Engineer, Critic, Writer"
     assert [line for line in lines if line in ("Engineer:", "Critic:", "Writer:")] == [
         "Engineer:",
         "Critic:",
