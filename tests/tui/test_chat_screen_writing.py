@@ -532,3 +532,11 @@ async def test_on_a_low_screen_the_line_makes_room_once_it_is_left() -> None:
         assert " › " in await chat.press("i")
         assert " › " not in await chat.press("tab")
         assert " › " in await chat.press("i")
+
+
+async def test_on_a_small_screen_the_line_is_as_high_as_in_a_room() -> None:
+    async with opened(size=(80, 24)) as chat:
+        await chat.press(*"one", *["ctrl+j", "x"] * 9)
+        assert chat.app.chat._composer.line.size.height == 4
+        await chat.press("tab")
+        assert chat.app.chat._composer.line.size.height == 1

@@ -359,3 +359,18 @@ async def test_an_ascii_terminal_gets_ascii_before_the_room_came_and_after() -> 
         text = await screen.send(running(agents=AGENTS[:2]), LIVE)
         assert "Say something to the room" in text
         assert text.isascii()
+
+
+async def test_on_a_small_screen_the_line_has_four_rows_while_it_is_written_in() -> None:
+    async with opened((80, 24)) as screen:
+        await screen.send(running(), LIVE)
+        text = await screen.press("i", *"one", "ctrl+j", *"two", "ctrl+j", *"three")
+        assert [row[:8].split()[-1] for row in text.splitlines()[-4:-1]] == ["one", "two", "three"]
+        await screen.press("ctrl+j", *"four", "ctrl+j", *"five")
+        assert line(screen).size.height == 4
+        await screen.press("escape")
+        assert line(screen).size.height == 1
+        await screen.press("i")
+        assert line(screen).size.height == 4
+        await screen.press("enter")
+        assert line(screen).size.height == 1

@@ -67,8 +67,6 @@ class ChatLine(Composer):
 class ChatComposer(Writing):
     """Keeps the draft of one chat, its attachments and its queue. It sends nothing itself."""
 
-    SMALL_ROWS = 2
-
     def __init__(self, conversation_id: str) -> None:
         line = ChatLine(self._complete, self._takes_paste)
         super().__init__(conversation_id, line)

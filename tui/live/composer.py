@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
-
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
@@ -20,7 +19,8 @@ from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer
 from widgets.status_line import Part, StatusLine
 
 DRAFT_SECONDS = 0.3  # after the last letter a draft is written
-SMALL_SCREEN_ROWS = 24  # at most so many: few lines and no rule
+SMALL_SCREEN_ROWS = 24  # at most so many: no rule, and one line unless it is written in
+WRITING_SHARE = 6  # while it is: this part of a small screen
 LOW_SCREEN_ROWS = 10  # fewer: only while it is written in
 MAX_NOTE_CHARACTERS = 300
 
@@ -39,7 +39,6 @@ class Writing(Vertical):
         & .composer--prompt { width: 3; height: 1; background: $background; }
     }
     """
-    SMALL_ROWS: ClassVar[int] = 1  # of the lines, on a small screen
 
     def __init__(self, kept_as: str, line: Composer) -> None:
         """``kept_as`` is the id of the room or chat."""
@@ -106,11 +105,14 @@ class Writing(Vertical):
         """Take no more than a screen of ``rows`` can spare."""
         is_small = rows <= SMALL_SCREEN_ROWS
         self._rule.set_class(is_small, "-empty")
-        self.line.most_rows = self.SMALL_ROWS if is_small else MOST_ROWS
+        small = max(1, rows // WRITING_SHARE) if self.has_line_focus else 1
+        self.line.most_rows = small if is_small else MOST_ROWS
         self.set_class(rows < LOW_SCREEN_ROWS and not self.has_line_focus, "-closed")
 
-    def on_descendant_blur(self) -> None:
-        """Give the rows back on a low screen."""
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
+    def _fit_now(self) -> None:
+        """Take more rows of a small screen while it is written in."""
         self.fit(self.app.size.height)
 
     # --- what is written -------------------------------------------------------------------------------
