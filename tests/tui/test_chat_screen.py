@@ -169,7 +169,9 @@ async def test_all_of_a_result_opens_on_a_screen_of_its_own() -> None:
 async def test_what_is_opened_whole_can_be_searched() -> None:
     async with opened(message("q1", "x"), message("a1", role="assistant", steps=LONG)) as chat:
         await chat.press("tab", "o", "slash")
-        text = await chat.press(*"line 9", "enter")
+        text = await chat.press(*"line 9")
+        assert "↓ next · ↑ previous · enter keep · esc close" in text
+        text = await chat.press("enter")
         assert "1 of 111" in text
         assert "n next · N previous · esc close" in text
         assert "2 of 111" in await chat.press("n")
@@ -366,8 +368,9 @@ async def test_a_finding_in_a_folded_step_unfolds_it() -> None:
             ev.TurnDone("a1", "a1"),
         )
         await chat.press("tab")
-        await chat.press("slash", *"needle", "enter")
-        assert "▾ thinking" in await chat.text()
+        foot = (await chat.press("slash", *"needle")).splitlines()[-1]
+        assert foot.startswith(" ↓ next · ↑ previous · enter keep · esc close  ")
+        assert "▾ thinking" in await chat.press("enter")
 
 
 async def test_hostile_words_and_names_are_harmless_and_stay_in_their_rows() -> None:

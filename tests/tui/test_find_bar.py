@@ -64,6 +64,8 @@ async def test_keys_are_letters_while_it_is_typed() -> None:
         await with_words(screen)
         text = await screen.press("slash", *"ptz1 ng", "left", "right")
         assert bar(text).startswith("/ ptz1 ng")
+        assert text.splitlines()[-1].startswith(" ↓ next · ↑ previous · enter keep · esc close  ")
+        assert "pause" not in (await screen.press("colon", "escape", "colon")).splitlines()[-1]
         assert screen.link.calls.asked == []
 
 

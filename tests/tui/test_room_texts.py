@@ -97,7 +97,10 @@ def test_hints_are_what_is_possible_now() -> None:
     assert keys(texts.RoomShown(panes=3, is_timeline=True)) == ["p", "t", "/", "ctrl+p", "?", "q"]
     assert keys(texts.RoomShown(panes=3, is_following=False))[1] == "end"
     assert keys(texts.RoomShown(panes=3, has_selection=True)) == ["y", "esc"]
-    assert keys(texts.RoomShown(panes=3, is_finding=True)) == ["n", "N", "esc"]
+    assert keys(texts.RoomShown(panes=3, looking="found")) == ["n", "N", "esc"]
+    assert keys(texts.RoomShown(panes=3, looking="find")) == ["↓", "↑", "enter", "esc"]
+    assert keys(texts.RoomShown(panes=3, looking="go_to")) == ["enter", "esc"]
+    assert keys(texts.RoomShown(panes=3, looking="found", is_writing=True))[0] == "enter"
 
 
 def test_the_hints_name_what_can_be_done_with_the_agent() -> None:

@@ -191,6 +191,17 @@ async def test_words_leave_only_the_rooms_that_have_them_and_escape_brings_all_b
         assert "No rooms match. Press esc to show all." in await seen.press("slash", *"nowhere", "enter")
 
 
+async def test_in_the_filter_only_the_keys_that_work_there_are_named_and_escape_closes_it(
+    tmp_path: Path,
+) -> None:
+    async with listed(tmp_path, room(1), room(2)) as seen:
+        for words in ("room", ""):
+            foot = (await seen.press("slash", *words)).splitlines()[-1]
+            assert foot.strip() == "↓ next · ↑ previous · enter keep · esc close"
+            assert "enter open" in (await seen.press("escape")).splitlines()[-1]
+        assert "enter open" in (await seen.press("slash", *"room", "enter")).splitlines()[-1]
+
+
 async def test_rooms_are_sorted_by_the_next_column(tmp_path: Path) -> None:
     rooms = (room(1, name="b", tokens=5), room(2, name="a", tokens=9, cost=0.5), room(3, name="c", tokens=7))
     async with listed(tmp_path, *rooms) as seen:

@@ -157,7 +157,7 @@ class ChatScreen(LiveScreen):
             is_writing=composer.has_line_focus,
             is_choosing=composer.line.is_choosing,
             is_asking=self._approvals.has_bar_focus,
-            is_finding=self._find_bar.is_finding,
+            looking=self._find_bar.looking,
             is_following=transcript.follow,
             has_selection=transcript.reader.has_selection,
             is_editing=composer.is_editing,

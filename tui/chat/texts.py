@@ -15,8 +15,10 @@ from tui.live import signs
 from tui.live import texts as live_texts
 from tui.live.texts import (
     Hint,
+    Looking,
     Status,
     choosing_hints,
+    finding_hints,
     link_status,
     rate_limited,
     told_apart,
@@ -39,7 +41,7 @@ class ChatShown:
     is_writing: bool = True  # the line has the focus
     is_choosing: bool = False  # the completion list is open
     is_asking: bool = False  # the bar with a question has the focus
-    is_finding: bool = False
+    looking: Looking = ""
     is_following: bool = True
     has_selection: bool = False
     is_editing: bool = False
@@ -130,12 +132,14 @@ def hints(state: ConversationState, shown: ChatShown) -> list[Hint]:
     found: list[Hint] = []
     if shown.is_choosing:
         return choosing_hints()
+    if shown.looking in ("find", "go_to"):
+        return finding_hints(shown.looking)
     if shown.is_editing:
         found.append(Hint("esc", say("hint.back"), 0))
     elif shown.has_selection:
         found.append(Hint("y", say("hint.copy"), 0))
-    elif shown.is_finding:
-        found += [Hint("n", say("hint.next"), 0), Hint("esc", say("hint.close"), 1)]
+    elif shown.looking and not shown.is_writing:
+        found += finding_hints(shown.looking)
     elif state.open_turn is not None:
         found.append(Hint("esc", say("hint.stop"), 0))
     if shown.is_asking:

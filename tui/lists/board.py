@@ -164,6 +164,20 @@ class FilterBar(Horizontal):
         yield Static(say("find.label"), markup=False)
         yield self._line
 
+    @property
+    def is_typed(self) -> bool:
+        """Whether keys go into it."""
+        return self.is_attached and self.screen.focused is self._line
+
+    def hints(self, kind: str, key_of: Callable[[str], str]) -> list[Part]:
+        """Return what keys do while letters are only letters; nothing while it is not typed into."""
+        if not self.is_typed:
+            return []
+        named = (("down", "next"), ("up", "previous"), ("clear", "close"))
+        keys = [(key_of(f"{kind}.{name}"), word) for name, word in named]
+        keys.insert(2, ("enter", "keep"))
+        return [Part(say(f"hint.{word}"), 0, key) for key, word in keys if key]
+
     def open(self) -> None:
         self.set_class(False, "-hidden")
         self._line.focus()

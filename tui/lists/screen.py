@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Generic
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import DescendantFocus
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
@@ -145,10 +146,11 @@ class ListScreen(Screen[None], Generic[T]):
         self.show_lines()
 
     @on(RowList.Moved)
+    @on(DescendantFocus)
     def show_lines(self) -> None:
-        """Show the count, and what can be done with the row under the cursor."""
-        hints = []
-        for hint in self.HINTS:
+        """Show the count, and what can be done with the row under the cursor, or in the filter."""
+        hints = self._filter.hints(self.KIND, self.key_of)
+        for hint in () if hints else self.HINTS:
             key = self.key_of(hint.binding_id)
             if key and not self.why(hint.binding_id):
                 hints.append(Part(say(f"list.hint.{hint.word}"), hint.rank, key))
@@ -272,7 +274,7 @@ class ListScreen(Screen[None], Generic[T]):
         """List all items again. If all are listed, go back to the home screen, if the list was opened from
         there.
         """
-        if self.listing.needle:
+        if self.listing.needle or self._filter.is_typed:
             self._filter.clear()
         else:
             await self.run_action("app.leave_list")

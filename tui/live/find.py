@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 
 from agent_tui.model.inert import inert_line
 from tui.forms.fields import Line
+from tui.live.texts import Looking
 from tui.screens.words import count, say, say_count
 from widgets.status_line import StatusLine
 from widgets.transcript.finding import FindCount
@@ -88,6 +89,12 @@ class FindBar(Horizontal):
     @property
     def is_finding(self) -> bool:
         return self._searched is not None
+
+    @property
+    def looking(self) -> Looking:
+        if self.is_attached and self.screen.focused is self._line:  # before the line itself is told
+            return self.asks
+        return "found" if self.is_finding else ""
 
     def find(self, what: Find) -> None:
         """Ask what to find, or for the number of a message; or go to the next or previous match."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import DescendantFocus
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
@@ -83,10 +85,19 @@ class PagerScreen(WholeScreen[None]):
     def _below(self) -> list[Widget]:
         return [self._find_bar]
 
-    def on_find_bar_changed(self) -> None:
+    @on(FindBar.Changed)
+    @on(DescendantFocus)
+    def _show_hints(self) -> None:
         self._bottom.show(self._hints())
 
     def _hints(self) -> list[Part]:
+        if self._find_bar.looking == "find":
+            return [
+                self._hint("hint.next", 1, "find.next"),
+                self._hint("hint.previous", 2, "find.previous"),
+                Part(say("hint.keep"), 1, "enter"),
+                self._hint("hint.close", 0, "pager.close"),
+            ]
         if self._find_bar.is_finding:
             return [
                 self._hint("hint.next", 1, "pane.find_next"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.budget import ceilings
@@ -30,6 +30,8 @@ MAX_DESCRIPTION_CHARACTERS: Final = 200
 BUILT_IN: Final = "built-in"  # the source of a tool that no MCP server brings
 NEARLY_FULL_PERCENT: Final = 80  # of a context, from where on it is said loudly
 KeyNow = Callable[[str], str]
+Looking = Literal["", "find", "go_to", "found"]
+"""What the find bar is used for: something is written into it, or there are matches to go to."""
 Spot = tuple[str, str]
 """A turn and a step of it, by id; without a step the words of the turn."""
 
@@ -57,6 +59,17 @@ def choosing_hints() -> list[Hint]:
         Hint("ctrl+n", say("hint.next"), 1),
         Hint("esc", say("hint.close")),
     ]
+
+
+def finding_hints(looking: Looking) -> list[Hint]:
+    """Return what keys do while it is written what to find or where to go, or among what was found."""
+    close = Hint("esc", say("hint.close"))
+    if looking == "go_to":
+        return [Hint("enter", say("hint.go_there")), close]
+    if looking == "find":
+        forth, back = Hint("↓", say("hint.next")), Hint("↑", say("hint.previous"), 1)
+        return [forth, back, Hint("enter", say("hint.keep"), 1), close]
+    return [Hint("n", say("hint.next")), Hint("N", say("hint.previous"), 1), close]
 
 
 def link_status(link: LinkChanged, seconds_left: int) -> str:

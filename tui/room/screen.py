@@ -143,7 +143,7 @@ class RoomScreen(LiveScreen):
         agent = self._room.focused_agent
         return replace(
             self._panes.shown,
-            is_finding=self._find_bar.is_finding,
+            looking=self._find_bar.looking,
             is_writing=self._composer.has_line_focus,
             is_choosing=self._composer.line.is_choosing,
             when=self._composer.when,

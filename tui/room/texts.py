@@ -20,8 +20,10 @@ from tui.live.texts import (
     MAX_DETAIL_CHARACTERS,
     Hint,
     KeyNow,
+    Looking,
     choosing_hints,
     dollars,
+    finding_hints,
     link_status,
     rate_limited,
     told_apart,
@@ -145,7 +147,7 @@ def _over_budget(state: ConversationState, key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RoomShown:
-    """What is in sight. ``is_finding``: a search is open; ``is_writing``: keys go to the composer."""
+    """What is in sight. ``is_writing``: keys go to the composer."""
 
     panes: int = 0
     is_zoomed: bool = False
@@ -153,7 +155,7 @@ class RoomShown:
     begins_in_timeline: bool = False
     is_following: bool = True
     has_selection: bool = False
-    is_finding: bool = False
+    looking: Looking = ""
     is_writing: bool = False
     is_choosing: bool = False  # what may be written is listed
     when: str = "next"  # the moment that is meant
@@ -176,16 +178,14 @@ def hints(state: ConversationState, shown: RoomShown = RoomShown()) -> list[Hint
     """Return the key hints of the screen, the most important first: only what is possible now."""
     if shown.is_choosing:
         return choosing_hints()
+    if shown.looking in ("find", "go_to"):
+        return finding_hints(shown.looking)
     if shown.has_selection:
         return [Hint("y", say("hint.copy")), Hint("esc", say("hint.clear"), 1)]
-    if shown.is_finding:
-        return [
-            Hint("n", say("hint.next")),
-            Hint("N", say("hint.previous"), 1),
-            Hint("esc", say("hint.close")),
-        ]
     if shown.is_writing:
         return _writing_hints(state, shown)
+    if shown.looking:
+        return finding_hints(shown.looking)
     found = [_main_hint(state)]
     skip = "hint.skip.undo" if shown.is_skipped else "hint.skip"
     acts = (("say", "i", "hint.say", 2), ("stop", "s", "hint.stop", 6), ("skip", "x", skip, 10))

@@ -125,6 +125,8 @@ ENGLISH: Final[dict[str, str]] = {
     "hint.next": "next",
     "hint.previous": "previous",
     "hint.close": "close",
+    "hint.keep": "keep",
+    "hint.go_there": "go there",
     "hint.palette": "commands",
     "hint.help": "help",
     "hint.quit": "quit",

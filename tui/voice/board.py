@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from tui.live.ask_bar import status_part
 from tui.live.board import Lines
-from tui.live.texts import Hint, choosing_hints
+from tui.live.texts import Hint, Looking, choosing_hints, finding_hints
 from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.panel import MicPanel
@@ -16,7 +16,7 @@ from tui.voice.run import VoiceRun
 from widgets.status_line import Part
 from widgets.terminal.frame_clock import FrameClock
 
-Focus = Literal["words", "line", "choices", "find"]  # in a line, keys are letters; above it may be a list
+Focus = Literal["words", "line", "choices"] | Looking  # in a line, keys are letters; above it may be a list
 
 
 class VoiceCard(Static):
@@ -64,7 +64,7 @@ class Board:
         run, state = self._run, self._run.state
         mine: list[Part] = []
         agents: list[Part] = []
-        if run.is_joined and not run.is_text_only and focus == "words":
+        if run.is_joined and not run.is_text_only and focus in ("words", "found"):
             mute = say("hint.unmute" if state.mic.is_muted else "hint.mute")
             talk = say("hint.talk.stop" if state.mic.is_talking else "hint.talk")
             mine = [Part(mute, 1, self._key_now("m")), Part(talk, 0, self._key_now("space"))]
@@ -100,10 +100,10 @@ class Board:
     def _hints(self, focus: Focus) -> list[Hint]:
         if focus == "choices":
             return choosing_hints()
-        if focus == "find":
-            return [Hint("esc", say("hint.close"), 0)]
         if focus == "line":
             return [Hint("enter", say("hint.send"), 0), Hint("esc", say("hint.back"), 1)]
+        if focus in ("find", "go_to", "found"):
+            return finding_hints(focus)
         text = "hint.voice_again" if self._run.is_text_only else "hint.text_only"
         is_speaking = self._run.state.phase == "speaking"
         return [

@@ -155,7 +155,7 @@ class VoiceScreen(LiveScreen):
     def _show_lines(self) -> bool:
         is_typing = self._composer.has_line_focus
         line: Focus = "choices" if self._composer.line.is_choosing else "line"
-        focus: Focus = line if is_typing else "find" if self._find_bar.asks else "words"
+        focus: Focus = line if is_typing else self._find_bar.looking or "words"
         is_pending = self._board.show(self._shown, focus)
         self._show_levels()
         is_empty = not len(self.state.lines)

@@ -345,8 +345,11 @@ async def test_every_turn_says_what_it_took_and_a_slow_one_is_marked() -> None:
 
 async def test_what_is_said_can_be_found_and_copied() -> None:
     async with opened(*THERE, *turn(1, "Where is the cat", "On the mat.")) as seen:
-        text = await seen.press("slash", *"mat", "enter")
+        text = await seen.press("slash", *"mat")
+        assert "↓ next · ↑ previous · enter keep · esc close" in text
+        text = await seen.press("enter")
         assert "1 of 1" in text
+        assert "n next · N previous · esc close" in text
         await seen.press("escape", "y")
         assert seen.app.copied == ["On the mat."]
 
