@@ -153,6 +153,21 @@ async def test_a_turn_is_found_by_its_number_although_rules_stand_between() -> N
             assert transcript.reader.message_text() == f"Turn {number - 1}"
 
 
+async def test_the_rules_between_rounds_are_stepped_over_and_not_copied() -> None:
+    transcript = Transcript(clock=Hand().clock())
+    state = ConversationState(ev.RoomInfo("r"))
+    state.apply(room(*(stored(n, ADA, f"Turn {n}", n) for n in (1, 2, 3))))
+    async with running(transcript, (40, 30)):
+        TimelineFeed(transcript, state).take(())
+        reader, seen = transcript.reader, []
+        for step in (-1, -1, -1, 1, 1, 1):
+            reader.step_message(step)
+            seen.append(reader.message_text())
+        assert seen == ["Turn 2", "Turn 1", "Turn 1", "Turn 2", "Turn 3", "Turn 3"]
+        reader.choose(3)  # with a click on the second rule
+        assert reader.message_text() == "Turn 2"
+
+
 async def test_a_chunk_is_given_once_and_costs_no_look_at_other_turns() -> None:
     class Counting(Transcript):
         added = 0

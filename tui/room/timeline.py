@@ -102,6 +102,7 @@ class TimelineFeed:
     def _rule(self) -> None:
         key = f"rule {self._round}"
         self.transcript.turn_opened(key)
+        self.transcript.messages[key].is_rule = True
         self.transcript.text_added(key, RULE)
         self.transcript.turn_closed(key)
 

@@ -167,6 +167,7 @@ class TranscriptMessage:
         "is_closed",
         "is_cut",
         "is_folded",
+        "is_rule",
         "key",
         "number",
         "open",
@@ -191,6 +192,7 @@ class TranscriptMessage:
         self.is_closed = False
         self.is_cut = False  # closed before its text was whole
         self.is_folded = False  # only the head is shown
+        self.is_rule = False  # a line between messages: nothing that the reader goes to
         self.rows_width = 0
         self.end_rows = [0, 0]  # rows of head and foot if they are laid out, else 0
         self._start_over()

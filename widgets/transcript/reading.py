@@ -52,11 +52,18 @@ class Reader:
 
     @property
     def current_message(self) -> int:
-        """The number of the current message, from 1; 0 if there is none."""
-        if 0 <= self.chosen < self.message_count:
-            return self.chosen + 1
+        """The number of the current message, from 1; 0 if there is none. The one above a rule, for a rule."""
         visible = self._view.visible
-        return visible[-1].message + 1 if visible else self.message_count
+        number = visible[-1].message + 1 if visible else self.message_count
+        if 0 <= self.chosen < self.message_count:
+            number = self.chosen + 1
+        return self._beside_rule(number, -1)
+
+    def _beside_rule(self, number: int, step: int) -> int:
+        """Return ``number``, or if that is a rule, the first in the direction of ``step`` that is none."""
+        while 0 < number <= self.message_count and self._view.messages[number - 1].is_rule:
+            number += step
+        return number
 
     def go_to_message(self, number: int) -> None:
         """Bring the nearest such message to the top; a visible step is chosen where it is."""
@@ -81,7 +88,7 @@ class Reader:
             and visible[0] > self._view.nearest(Place(current - 1, 0, 0))
         ):
             step += 1
-        self.go_to_message(current + step)
+        self.go_to_message(self._beside_rule(current + step, step))
 
     def message_text(self) -> str:
         """Return all of the current message, in the Markdown it was sent as."""
