@@ -295,6 +295,22 @@ async def test_what_is_pasted_becomes_the_task_whole(tmp_path: Path) -> None:
     assert "\x1b" not in seen.rooms.made[0]["task"]
 
 
+@pytest.mark.parametrize("again", ["letter", "paste", "up"])
+async def test_that_the_line_was_cleared_is_said_until_there_is_another_text(
+    tmp_path: Path, again: str
+) -> None:
+    async with home(tmp_path) as seen:
+        await seen.write("What now")
+        assert "cleared – ↑ brings it back" in await seen.press("ctrl+c")
+        if again == "paste":
+            seen.app.post_message(events.Paste("Then"))
+        else:
+            await seen.press("T" if again == "letter" else "up")
+        text = await seen.text()
+        assert "cleared" not in text
+        assert say("home.about.room")[:30] in text
+
+
 async def test_a_room_that_could_not_be_made_is_said_and_the_task_stays(tmp_path: Path) -> None:
     async with home(tmp_path) as seen:
         await seen.until("demo mode")

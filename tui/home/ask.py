@@ -32,6 +32,7 @@ class HomeAsk(Vertical):
         super().__init__(id="ask")
         self.becomes: Becomes = "room"
         self.line = Composer(placeholder=say("home.ask.room"))
+        self._is_cleared = False  # which is said below the line
         self._about = Static("", id="about", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -52,6 +53,7 @@ class HomeAsk(Vertical):
         self.tell(say(f"home.about.{becomes}"))
 
     def tell(self, text: str) -> None:
+        self._is_cleared = False
         self._about.update(text)
 
     def turn(self) -> None:
@@ -72,6 +74,12 @@ class HomeAsk(Vertical):
     def on_composer_cleared(self, event: Composer.Cleared) -> None:
         event.stop()
         self.tell(say("composer.cleared"))
+        self._is_cleared = True
+
+    def on_text_area_changed(self) -> None:
+        """Say again what the text will become, once there is another."""
+        if self._is_cleared:
+            self.become(self.becomes)
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         """Post what was written; the text stays until it was taken."""
