@@ -119,6 +119,15 @@ async def test_a_message_is_gone_to_by_its_number(keys: str, expected: str) -> N
         assert screen.app.room._panes.active.follow
 
 
+async def test_letters_are_no_number_of_a_message_which_is_said_and_can_be_mended() -> None:
+    async with opened() as screen:
+        await with_words(screen)
+        text = await screen.press("colon", *"one", "enter")
+        assert "write the number of a message" in text
+        assert bar(text).startswith("message 1–1 one")
+        assert not bar(await screen.press(*["backspace"] * 3, "1", "enter")).startswith("message")
+
+
 async def test_the_words_are_moved_in_as_in_vim() -> None:
     async with opened((60, 12)) as screen:
         rows = "".join(f"Row {number}\n\n" for number in range(100, 150))

@@ -87,7 +87,9 @@ async def test_a_turn_is_not_said_again_once_another_agent_spoke() -> None:
         await screen.send(room, LIVE, *said("1", AGENTS[0], "One"), *said("2", AGENTS[1], "Two"))
         await screen.press("r")
         assert asked(screen) == []
-        assert [told.message for told in screen.app._notifications] == ["others have spoken since"]
+        assert [told.message for told in screen.app._notifications] == [
+            "others have spoken since – write to the agent instead"
+        ]
 
 
 @pytest.mark.parametrize("key", ["s", "x", "r", "c"])

@@ -191,6 +191,11 @@ async def test_words_leave_only_the_rooms_that_have_them_and_escape_brings_all_b
         assert "No rooms match. Press esc to show all." in await seen.press("slash", *"nowhere", "enter")
 
 
+async def test_a_room_that_is_done_is_neither_paused_nor_resumed_from_the_list(tmp_path: Path) -> None:
+    async with listed(tmp_path, room(1, status="completed")) as seen:
+        assert "the room is done – open it to add a round" in await seen.press("p")
+
+
 async def test_in_the_filter_only_the_keys_that_work_there_are_named_and_escape_closes_it(
     tmp_path: Path,
 ) -> None:

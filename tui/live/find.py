@@ -150,14 +150,18 @@ class FindBar(Horizontal):
                 self._searched.reader.find_step(-1)  # all are above what is in sight: the nearest of them
             self._panes.focus_current()
             return
+        wanted = text.strip()
+        if wanted and not wanted.isdecimal() and wanted not in ("home", "end"):
+            self.notify(say("go_to.no_number"), markup=False)
+            return
         self.close()
         active = self._panes.active
-        if active is not None and text == "home":
+        if active is not None and wanted == "home":
             active.action_to_start()
-        elif active is not None and text == "end":
+        elif active is not None and wanted == "end":
             active.action_follow()
-        elif text.strip().isdecimal():
-            number = int(text.strip()[:9])
+        elif wanted:
+            number = int(wanted[:9])
             self._panes.go_to_message(number)
             if number > (there := self._panes.message_count):
                 self.notify(say_count("go_to.beyond", there), markup=False)
