@@ -100,6 +100,17 @@ async def test_a_second_line_a_second_moment_and_a_second_message() -> None:
         assert len({*screen.link.calls.keys}) == 2
 
 
+async def test_a_click_on_the_moment_chooses_the_other_one() -> None:
+    async with opened() as screen:
+        await screen.send(running(), LIVE)
+        await screen.press("i")
+        await screen.pilot.click(".composer--when")
+        assert "now ▾" in await screen.text()
+        assert line(screen).has_focus
+        await screen.pilot.click(".composer--when")
+        assert "next turn ▾" in await screen.text()
+
+
 async def test_now_stays_set_while_the_message_it_is_meant_for_is_not_sent() -> None:
     async with opened() as screen:
         await screen.send(running(), LIVE)

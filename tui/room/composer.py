@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len
+from textual import on
 from textual.binding import Binding, BindingType
+from textual.events import Click
 from textual.message import Message
 from textual.widget import Widget
 
@@ -99,6 +101,7 @@ class RoomComposer(Writing):
         """Leave the key to the list of completions while that is open; nobody is cut off in a paused room."""
         return action != "when" or (self._may_cut and not self.line.choices.is_open)
 
+    @on(Click, ".composer--when")
     def action_when(self) -> None:
         self._set_when("now" if self.when == "next" else "next")
 
