@@ -63,6 +63,23 @@ async def test_a_model_is_picked_from_what_its_provider_offers() -> None:
         ]
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+async def test_the_command_opens_the_agent_of_the_pane_at_its_model_and_one_key_saves(is_kept: bool) -> None:
+    async with opened((80, 24)) as screen:
+        screen.link.calls.known_models = {"demo": ["large"]}
+        await screen.send(loaded(status="running", current_round=1), LIVE)
+        screen.link.calls.room = ev.RoomInfo("r", task="Should we?", agents=AGENTS)
+        await screen.press("2", "i", *"/model", "enter")
+        form = screen.app.screen
+        assert isinstance(form, AgentFormScreen)
+        assert form.query_one("#name", Line).value == "Ada"
+        assert form.focused is form.query_one("#model", Line)
+        await screen.press("down", *"large", "enter", *(["enter"] if is_kept else ["escape", "y"]))
+        assert screen.app.screen is screen.app.room
+        ids = "[{'id': 'a'}, {'id': 'b', 'model': 'large'}, {'id': 'c'}]"
+        assert changed(screen) == ([f"change {{'agents': {ids}}}"] if is_kept else [])
+
+
 async def test_any_other_model_can_be_written() -> None:
     async with opened((120, 40)) as screen:
         await opened_form(screen)

@@ -35,9 +35,11 @@ class AgentFormScreen(Dialog[AgentInfo | None]):
         Binding("escape", "back", "Back without saving", id="agent_form.back", priority=True),
     ]
 
-    def __init__(self, agent: AgentInfo, link: RoomLink) -> None:
+    def __init__(self, agent: AgentInfo, link: RoomLink, first: str = "") -> None:
+        """``first`` is the field that has the focus at first, the name if it is empty."""
         super().__init__()
         self._agent = agent
+        self._first = first
         prompt = Composer(id="prompt", may_be_empty=True)
         color = Picking(agent.color, placeholder=say("agent_form.color.default"), id="color")
         self._form = Form(
@@ -49,6 +51,10 @@ class AgentFormScreen(Dialog[AgentInfo | None]):
 
     def compose(self) -> ComposeResult:
         yield framed(say("agent_form.title"), self._form, hint=say("agent_form.hint"), classes="form")
+
+    def on_mount(self) -> None:
+        if self._first:
+            self._form.field(self._first).inner.focus()
 
     def on_picking_asked(self, event: Picking.Asked) -> None:
         event.stop()

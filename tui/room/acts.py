@@ -42,7 +42,7 @@ class PaneActs:
         state = self._room.state
         if act == "continue" and state.link.status == "lost":
             return ""
-        missing = self._missing.get("change" if act == "settings" else act, "")
+        missing = self._missing.get("change" if act in ("settings", "model") else act, "")
         if missing:
             return missing
         if not state.loaded:
@@ -121,14 +121,16 @@ class PaneActs:
             await self._room.take(ev.RoomChanged(await client.change(self._room.id, view=view)))
 
     def open(self, what: str) -> None:
-        """Show the queued messages (queue), the settings, or the files that tools changed (changes)."""
+        """Show the queued messages (queue), the settings, the model of the pane's agent (model), or the files
+        that tools changed (changes).
+        """
         room, host = self._room, self._room.host
         if not host.allows(self.why_not(what)):
             return
         if what == "queue":
             host.open(QueueScreen(room))
-        elif what == "settings":
-            host.open(SettingsScreen(room))
+        elif what in ("settings", "model"):
+            host.open(SettingsScreen(room, room.focused_agent if what == "model" else None))
         else:
             host.open(ChangesScreen(room, self._said_by))
 
@@ -193,7 +195,7 @@ def commands_of(room: OpenRoom, runs: RoomRun, acts: PaneActs) -> Commands:
         room.composer,
         host,
         {
-            "model": lambda _: acts.open("settings"),
+            "model": lambda _: acts.open("model"),
             "settings": lambda _: acts.open("settings"),
             "changes": lambda _: acts.open("changes"),
             "new": lambda _: host.do("app.elsewhere('new_room')"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import work
@@ -53,9 +53,11 @@ class SettingsScreen(Dialog[None]):
         Binding("ctrl+down", "move(1)", "Move the agent down", id="settings.later"),
     ]
 
-    def __init__(self, room: OpenRoom) -> None:
+    def __init__(self, room: OpenRoom, agent: Agent | None = None) -> None:
+        """With an ``agent``, only its form is used, which opens at its model."""
         super().__init__()
         self._room = room
+        self._agent = agent
         self._state = state = room.state
         self._agents = AgentList(state, room.link)
         self._tools = RoomTools(state.room.enabled_tools, room.link)
@@ -78,7 +80,10 @@ class SettingsScreen(Dialog[None]):
         )
 
     def on_mount(self) -> None:
+        """Open the form of the agent, and close both when that is closed."""
         self._estimate()
+        if self._agent is not None:
+            self._agents.choose_model(self._agent.id, self.action_save)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if event.input.id == "max_rounds":
@@ -212,16 +217,22 @@ class AgentList(FormPart):
     def add(self) -> None:
         self._edit(len(self._agents))
 
-    def _edit(self, at: int) -> None:
-        """Open the form of an agent, or of a new one after the last."""
+    def choose_model(self, agent_id: str, done: Callable[[], None]) -> None:
+        """Open the form of an agent at its model; call ``done`` when it is closed."""
+        if agent_id in self._before:
+            self._edit([*self._before].index(agent_id), "model", done)
+
+    def _edit(self, at: int, first: str = "", done: Callable[[], None] = lambda: None) -> None:
+        """Open the form of an agent, or of a new one after the last, at its ``first`` field."""
         known = self._agents[at] if at < len(self._agents) else AgentInfo("", "")
 
         def changed(agent: AgentInfo | None) -> None:
             if agent is not None:
                 self._agents[at : at + 1] = [agent]
                 self._list(at)
+            done()
 
-        self.app.push_screen(AgentFormScreen(known, self._link), changed)
+        self.app.push_screen(AgentFormScreen(known, self._link, first), changed)
 
     def drop(self) -> bool:
         """Remove the agent under the cursor; return False for the last one, which stays."""
