@@ -217,7 +217,7 @@ class Places:
         self._show_list(ConversationsScreen(self.chat_link, chats, self._deletions[1]))
 
     def leave_chat(self) -> None:
-        """Go back to the list of chats, at the row it was left at."""
+        """Go back to the list of chats, at the row it was left at, or to the room that is below."""
         left = self._app.screen
         if isinstance(left, ChatScreen) and not self.elsewhere.is_alone():
             self._app.pop_screen()
@@ -225,7 +225,7 @@ class Places:
             listed = self._open_one(ConversationsScreen)
             if listed is not None:
                 listed.go_to_chat(left.state.conversation)
-            elif self.home.screen is None:
+            elif self.home.screen is None and self.room is None:
                 self.show_chats()
 
     # --- voice -----------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ class Places:
         self._app.exit(code)
 
     def _leaving_code(self) -> int:
-        shown = self.room or self.chat
+        shown = self.chat or self.room  # a room may be below a chat
         if shown is None:
             home = self.home.screen
             is_unreachable = home.is_unreachable if home is not None else self._is_unreachable
@@ -399,7 +399,7 @@ class Places:
         that.
         """
         how = say("quit.again")
-        if self.room is not None and not self.room.may_leave:
+        if self.room is not None and self.chat is None and not self.room.may_leave:
             pauses = self.key_names("room.pause") or self.key_names("room.pause.anywhere")
             how = say("quit.again.room", quit=how, pause=pauses)
         elif self.chat is not None and self.chat.is_speaking:

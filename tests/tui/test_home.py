@@ -30,6 +30,7 @@ from tests.tui.watched import FRAMES_SECONDS, Watched
 from tests.tui.whole_app import opened_app
 from tui.app import AgentTuiApp
 from tui.chat.screen import ChatScreen
+from tui.forms.new_room import NewRoomScreen
 from tui.forms.quick_room import AGENTS
 from tui.found import FoundModels
 from tui.home.screen import HomeScreen, Ways
@@ -241,8 +242,49 @@ async def test_the_palette_of_a_room_and_of_a_chat_leads_home_and_to_something_n
         await seen.press("ctrl+p", *"new chat", "enter")
         await seen.at(ChatScreen)
         await seen.press("f12")
+        await seen.at(NewRoomScreen)
+
+
+async def test_from_a_new_chat_and_from_the_form_of_a_new_room_one_comes_back_to_the_room(
+    tmp_path: Path,
+) -> None:
+    async with home(tmp_path, [room(1, name="Plan")]) as seen:
+        await seen.until("Plan")
+        await seen.press("enter")
+        await seen.at(RoomScreen)
+        opened = seen.app.screen
+        await seen.press("f9")
+        await seen.at(ChatScreen)
+        seen.chat_link.send(loaded(), LIVE)
+        await seen.press("f12")
+        await seen.at(NewRoomScreen)
+        await seen.press("escape")
+        await seen.at(ChatScreen)
+        await seen.press("escape", "escape")
+        await seen.until(lambda: seen.app.screen is opened)
+        await seen.press("i", *"/new", "enter")
+        await seen.at(NewRoomScreen)
+        await seen.press("escape")
+        assert seen.app.screen is opened
+
+
+@pytest.mark.parametrize("from_chat", [False, True])
+async def test_a_room_that_is_made_in_a_room_or_a_chat_is_opened_instead(
+    tmp_path: Path, from_chat: bool
+) -> None:
+    async with home(tmp_path, [room(1, name="Plan")]) as seen:
+        await seen.until("Plan")
+        await seen.press("enter")
+        await seen.at(RoomScreen)
+        opened = seen.app.screen
+        if from_chat:
+            await seen.press("f9")
+            await seen.at(ChatScreen)
+        await seen.press("f12", *"Tea", "enter")
+        await seen.until(lambda: isinstance(seen.app.screen, RoomScreen) and seen.app.screen is not opened)
+        assert seen.rooms.made[0]["task"] == "Tea"
+        await seen.press("escape")
         await seen.at(HomeScreen)
-        await seen.until("enter start a room")
 
 
 async def test_who_began_elsewhere_comes_home_too(tmp_path: Path) -> None:

@@ -244,10 +244,6 @@ class HomeScreen(Screen[None]):
         self._ask.become("chat" if becomes == "chat" else "room")
         self._ask.write()
 
-    def action_new(self) -> None:
-        """Write the task of a new room."""
-        self.action_write("room")
-
     def action_turn(self) -> None:
         """Go to the line; if it has the focus, switch between room and chat."""
         if self._ask.line.has_focus:
