@@ -401,9 +401,9 @@ async def test_a_task_may_begin_with_a_letter_that_is_a_key(tmp_path: Path, task
 async def test_a_letter_of_a_russian_keyboard_is_a_key_and_may_begin_a_text_too(tmp_path: Path) -> None:
     async with home(tmp_path, [room(1), room(2)]) as seen:
         assert "› давай" in await seen.write("давай")  # its first letter is in the place of l
-    async with home(tmp_path) as seen:
+    async with home(tmp_path / "second") as seen:
         assert "› Тест" in await seen.write("тТест")  # n
-    async with home(tmp_path) as seen:
+    async with home(tmp_path / "third") as seen:
         await seen.key("й")  # q
         assert seen.app.return_value == 0
 
@@ -435,6 +435,22 @@ async def test_a_task_begins_with_every_letter_where_keys_move_at_once(tmp_path:
     async with home(tmp_path, [room(1), room(2)]) as seen:
         await seen.key("j")
         assert f"› {task}" in await seen.write(task)
+
+
+async def test_what_was_not_sent_is_there_at_the_next_start_and_what_was_sent_is_one_key_away(
+    tmp_path: Path,
+) -> None:
+    async with home(tmp_path) as seen:
+        await seen.write("Sort the backlog")
+        await seen.press("escape", "q")
+        await settle(HOLD_SECONDS + FRAMES_SECONDS)
+    async with home(tmp_path) as seen:
+        assert "› Sort the backlog" in await seen.text()
+        await seen.press("tab", "enter")
+        await seen.at(RoomScreen)
+    async with home(tmp_path) as seen:
+        assert "› Sort the backlog" not in await seen.text()
+        assert "› Sort the backlog" in await seen.press("tab", "up")
 
 
 async def test_an_example_is_tried_with_one_key_or_a_click(tmp_path: Path) -> None:

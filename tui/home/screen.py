@@ -261,7 +261,7 @@ class HomeScreen(Screen[None]):
         if event.becomes == "room":
             self._start(event.text)
         else:
-            self._ask.line.take_away(event.text)
+            self._ask.sent(event.text)
             self.action_leave_line()
             self._ways.ask(event.text)
 
@@ -280,7 +280,7 @@ class HomeScreen(Screen[None]):
         except AgentTuiError as error:
             self.app.notify(localised(inert_line(str(error))), severity="error", markup=False)
         else:
-            self._ask.line.take_away(task)
+            self._ask.sent(task)
             self.action_leave_line()
             self._ways.open(room, True)
         finally:
