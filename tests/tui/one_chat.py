@@ -69,7 +69,7 @@ class Chat(Fed[OneChat, FakeChatLink]):
     async def press(self, *keys: str) -> str:
         for key in keys:
             await self.pilot.press(key)
-            letter = self.app.chat._approvals._letter
+            letter = self.app.chat._approvals.bar.keys.letter
             if letter.held:
                 await letter.act()  # time went by, and no other letter followed
                 await self.text()

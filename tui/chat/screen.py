@@ -142,7 +142,7 @@ class ChatScreen(LiveScreen):
         shown = self._shown
         is_counting = self._board.show(shown, self._chat.following.seconds_left)
         self._approvals.show_keys(self.key_now("tab" if self._composer.has_line_focus else "!"))
-        key = "" if self._approvals.is_written_past else self.key_now("u")
+        key = "" if self._approvals.bar.is_written_past else self.key_now("u")
         self._composer.show(key, is_busy=self._asking.is_busy)
         if self._board.show_place():
             self._reader.go_there()

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from textual import work
 from textual.app import ComposeResult
-from textual.binding import ActiveBinding, Binding, BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.events import Key, Paste
 
 from agent_tui.model.errors import AgentTuiError, Refused
 from agent_tui.model.events import ToolAsk
@@ -17,9 +16,16 @@ from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import StepState
 from agent_tui.yes_or_no import yes_or_no
-from tui.keys.first_letter import FirstLetter
-from tui.keys.layout import key_in_place
-from tui.live.ask_bar import AskAnswer, AskBar, AskScreen, Decision, KeepScreen, KeyGuard, ReasonScreen
+from tui.live.ask_bar import (
+    AskAnswer,
+    AskBar,
+    AskKeys,
+    AskScreen,
+    Decision,
+    KeepScreen,
+    KeyGuard,
+    ReasonScreen,
+)
 from tui.live.composer import Writing
 from tui.live.host import Host
 from tui.live.key_hints import key_of
@@ -35,8 +41,6 @@ from widgets.transcript.transcript import Transcript
 if TYPE_CHECKING:
     from agent_tui.clients.conversations import Conversations
 
-HELP: Final = "app.help"  # the key that lists the keys is no word either
-LOOKS: Final = "answer_tool"  # nor is the one that leads to the question
 QUIET_SECONDS: Final = 0.7  # who pressed a key less than this ago is busy, and is not asked in between
 CONFLICT: Final = 409
 
@@ -76,7 +80,7 @@ class Approvals(Vertical):
 
     def __init__(self, questions: Questions, host: Host) -> None:
         super().__init__()
-        self.bar = AskBar()
+        self.bar = AskBar(AskKeys(self, questions))
         self.spot: Spot | None = None  # what the bar asks
         self.is_focus_due = False  # the question came while the person wrote or read
         self._questions = questions
@@ -84,8 +88,6 @@ class Approvals(Vertical):
         self._answered: set[Spot] = set()  # on its way to the server
         self._card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
         self._line_was_begun = False  # before the question came
-        self._came_from_line = True  # what had the focus before the question: letters are words for the line
-        self._has_come = False  # the question took the focus by itself: words may be under way to the line
         self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
 
     def compose(self) -> ComposeResult:
@@ -104,11 +106,6 @@ class Approvals(Vertical):
         """Whether the keys on the card work."""
         return self.screen.focused is self.bar
 
-    @property
-    def is_written_past(self) -> bool:
-        """Whether letters that are no answer go to the line."""
-        return self.has_bar_focus and self._came_from_line
-
     # --- what asks -------------------------------------------------------------------------------------
 
     def ask(self) -> None:
@@ -120,7 +117,7 @@ class Approvals(Vertical):
         if spot == self.spot:
             return
         former, self.spot = self.spot, spot
-        self._letter.let_go()
+        self.bar.keys.letter.let_go()
         top = self.app.screen
         if former is not None and isinstance(top, AskScreen | KeepScreen | ReasonScreen | ToolFormScreen):
             self._host.tell(say("ask.gone"))
@@ -136,14 +133,14 @@ class Approvals(Vertical):
         if spot is None:
             for transcript in self.screen.query(Transcript):
                 transcript.sight.follow_again()
-            if had_focus and self._came_from_line:
+            if had_focus and self.bar.keys.came_from_line:
                 self._questions.composer.open()
             elif had_focus:
                 self._questions.focus_words()
             return
         self.app.bell()
         if had_focus or self._may_be_interrupted:
-            self.call_after_refresh(self._come)
+            self.call_after_refresh(self.look, by_itself=True)
         else:
             self.is_focus_due = True
             self._keep_in_sight()
@@ -158,30 +155,27 @@ class Approvals(Vertical):
     def ask_who_is_quiet(self) -> None:
         """Give a waiting question the focus as soon as the person is idle."""
         if self.is_focus_due and self._may_be_interrupted:
-            self._come()
+            self.look(by_itself=True)
 
     # --- where it is seen ------------------------------------------------------------------------------
 
     @property
-    def _place(self) -> tuple[Transcript, str] | None:
+    def place(self) -> tuple[Transcript, str] | None:
         """Which transcript shows the question, and the key of its row there."""
         return self._questions.place_of(self.spot) if self.spot is not None else None
 
     @property
     def _is_seen(self) -> bool:
-        place = self._place
+        place = self.place
         return place is not None and place[0].sight.has_head_of(place[0].sight.number_of(place[1]))
 
-    def _come(self) -> None:
-        self.look()
-        self._has_come = True
-
-    def look(self) -> None:
-        """Give the question the focus, and scroll to it."""
-        self.is_focus_due = self._has_come = False
+    def look(self, *, by_itself: bool = False) -> None:
+        """Give the question the focus, and scroll to it; ``by_itself`` if no key of the person led there."""
+        self.is_focus_due = False
+        self.bar.keys.has_come = by_itself
         if self.spot is not None:
             if not self.has_bar_focus:
-                self._came_from_line = self.bar.writes = self._questions.composer.has_line_focus
+                self.bar.keys.came_from_line = self._questions.composer.has_line_focus
             self._questions.go_to_ask(self.spot)
             self._guard.begin()
             self.screen.set_focus(self.bar, scroll_visible=False)
@@ -189,7 +183,7 @@ class Approvals(Vertical):
             self._host.show_soon()
 
     def _bring_into_sight(self) -> None:
-        place = self._place
+        place = self.place
         if place is not None and (number := place[0].sight.number_of(place[1])):
             place[0].sight.bring(number)
         self._show_card()
@@ -202,7 +196,7 @@ class Approvals(Vertical):
             self.call_after_refresh(self._bring_into_sight)
 
     def keep_readable(self, transcript: Transcript) -> None:
-        if (place := self._place) is not None and place[0] is transcript:
+        if (place := self.place) is not None and place[0] is transcript:
             self._keep_in_sight()
 
     # --- the keys on its card ----------------------------------------------------------------------------
@@ -214,7 +208,7 @@ class Approvals(Vertical):
 
     def _show_card(self) -> None:
         """Show the keys on the card that they answer, and on no other; note how much of it was seen."""
-        spot, place = self.spot, self._place
+        spot, place = self.spot, self.place
         if place is not None and place[0].sight.number_of(place[1]):
             place[0].sight.note_rows_of(place[1], self._card_seen, self._end_moved)
             if self._is_seen:
@@ -257,53 +251,6 @@ class Approvals(Vertical):
 
     # --- answers ---------------------------------------------------------------------------------------
 
-    async def on_key(self, event: Key) -> None:
-        """Scroll around the question; answer it, or type into the line."""
-        place = self._place
-        if not self.has_bar_focus:
-            return
-        if place is not None and _scrolled(place[0], event.key):
-            event.stop()
-        elif self.is_written_past and await self._answered_or_written(event):
-            event.prevent_default().stop()
-
-    async def _answered_or_written(self, event: Key) -> bool:
-        """Return whether a key was used here. If the question took the focus by itself, a letter that another
-        one follows at once is no answer: the person writes.
-        """
-        bound = self.screen.active_bindings.get(key_in_place(event))
-        if not self._has_come and bound is not None and bound.enabled and self._is_answer(bound):
-            await self.app.run_action(bound.binding.action, bound.node)
-            return True
-        held = self._letter.held
-        if (held and event.character == held) or await self._letter.takes(event, is_moving=False):
-            return True  # no word begins with one of them twice
-        if not held or self.has_bar_focus:
-            return False
-        self.app.post_message(Key(event.key, event.character))  # for what the answer has opened
-        return True
-
-    def on_paste(self, event: Paste) -> None:
-        """Paste into the line."""
-        if self.has_bar_focus:
-            event.prevent_default().stop()
-            self._letter.let_go()
-            self._questions.composer.open()
-            pasted = Paste(event.text)
-            pasted.stop()  # an app would give it to the line once more
-            self._questions.composer.line.post_message(pasted)
-
-    @cached_property
-    def _letter(self) -> FirstLetter:
-        return FirstLetter(self.screen, self._write, self._is_answer)
-
-    def _write(self, text: str) -> None:
-        self._questions.composer.open()
-        self._questions.composer.line.insert(text)
-
-    def _is_answer(self, bound: ActiveBinding) -> bool:
-        return bound.node is self or bound.binding.id == HELP or bound.binding.action == LOOKS
-
     def action_answer(self, decision: Decision) -> None:
         """Take the decision if the question was seen; to let the tool run, all of it must have been."""
         if self.spot is not None and self._guard.lets_through:
@@ -337,7 +284,7 @@ class Approvals(Vertical):
 
     def _is_read(self, spot: Spot) -> bool:
         """Whether all of it was on the screen; the keys below it need not have been."""
-        ask, place = self._asked_at(spot), self._place
+        ask, place = self._asked_at(spot), self.place
         if ask is None or place is None or ask.form is not None:
             return False
         is_whole = asking_body(ask) == asking_body(ask, shows_all=True)
@@ -439,19 +386,3 @@ class Approvals(Vertical):
             self._answered.discard(spot)
         self.ask()
         self._host.show_soon()
-
-
-def _scrolled(transcript: Transcript, key: str) -> bool:
-    """Scroll as ``key`` does in a transcript by default; return whether it does."""
-    match key:
-        case "up" | "down":
-            transcript.action_scroll_rows(-1 if key == "up" else 1)
-        case "pageup" | "pagedown":
-            transcript.action_scroll_pages(-1 if key == "pageup" else 1)
-        case "home":
-            transcript.action_to_start()
-        case "end":
-            transcript.action_follow()
-        case _:
-            return False
-    return True

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from math import inf
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.events import Key, Paste
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -17,6 +19,8 @@ from textual.widgets import Input, Static
 from agent_tui.model.events import ToolAsk
 from agent_tui.model.inert import inert_line, visible_line
 from tui.forms.fields import Line
+from tui.keys.first_letter import FirstLetter
+from tui.keys.layout import key_in_place
 from tui.live import signs
 from tui.live.key_hints import Hints, key_of
 from tui.live.pager import MAX_TITLE_CHARACTERS, WHOLE, WholeScreen
@@ -26,11 +30,17 @@ from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 from widgets.terminal.frame_clock import FrameClock, terminal_is_behind
 from widgets.terminal.keys_in_order import KeyPresses, KeysInOrder
+from widgets.transcript.transcript import Transcript
+
+if TYPE_CHECKING:
+    from tui.live.approvals import Approvals, Questions
 
 Decision = Literal["once", "conversation", "always", "deny", "answer", "decline", "cancel"]
 MAX_CALL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 400
 GUARD_SECONDS: Final = 0.3  # a key this soon after the question could be read was meant for something else
+HELP: Final = "app.help"  # the key that lists the keys is no word either
+LOOKS: Final = "answer_tool"  # nor is the one that leads to the question
 LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has taken the question
 
 
@@ -54,14 +64,32 @@ class AskBar(StatusLine, can_focus=True):
     AskBar:focus { text-style: bold; }
     """
 
-    writes = False  # what is typed here and is no answer goes to the line
     _way_here = ""
     _is_card_seen = False
     _asks: tuple[str, ToolAsk] | None = None
 
+    def __init__(self, keys: AskKeys) -> None:
+        super().__init__()
+        self.keys = keys
+
+    @property
+    def is_written_past(self) -> bool:
+        """Whether letters that are no answer go to the line."""
+        return self.has_focus and self.keys.came_from_line
+
     def check_consume_key(self, key: str, character: str | None) -> bool:
         """Whether a letter may be written, which keeps it in its own script."""
-        return self.writes and character is not None and character.isalpha() and not character.isascii()
+        is_other = character is not None and character.isalpha() and not character.isascii()
+        return self.keys.came_from_line and is_other
+
+    async def on_key(self, event: Key) -> None:
+        if await self.keys.take(event):
+            event.prevent_default().stop()
+
+    def on_paste(self, event: Paste) -> None:
+        """Paste into the line."""
+        event.prevent_default().stop()
+        self.keys.paste(event.text)
 
     def ask(self, name: str, ask: ToolAsk | None) -> None:
         self._asks = (name, ask) if ask is not None else None
@@ -96,6 +124,61 @@ class AskBar(StatusLine, can_focus=True):
 
     def _key(self, act: str) -> str:
         return key_of(self.screen, f"ask.{act}")
+
+
+class AskKeys:
+    """What is typed while the bar has the focus: an answer, or words for the line.
+
+    ``acts`` has the bindings of the answers and knows where the question is.
+    """
+
+    def __init__(self, acts: Approvals, questions: Questions) -> None:
+        self.came_from_line = True  # what had the focus before the question: letters are words for the line
+        self.has_come = False  # the question took the focus by itself: words may be under way to the line
+        self._acts = acts
+        self._questions = questions
+
+    @cached_property
+    def letter(self) -> FirstLetter:
+        """A letter that may be an answer, or the first of a word."""
+        return FirstLetter(self._acts.screen, self._write, self._is_answer)
+
+    async def take(self, event: Key) -> bool:
+        """Scroll around the question, answer it or type into the line; return whether the key was used.
+
+        If the question took the focus by itself, a letter that another one follows at once is no answer: the
+        person writes.
+        """
+        place = self._acts.place
+        if place is not None and _scrolled(place[0], event.key):
+            return True
+        if not self.came_from_line:
+            return False
+        bound = self._acts.screen.active_bindings.get(key_in_place(event))
+        if not self.has_come and bound is not None and bound.enabled and self._is_answer(bound):
+            await self._acts.app.run_action(bound.binding.action, bound.node)
+            return True
+        held = self.letter.held
+        if (held and event.character == held) or await self.letter.takes(event, is_moving=False):
+            return True  # no word begins with one of them twice
+        if not held or self._acts.has_bar_focus:
+            return False
+        self._acts.app.post_message(Key(event.key, event.character))  # for what the answer has opened
+        return True
+
+    def paste(self, text: str) -> None:
+        self.letter.let_go()
+        self._questions.composer.open()
+        pasted = Paste(text)
+        pasted.stop()  # an app would give it to the line once more
+        self._questions.composer.line.post_message(pasted)
+
+    def _write(self, text: str) -> None:
+        self._questions.composer.open()
+        self._questions.composer.line.insert(text)
+
+    def _is_answer(self, bound: ActiveBinding) -> bool:
+        return bound.node is self._acts or bound.binding.id == HELP or bound.binding.action == LOOKS
 
 
 class KeyGuard:
@@ -252,3 +335,19 @@ class ReasonScreen(Dialog[str | None]):
     def give(self, event: Input.Submitted) -> None:
         event.stop()
         self.dismiss(inert_line(event.value, MAX_REASON_CHARACTERS))
+
+
+def _scrolled(transcript: Transcript, key: str) -> bool:
+    """Scroll as ``key`` does in a transcript by default; return whether it does."""
+    match key:
+        case "up" | "down":
+            transcript.action_scroll_rows(-1 if key == "up" else 1)
+        case "pageup" | "pagedown":
+            transcript.action_scroll_pages(-1 if key == "pageup" else 1)
+        case "home":
+            transcript.action_to_start()
+        case "end":
+            transcript.action_follow()
+        case _:
+            return False
+    return True

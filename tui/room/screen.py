@@ -124,7 +124,7 @@ class RoomScreen(LiveScreen):
             Part(connected(state.link), 8),
         ]
         self._lines.show_below(texts.hints(state, shown), facts)
-        key = "" if self._approvals.is_written_past else self.key_now("u")
+        key = "" if self._approvals.bar.is_written_past else self.key_now("u")
         self._composer.show(state, key)
         return state.link.status == "waiting" or bool(state.members.speaking)
 
