@@ -18,9 +18,10 @@ NAME: Final = 200  # the most characters of a name, of a model, of a provider
 WORDS: Final = 100_000  # of a task, of an agent's instructions
 AGENT_NAME: Final = 100
 MAX_AGENTS: Final = 64  # of a room
+MOST_TOKENS: Final = 10**12  # a higher count of tokens is nonsense; it might not even fit the database
 
 # Settings that rooms and chats have in common.
-MaxTokens = Annotated[int, Setting(most=10**12, zero="none", noun="The budget", option="--max-tokens")]
+MaxTokens = Annotated[int, Setting(most=MOST_TOKENS, zero="none", noun="The budget", option="--max-tokens")]
 MaxCost = Annotated[
     float, Setting(most=1e9, unit="US dollars", zero="none", noun="The budget", option="--max-cost")
 ]

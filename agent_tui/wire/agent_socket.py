@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from agent_tui.model import events as ev
+from agent_tui.model.records import MOST_TOKENS
 from agent_tui.wire.content import content_success, dump, encodable, strict_json
 
 STATUS: Final = "STATUS"
@@ -421,7 +422,7 @@ def _told(value: object) -> str:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return value if type(value) is int and 0 < value <= MOST_TOKENS else 0
 
 
 def _unknown(frame: SocketFrame, reason: str) -> ev.Unknown:

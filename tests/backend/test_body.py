@@ -39,6 +39,8 @@ def test_null_counts_as_left_out() -> None:
         ({}, lambda f: f.needed_text("a"), "a is missing"),
         ({"a": None}, lambda f: f.needed_text("a"), "a is missing"),
         ({"a": True}, lambda f: f.number("a"), "a must be a whole number"),
+        ({"a": 10**400}, lambda f: f.decimal("a"), "a is too large"),
+        ({"a": float("inf")}, lambda f: f.decimal("a"), "a is too large"),
         ({"a": 1.0}, lambda f: f.number("a"), "a must be a whole number"),
         ({"a": "1"}, lambda f: f.number("a"), "a must be a whole number"),
         ({"a": "yes"}, lambda f: f.flag("a"), "a must be true or false"),

@@ -78,6 +78,12 @@ async def test_what_is_out_of_bounds_or_of_another_type_is_refused_and_changes_n
     assert (await running.client.call("GET", f"{path}/{made['id']}")).json == made
 
 
+async def test_a_number_of_hundreds_of_digits_is_out_of_bounds(running: ChatBackend) -> None:
+    for name in ("max_tokens", "max_cost"):
+        told = await refused(running, "POST", "/api/rooms", {"task": "Talk", name: 10**400}, 422)
+        assert "out of bounds" in told or "too large" in told
+
+
 @pytest.mark.parametrize("setting", settings_of(AgentInfo).values(), ids=lambda setting: setting.name)
 async def test_a_setting_of_an_agent_is_made_and_changed(
     running: ChatBackend, tmp_path: Path, setting: Setting

@@ -235,7 +235,7 @@ def test_an_offered_file_is_noted_with_its_path() -> None:
     ]
 
 
-@pytest.mark.parametrize("used", [None, "many", -3, True, [1]])
+@pytest.mark.parametrize("used", [None, "many", -3, True, [1], 2**63 - 1, 10**30])
 def test_an_end_that_says_no_number_of_tokens_is_an_end(used: object) -> None:
     assert decoded(frame("END", tokens_used=used)) == [ev.TurnDone("t1", "", 0)]
 

@@ -72,7 +72,7 @@ def checked_value(setting: Setting, value: Any) -> Any:
 
 
 def _checked_number(setting: Setting, value: float) -> float:
-    if not (math.isfinite(value) and setting.least <= value <= setting.most):
+    if not (setting.least <= value <= setting.most and value < math.inf):
         subject = setting.name if setting.noun else "It"
         refuse(f"{_noun(setting)} is out of bounds", f"{subject} is {setting.bounds}.")
     return value

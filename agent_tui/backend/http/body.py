@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NoReturn
@@ -135,10 +136,9 @@ class Fields:
         value = self._values.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float | None):
             raise self._wrong(name, "must be a number")
-        try:
-            return None if value is None else float(value)
-        except OverflowError:
-            raise self._wrong(name, "is too large") from None
+        if value is not None and abs(value) > sys.float_info.max:  # 1e999 is JSON, too
+            raise self._wrong(name, "is too large")
+        return None if value is None else float(value)
 
     def flag(self, name: str) -> bool | None:
         """Return true or false."""

@@ -29,8 +29,8 @@ GUESSED_TOKENS = (
 READ_SECONDS = 3.0  # for each of the questions; loading a model may take as long as an answer
 MOST_TOKENS = 100_000_000  # no context is larger: a higher value is nonsense
 _LISTED = ("context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens")
-_NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d+)", re.MULTILINE)
-_NUMBER = r"(\d[\d,]*)"
+_NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{1,20})", re.MULTILINE)
+_NUMBER = r"(\d[\d,]{0,20})"  # ``int`` takes no more than thousands of digits
 # What errors say about the limit: OpenAI and vLLM, xAI, llama-cpp-python and LM Studio, llama.cpp (text and
 # field), Mistral, Anthropic, Gemini, TGI.
 _LIMITS = tuple(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from agent_tui.model.events import AgentInfo, StepAdded, StepSet, ToolStatusChanged
+from agent_tui.model.records import MOST_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,11 @@ class UsagePiece:
 
     prompt_tokens: int
     completion_tokens: int
+
+    @property
+    def is_credible(self) -> bool:
+        """Whether both are possible: a provider may say anything."""
+        return all(0 <= count <= MOST_TOKENS for count in (self.prompt_tokens, self.completion_tokens))
 
 
 @dataclass(frozen=True, slots=True)

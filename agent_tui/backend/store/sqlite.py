@@ -188,8 +188,9 @@ def store_error(file: Path, error: BaseException) -> StoreError:
     cause = error.orig if isinstance(error, DBAPIError) else error
     code = sqlite_code(error)
     title, detail = _MEANING.get(code, ("failed", ""))
+    why = str(cause) if isinstance(cause, sqlite3.Error) else type(cause).__name__  # may quote what was said
     return (StoreFull if code == sqlite3.SQLITE_FULL else StoreError)(
-        f"The database {file} {title}", detail or str(cause)
+        f"The database {file} {title}", detail or why
     )
 
 

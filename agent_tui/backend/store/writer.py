@@ -115,10 +115,10 @@ class Writer:
         """Commit ``writes`` as a whole; if one of them is bad, each on its own."""
         try:
             return list(self._persist(writes))
-        except DATABASE_ERRORS as error:
+        except Exception as error:  # e.g. a number too large for SQLite: no other write may suffer for it
             if len(writes) == 1 or is_passing(error):
                 failed = store_error(self._file, error)
-                log.error("%s", failed)
+                log.error("%s", failed, exc_info=not isinstance(error, DATABASE_ERRORS))
                 return [failed] * len(writes)
         return [outcome for write in writes for outcome in self._commit([write])]
 

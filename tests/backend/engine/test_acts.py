@@ -318,6 +318,16 @@ async def test_a_provider_is_asked_again_when_it_wants_and_never_more_than_three
     assert waited == [7.0, 30.0]
 
 
+@pytest.mark.parametrize("count", [2**63 - 1, 10**30, -1])
+async def test_a_usage_that_cannot_be_is_no_usage(tmp_path: Path, count: int) -> None:
+    model = ScriptedModel(lambda _: ["Well.", UsagePiece(count, 1)], free=True)
+    async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:
+        room = await house.engine.create(ROOMS, new_room("sequential", rounds=1, names="Ada Bob"))
+        await house.engine.rooms.run(room.id)
+        messages = await finish(house, model, room)
+        assert [(message.text, message.usage) for message in messages[1:]] == [("Well.", None)] * 2
+
+
 async def test_what_a_turn_used_is_on_record_with_it(tmp_path: Path) -> None:
     model = ScriptedModel(lambda _: ["Well.", UsagePiece(10, 1), UsagePiece(12, 3)], free=True)
     async with open_house(tmp_path / "rooms.db", FakeModels(model)) as house:

@@ -211,6 +211,7 @@ async def test_a_call_that_stays_too_long_fails_after_a_few() -> None:
         ("the model is loaded with context length of only 4096 tokens", 4096),
         ("`inputs` tokens + `max_new_tokens` must be <= 8193", 8193),
         ("the input length exceeds the context length", 0),
+        (f"maximum context length is {'9' * 5000} tokens", 0),
     ],
 )
 def test_the_limit_in_the_words_of_each_server(error: str, tokens: int) -> None:

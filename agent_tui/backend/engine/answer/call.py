@@ -214,7 +214,7 @@ class Call:
                 self._keep(StepPiece(event), len(text) + 1)
                 self._check(piece, "did")
             case UsagePiece():
-                self.usage = piece
+                self.usage = piece if piece.is_credible else self.usage
             case CutPiece(reason):
                 self.short = reason
             case ApartPiece():
