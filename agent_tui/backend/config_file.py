@@ -31,8 +31,8 @@ class ConfigFile:
         path = self._path or config_path()
         stamp = _stamp(path)
         if self._config is None or stamp != self._stamp:
-            self._stamp = stamp
             self._config = self._load(path)
+            self._stamp = stamp
         return self._config
 
     def _load(self, path: Path) -> Config:

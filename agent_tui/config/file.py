@@ -6,7 +6,6 @@ and the backend both read it, each its own part.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import stat
@@ -20,6 +19,7 @@ from platformdirs import user_config_path, user_data_path
 from agent_tui.config.table import Table, read_toml
 from agent_tui.config.tools import McpConfig, ToolsConfig, read_mcp, read_tools
 from agent_tui.config.voice import VoiceConfig, read_voice
+from agent_tui.model.records import MOST_TOKENS
 from agent_tui.redaction import hide_secrets
 
 APP = "agent-tui"
@@ -47,6 +47,7 @@ MOTIONS = ("full", "reduced")
 SCREEN_LANGUAGES = ("auto", "en", "zh-CN", "ru")
 FRAME_RATES = (1, 60)  # frames a second, least and most
 MAX_KEYS = 500
+MOST_PRICE = 1_000_000  # US dollars per million tokens: no cost is infinite
 MAX_FILE_BYTES = 16 * 1024 * 1024
 _SECRET_ARGUMENT = re.compile("key|token|secret|passw|login|auth", re.IGNORECASE)
 
@@ -276,35 +277,28 @@ def _provider(name: str, table: Table) -> ProviderConfig:
         name,
         kind,
         base_url,
-        max_tokens=_whole(table, "max_tokens"),
-        context_tokens=_whole(table, "context_tokens"),
+        max_tokens=_tokens(table, "max_tokens"),
+        context_tokens=_tokens(table, "context_tokens"),
         input_price=_price(table, "input_price"),
         output_price=_price(table, "output_price"),
-        timeout=_timeout(table),
-        num_ctx=_whole(table, "num_ctx"),
+        timeout=table.number("timeout") if "timeout" in table.values else None,
+        num_ctx=_tokens(table, "num_ctx"),
         **table.said(ProviderConfig),
     )
 
 
-def _timeout(table: Table) -> float | None:
-    if "timeout" not in table.values:
-        return None
-    seconds = table.number("timeout")
-    if not math.isfinite(seconds):
-        raise table.fail("timeout", "must be a number of seconds")
-    return seconds
-
-
-def _whole(table: Table, key: str) -> int | None:
-    return int(table.number(key)) or None if key in table.values else None
+def _tokens(table: Table, key: str) -> int | None:
+    return int(table.number(key, MOST_TOKENS)) or None if key in table.values else None
 
 
 def _price(table: Table, key: str) -> float | None:
     value = table.values.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
         raise table.fail(key, "must be a number, US dollars per million tokens")
+    if value > MOST_PRICE:
+        raise table.fail(key, "is too large")
     return float(value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, fields
@@ -90,11 +91,13 @@ class Table:
             raise self.fail(key, "is missing")
         return value
 
-    def number(self, key: str) -> float:
-        """Return a number above 0."""
+    def number(self, key: str, most: float = sys.float_info.max) -> float:
+        """Return a finite number above 0."""
         value = self.values[key]
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
             raise self.fail(key, "must be a number above 0")
+        if value > most:
+            raise self.fail(key, "is too large")
         return float(value)
 
     def url(self, key: str, *schemes: str) -> str:
