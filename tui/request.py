@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from agent_tui.config.file import CHAT, EMBEDDED, ROOMS, SOCKET, TASKS, BackendConfig, Config, load
+from agent_tui.config.table import is_address
 from agent_tui.model.errors import ConfigError
 from tui.background import Query
 from tui.cli import output
@@ -141,11 +142,6 @@ def _from_file(name: str, config: Config, token: str, kinds: Sequence[str]) -> S
 
 
 def _checked(url: str, origin: str, more: tuple[str, ...] = ()) -> str:
-    try:
-        parts = urlsplit(url)
-        fits = parts.scheme in ("http", "https", *more) and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        fits = False
-    if not fits:
+    if not is_address(url) or urlsplit(url).scheme not in ("http", "https", *more):
         raise ConfigError(f"{origin} is not an address like http://127.0.0.1:8000")
     return url

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
@@ -37,6 +38,15 @@ def read_toml(path: Path, most_bytes: int, *, is_needed: bool = True) -> dict[st
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits are plain ValueErrors
         why = inert_line(str(error)) if isinstance(error, ValueError) else "nested too deeply"
         raise ConfigError(f"{path}: not valid TOML", why) from error
+
+
+def is_address(url: str) -> bool:
+    """Return whether ``url`` names a host, and a port that there can be."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 class Table:
@@ -105,6 +115,8 @@ class Table:
         url = self.text(key, needed=True)
         if not url.startswith(("http://", "https://", *schemes)):
             raise self.fail(key, "must begin with http:// or https://")
+        if not is_address(url):
+            raise self.fail(key, "is not an address like http://127.0.0.1:8000")
         return url
 
     def said(self, record: type, without: Collection[str] = ()) -> dict[str, Any]:

@@ -85,6 +85,9 @@ def test_a_missing_file_is_an_empty_config(tmp_path: Path) -> None:
         ("[backends.x]\nkind='rooms'", "backends.x.url"),
         ("[backends.x]\nkind='rooms'\nurl='ftp://x'", "backends.x.url"),
         ("[backends.x]\nkind='tasks'\nurl='ws://x'", "backends.x.url"),
+        ("[backends.x]\nkind='socket'\nurl='ws://[::1'", "backends.x.url"),
+        ("[backends.x]\nkind='rooms'\nurl='http://:80'", "backends.x.url"),
+        ("[mcp.x]\nurl='http://x:port'", "mcp.x.url"),
         ("[backends.x]\nkind='tasks'\nurl='http://x'\ntotal_timeout=0", "backends.x.total_timeout"),
         ("[backends.x]\nkind='socket'\nurl='http://x'\nworkspace=1", "backends.x.workspace"),
         ("[backends.x]\nkind='rooms'\nurl='http://x'\ntimeout=0", "backends.x.timeout"),
@@ -95,6 +98,7 @@ def test_a_missing_file_is_an_empty_config(tmp_path: Path) -> None:
         ("[providers.demo]\nkind='openai'\nbase_url='http://x'", "reserved"),
         ("[providers.x]\nkind='magic'\nbase_url='http://x'", "providers.x.kind"),
         ("[providers.x]\nkind='openai'", "providers.x.base_url"),
+        ("[providers.x]\nkind='openai'\nbase_url='http://[::1'", "providers.x.base_url"),
         ("[providers.x]\nkind='openai'\nbase_url='http://x'\nmax_tokens='many'", "providers.x.max_tokens"),
     ],
 )

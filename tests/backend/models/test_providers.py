@@ -88,11 +88,22 @@ async def test_while_the_file_is_broken_no_provider_is_the_default_and_only_the_
 ) -> None:
     write(path, LOCAL.format(url="http://a/v1"))
     assert models.default_provider() == "local"
-    write(path, "[providers.local\n", later=1)
-    models.check(DEMO)
-    for asked in (models.default_provider, lambda: models.check("local"), lambda: models.open("local", "")):
-        with pytest.raises(ModelError, match=r"config.toml: not valid TOML: .*line 1"):
-            asked()
+    for later, (text, why) in enumerate(
+        (
+            ("[providers.local\n", r"config.toml: not valid TOML: .*line 1"),
+            (LOCAL.format(url="http://a/v1") + "max_tokens = inf\n", "local.max_tokens: is too large"),
+        ),
+        1,
+    ):
+        write(path, text, later=later)
+        models.check(DEMO)
+        for asked in (
+            models.default_provider,
+            lambda: models.check("local"),
+            lambda: models.open("local", ""),
+        ):
+            with pytest.raises(ModelError, match=why):
+                asked()
 
 
 async def test_an_agents_model_comes_first_then_the_providers(models: Models, path: Path) -> None:
