@@ -114,10 +114,10 @@ class FrameQueue:
         if frame.type in (CLIENT_TOOL_CALL, CLIENT_TOOL_RESULT):
             here = "", frame.text("call_id")  # no source has this name
             self._running[here] = int(frame.type == CLIENT_TOOL_CALL)
-        if not (name := frame.text("tool_name")):
-            return
-        call = frame.source, name
-        if frame.type == TOOL_CALL_CHUNK:
-            self._running[call] += 1
-        elif frame.type == TOOL_RESULT and self._running[call]:
-            self._running[call] -= 1
+        source, name = frame.source, frame.text("tool_name")
+        if frame.type == TOOL_CALL_CHUNK and name:
+            self._running[source, name] += 1
+        elif frame.type in (TOOL_RESULT, CLIENT_TOOL_CALL):  # the server may have streamed the client's call
+            own = (call for call in +self._running if call[0] == source and name in ("", call[1]))
+            if (call := next(own, None)) is not None:
+                self._running[call] -= 1

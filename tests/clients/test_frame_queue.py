@@ -132,3 +132,27 @@ async def test_a_call_that_the_client_is_to_run_counts_as_a_tool_until_its_resul
     assert queue.is_in_tool
     await queue.get()
     assert not queue.is_in_tool
+
+
+async def test_a_result_without_a_name_ends_a_call_of_its_source() -> None:
+    queue = FrameQueue()
+    nameless = {name: value for name, value in fake.result("", 1).items() if name != "tool_name"}
+    for fields in (fake.call("grep", "{}"), fake.call("find", "{}", "other"), nameless):
+        queue.put(socket_frame(fields), 1)
+    await taken(queue)
+    assert queue.is_in_tool  # the other agent's
+    queue.put(socket_frame({**nameless, "source": "other"}), 1)
+    await queue.get()
+    assert not queue.is_in_tool
+
+
+async def test_a_call_that_was_streamed_before_the_client_was_to_run_it_is_one_call() -> None:
+    queue = FrameQueue()
+    for fields in (fake.call("pick", "{}"), fake.client_call("c1", "pick", {})):
+        queue.put(socket_frame(fields), 1)
+    queue.put(SocketFrame("CLIENT_TOOL_RESULT", {"call_id": "c1", "result": 1}), 1)
+    await queue.get()
+    await queue.get()
+    assert queue.is_in_tool
+    await queue.get()
+    assert not queue.is_in_tool
