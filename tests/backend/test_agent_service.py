@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.types import Message
+from starlette.websockets import WebSocket
 from websockets.exceptions import InvalidStatus
 
+from agent_tui.backend.http.agent_tasks import AgentService
+from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.models.model import ModelRequest, ThinkingPiece
 from agent_tui.clients.agents.tasks import AgentTasksClient
 from agent_tui.model import events as ev
@@ -126,6 +130,40 @@ async def test_who_subscribes_late_gets_the_whole_task_once(tmp_path: Path) -> N
             assert heard.text == "one two three"
             await client.subscribe(late, session_id, task_id)  # after its end
             assert (await client.read(late, task_id)).text == "one two three"
+
+
+async def test_what_a_slow_client_is_being_sent_while_it_names_the_task_arrives_once(tmp_path: Path) -> None:
+    said, received = list[dict[str, Any]](), asyncio.Queue[Message]()
+    is_asked, may_send, is_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def send(message: Message) -> None:
+        if message["type"] == "websocket.send":
+            is_asked.set()
+            await may_send.wait()
+            said.append(json.loads(message["text"])["data"])
+            if said[-1]["type"] == "completed":
+                is_over.set()
+
+    async with chat_backend(tmp_path, ScriptedModel(lambda _: ["one ", "two ", "three"])) as backend:
+        session_id, task_id = await original(backend).post("Count.")
+        spoken = await backend.model.called(1)
+        spoken.release(2)
+        service = AgentService(backend.engine, backend.hub, Workspaces(()))
+        socket = WebSocket({"type": "websocket", "headers": []}, received.get, send)
+        listening = asyncio.create_task(service.listen(socket))
+        received.put_nowait({"type": "websocket.connect"})
+        received.put_nowait({"type": "websocket.receive", "text": subscribe(session_id)})
+        await is_asked.wait()
+        received.put_nowait({"type": "websocket.receive", "text": subscribe(session_id, task_id)})
+        received.put_nowait({"type": "websocket.receive", "text": "taken after that"})
+        while not received.empty():  # noqa: ASYNC110 - nothing tells us
+            await asyncio.sleep(0)
+        may_send.set()
+        spoken.finish()
+        await is_over.wait()
+        assert "".join(one.get("content", "") for one in said) == "one two three"
+        received.put_nowait({"type": "websocket.disconnect"})
+        await listening
 
 
 async def test_two_tasks_in_one_session_are_told_apart(tmp_path: Path) -> None:

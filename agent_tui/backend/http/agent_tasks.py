@@ -76,6 +76,7 @@ class _Subscription:
     told: dict[str, int] = field(default_factory=dict)
     encoders: dict[str, AgentTaskEncoder] = field(default_factory=dict)  # of tasks that have not ended
     reader: asyncio.Task[None] | None = None
+    unsent: deque[str] = field(default_factory=deque)  # frames of what was told: a reader may be cancelled
 
     def wants(self, task_id: str) -> bool:
         """Return whether the subscription includes the task."""
@@ -342,7 +343,8 @@ class _Listener:
                 async with aclosing(self._hub.read(found.chat_id, found.seen, counts=counts)) as batches:
                     async for batch in batches:
                         for frame in batch:
-                            await self._send(found.frames(frame))
+                            found.unsent += found.frames(frame)
+                            await self._send_rest(found)
             if not await self._service.chat_of(found.session_id):  # otherwise the backend stops
                 open_tasks = list(found.encoders)
                 found.encoders.clear()
@@ -352,6 +354,12 @@ class _Listener:
             log.error("a session cannot be read: %s", error)
             await self._send([error_event(task_id, str(error)) for task_id in found.encoders])
             found.reader = None
+
+    async def _send_rest(self, found: _Subscription) -> None:
+        with suppress(WebSocketDisconnect, RuntimeError):
+            while found.unsent:
+                await self._socket.send_text(found.unsent[0])  # waits before it sends, never after
+                found.unsent.popleft()
 
     async def _send(self, frames: list[str]) -> None:
         with suppress(WebSocketDisconnect, RuntimeError):  # it has gone: ``listen`` notices that
