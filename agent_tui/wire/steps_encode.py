@@ -23,7 +23,7 @@ def step_fields(step: ev.Step) -> dict[str, Any]:
         case "thinking" | "text":
             return {**head, "content": step.content}
         case _:  # of another server's agent
-            return {**head, "content": step.content, **({"name": step.name} if step.name else {})}
+            return {**head, **({"name": step.name} if step.name else {}), "content": step.content}
 
 
 def call_fields(

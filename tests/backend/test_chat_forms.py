@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from agent_tui.backend.http.chat_forms import ClientForm, Snapshots, form_asked, in_form
 from agent_tui.backend.hub import Batch
 from agent_tui.backend.store.rows import StoredFrame
+from agent_tui.model import events as ev
 from agent_tui.wire.content import dump
+from agent_tui.wire.steps_encode import step_fields
 
 Event = tuple[str, dict[str, Any]]
 
@@ -189,6 +191,34 @@ async def test_the_plain_form_has_each_step_whole_and_nothing_else() -> None:
         (9, "process_step", {**words, "content": "目标: 😀\\"}),
         *rest,
     ]
+
+
+async def test_agents_that_speak_at_once_are_each_whole_in_the_plain_form() -> None:
+    def words(number: int, type_: str, content: str) -> Event:
+        named = {"name": "helper"} if type_ == "sub_agent" else {}
+        return step(number, type_, **named, content=content)
+
+    events = [
+        ANSWER[1],
+        words(0, "sub_agent", ""),
+        said(0, "I look"),
+        words(1, "text", ""),
+        said(1, "It looks."),
+        said(0, " here."),
+        DONE,
+    ]
+    at_once = await sent(ClientForm.PLAIN, log(*events))
+    assert told(at_once) == [
+        (3, "process_step", words(0, "sub_agent", "I look")[1]["step"]),
+        (5, "process_step", words(1, "text", "It looks.")[1]["step"]),
+        (6, "process_step", words(0, "sub_agent", "I look here.")[1]["step"]),
+        (7, *DONE),
+    ]
+
+
+@pytest.mark.parametrize("type_", ["text", "thinking", "sub_agent"])
+def test_the_words_of_a_step_are_its_last_field_in_which_they_can_grow(type_: str) -> None:
+    assert list(step_fields(ev.Step("step-0", type=type_, name="helper", content="x")))[-1] == "content"
 
 
 async def test_a_call_without_arguments_is_sent_once_in_the_plain_form() -> None:

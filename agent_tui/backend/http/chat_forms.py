@@ -13,6 +13,7 @@ from contextlib import aclosing
 from enum import IntEnum
 
 from agent_tui.backend.store.rows import StoredFrame
+from agent_tui.wire.agent_socket import SUB_AGENT
 from agent_tui.wire.chat_encode import TERMINAL
 from agent_tui.wire.content import dump
 
@@ -25,7 +26,8 @@ _RANGE = re.compile(rf'(?:[^,"]|{_QUOTED})++')
 _PART = re.compile(rf'(?:[^;"]|{_QUOTED})++')
 
 _IN_DELTAS = frozenset({"process_step", "process_step_delta", *TERMINAL})
-_CLOSING = '"}}'  # after the content of a step, which is its last field (``chat_encode.step_fields``)
+_CLOSING = '"}}'  # after the content of a step, which is its last field (``step_fields``)
+_OF_WORDS = ("text", "thinking", SUB_AGENT)  # types of steps that grow; those of several agents at once
 
 
 class ClientForm(IntEnum):
@@ -98,9 +100,8 @@ class Snapshots:
     """
 
     def __init__(self) -> None:
-        self._step_id = ""  # of the current words
-        self._grown = ""  # the frame's data so far, without its closing part
-        self._newest: StoredFrame | None = None  # the newest event of these words, if it was not sent yet
+        self._words: dict[str, str] = {}  # step id → its frame's data so far, without the closing part
+        self._newest: dict[str, StoredFrame] = {}  # step id → the newest event of its words, if not sent yet
         self._calls: dict[str, str] = {}  # not sent yet: step id → data
 
     def frames(self, batch: list[StoredFrame]) -> list[StoredFrame]:
@@ -119,8 +120,8 @@ class Snapshots:
                         self._flush(sent)
                         sent.append(_step_frame(frame, data))
                 case "answer_started":  # ids start over
-                    self._step_id, self._newest = "", None
-                    self._calls.clear()
+                    for known in (self._words, self._newest, self._calls):
+                        known.clear()
                 case name if name in TERMINAL:
                     self._flush(sent)
                     sent.append(frame)
@@ -133,22 +134,24 @@ class Snapshots:
         step = json.loads(frame.data)["step"]
         if step["type"] == "tool_call":
             self._calls[step["id"]] = frame.data
-        elif step["type"] in ("text", "thinking"):
-            self._step_id, self._grown = step["id"], frame.data.removesuffix(_CLOSING)
-            self._newest = frame if step["content"] else None
+        elif step["type"] in _OF_WORDS:
+            self._words[step["id"]] = frame.data.removesuffix(_CLOSING)
+            if step["content"]:
+                self._newest[step["id"]] = frame
         else:
             sent.append(frame)
 
     def _add(self, frame: StoredFrame) -> None:
         added = json.loads(frame.data)
-        if added["id"] == self._step_id and "content" in added:
-            self._grown += dump(added["content"])[1:-1]
-            self._newest = frame
+        id_ = added["id"]
+        if id_ in self._words and "content" in added:
+            self._words[id_] += dump(added["content"])[1:-1]
+            self._newest.pop(id_, None)  # in the order of the log
+            self._newest[id_] = frame
 
     def _flush(self, sent: list[StoredFrame]) -> None:
-        newest, self._newest = self._newest, None
-        if newest is not None:
-            sent.append(_step_frame(newest, self._grown + _CLOSING))
+        sent += [_step_frame(frame, self._words[id_] + _CLOSING) for id_, frame in self._newest.items()]
+        self._newest.clear()
 
 
 def _step_frame(frame: StoredFrame, data: str) -> StoredFrame:
