@@ -52,7 +52,14 @@ async def test_while_it_is_written_that_is_said_with_the_time_and_then_its_row_c
 
 async def test_hostile_words_in_a_summary_are_harmless() -> None:
     step = ev.Step("step-0", type="thinking", content="\x1b[2J\x1b]0;x\x07 tea")
-    odd = message("s1", "", "assistant", parent_id="a1", steps=(step,), notes=(NOTE,))
+    odd = message(
+        "s1",
+        "",
+        "assistant",
+        parent_id="a1",
+        steps=(step, ev.Step("s", 1, "summary", name="9" * 5_000)),
+        notes=(NOTE,),
+    )
     async with opened(*said(1, "Tea?", "Yes."), odd) as chat:
         text = await chat.press("escape", "F")
         assert "\x1b" not in text

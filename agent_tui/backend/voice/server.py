@@ -165,7 +165,7 @@ async def answered_status(port: int) -> int:
     finally:
         if writer is not None:
             writer.close()
-    return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+    return int(words[1][:3]) if len(words) > 1 and words[1].isdigit() else 0
 
 
 def is_old(version: str) -> bool:

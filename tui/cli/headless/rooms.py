@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_tui.clients.log_stream import Item
+from agent_tui.clients.log_stream import Item, decimal_id
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused, TransportError
@@ -167,8 +167,7 @@ class Run:
             return None
         event = decode(frame.event, frame.data)
         self.stop.under_way.set()
-        if frame.id.isdecimal():
-            self.last_id = int(frame.id)
+        self.last_id = decimal_id(frame.id) or self.last_id
         self.form.frame(frame.id, frame.event, frame.data)
         self.form.said(self.answer.apply(event))
         if self.heard is not None:

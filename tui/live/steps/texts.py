@@ -49,7 +49,7 @@ def step_head(step: StepState) -> tuple[str, str, str]:
         title, _ = head_of("tool_call", name=step.name, arguments=begun)
         return title, say("step.writing", size=size(step.arguments.length)), signs.THINKING
     if step.type == "summary":
-        number = int(step.name) if step.name.isdecimal() else 0
+        number = int(step.name[:9]) if step.name.isdecimal() else 0
         about = say("step.summary.size", count=count(step.content.length // 4))
         return say("step.summary", count=count(number)), about, ""
     result = step.result

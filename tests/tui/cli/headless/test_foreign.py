@@ -137,7 +137,11 @@ def test_a_failed_turn_is_one_line_and_the_run_completes(home: Home) -> None:
 def test_hostile_words_are_inert_as_text_and_escaped_as_json(home: Home) -> None:
     hostile = "\x1b]52;c;aGk=\x07 \x9b31m \u202e \ud800 \x7f [red]x[/red]"
     events = run_events(agents=[hostile], words=[hostile, "\r\nnext"])
-    frames = [f"event: {name}\ndata: {json.dumps(data)}\n\n".encode() for name, data in events]
+    ids = ["9" * 5_000, "٣", *[""] * len(events)]
+    frames = [
+        f"id: {id_}\nevent: {name}\ndata: {json.dumps(data)}\n\n".encode()
+        for id_, (name, data) in zip(ids, events, strict=False)
+    ]
     with in_thread(LogRoomsServer(LogRoom("r1"))) as server:
         server.on("POST", "/api/rooms/r1/run", streams(*frames))
         text = home.main("rooms", "run", "r1", "--url", server.url)
