@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -56,7 +56,7 @@ _LOOPBACK_URL = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})")
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A backend as the runtime file describes it; trusted only when ``/health`` answers with the same
-    ``instance``. ``started_by_us`` says whether this program started it.
+    ``instance``.
     """
 
     url: str
@@ -65,7 +65,6 @@ class Endpoint:
     pid: int
     instance: str = ""
     protocol: int = 0  # older versions did not write it
-    started_by_us: bool = False
 
 
 class Work(NamedTuple):
@@ -171,7 +170,7 @@ class Starting:
         self._answered = ours
         if self._child is not None and not ours:
             self._child.terminate()  # it lost the race: it must not start working when the winner ends
-        return replace(runtime, started_by_us=ours)
+        return runtime
 
     def _spawn_if_needed(self) -> None:
         """Start the backend if none runs, also when ours lost the race for the lock."""

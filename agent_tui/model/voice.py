@@ -226,16 +226,6 @@ class SoundChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class UsageMeasured:
-    """The usage of the session so far, as its agent counts it."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    spoken_characters: int = 0
-    heard_seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class SessionFailed:
     """The agent says that something failed; the session may continue."""
 
@@ -261,7 +251,6 @@ VoiceEvent = (
     | LinkMeasured
     | MicChanged
     | SoundChanged
-    | UsageMeasured
     | SessionFailed
     | StepSet
     | ToolStatusChanged

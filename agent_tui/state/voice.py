@@ -94,7 +94,7 @@ class VoiceState:
     """Everything that a voice screen draws. ``lines`` is the transcript.
 
     ``joined_at``: when this session began, in seconds of the Unix clock, 0 if it does not matter.
-    ``illegal_count`` counts signals that make no sense in their phase; they are ignored.
+    Signals that make no sense in their phase are ignored.
     """
 
     phase: Phase = "idle"
@@ -108,9 +108,7 @@ class VoiceState:
     mic: vo.MicChanged = field(default_factory=lambda: vo.MicChanged(is_muted=False))
     sound: vo.SoundChanged = field(default_factory=vo.SoundChanged)
     measured: vo.LinkMeasured = field(default_factory=vo.LinkMeasured)
-    usage: vo.UsageMeasured = field(default_factory=vo.UsageMeasured)
     is_reconnecting: bool = False
-    illegal_count: int = 0
     unknown_count: int = 0
     unknown: deque[Unknown] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_UNKNOWN))
     _agent_word: vo.AgentWord | None = None
@@ -189,8 +187,6 @@ class VoiceState:
                 self.mic = event
             case vo.SoundChanged():
                 self.sound = event
-            case vo.UsageMeasured():
-                self.usage = event
             case Unknown():
                 self.unknown_count += 1
                 self.unknown.append(event)
@@ -202,7 +198,6 @@ class VoiceState:
     def _move(self, signal: str) -> bool:
         there = MOVES.get((self.phase, signal))
         if there is None:
-            self.illegal_count += 1
             return False
         self.phase = there
         return True

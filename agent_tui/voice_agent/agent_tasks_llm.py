@@ -44,18 +44,15 @@ class AgentTasksLLM(llm.LLM[Any]):
     turn.
     """
 
-    def __init__(
-        self, client: AgentTasksClient, *, engine_type: str = SDK_ENGINE, language: Language = "en"
-    ) -> None:
+    def __init__(self, client: AgentTasksClient, *, language: Language = "en") -> None:
         super().__init__()
         self._client = client
-        self._engine_type = engine_type
         self._language = language
         self._files: list[Attachment] = []  # sent with the next question
 
     @property
     def model(self) -> str:
-        return self._engine_type
+        return SDK_ENGINE
 
     @property
     def provider(self) -> str:
@@ -118,8 +115,7 @@ class AgentTasksLLM(llm.LLM[Any]):
         await self._client.aclose()
 
     def _task(self, prompt: str, attachments: Sequence[Attachment]) -> AgentTask:
-        is_voice = self._engine_type == SDK_ENGINE
-        return AgentTask(prompt, self._engine_type, is_voice, INSTRUCTIONS[self._language], attachments)
+        return AgentTask(prompt, SDK_ENGINE, True, INSTRUCTIONS[self._language], attachments)
 
 
 class _Answer(llm.LLMStream):

@@ -33,7 +33,6 @@ from agent_tui.model.voice import (
     SessionFailed,
     SpokenItem,
     TurnTimes,
-    UsageMeasured,
     UserStateChanged,
     UserWord,
     VoiceEvent,
@@ -91,8 +90,8 @@ _TOOL_WORDS = {
     pb.TC_ERROR: "failed",
     pb.TC_CANCELLED: "cut",
 }
-# What an agent also sends and is not shown: how it decides that a turn is over, and its own debugging.
-_NOT_SHOWN = ("overlapping_speech", "amd_prediction", "eot_prediction")
+# What an agent also sends and is not shown: its usage, how it decides that a turn is over, its own debugging.
+_NOT_SHOWN = ("session_usage_updated", "overlapping_speech", "amd_prediction", "eot_prediction")
 
 Request = Literal["ping", "get_chat_history", "get_session_state"]
 
@@ -199,7 +198,6 @@ class SessionDecoder:
         self._segment = 0
         self._turn_id = ""
         self._calls: dict[str, _Call] = {}
-        self._usage: UsageMeasured | None = None
         self._failure = ""  # the last one that was shown
 
     def message(self, message: pb.AgentSessionMessage) -> list[VoiceEvent]:
@@ -235,8 +233,6 @@ class SessionDecoder:
                 yield from self._executed(event.function_tools_executed)
             case "tool_execution_updated":
                 yield from self._tool(event.tool_execution_updated, at)
-            case "session_usage_updated":
-                yield from self.usage(event.session_usage_updated.usage)
             case "agent_false_interruption":
                 yield FalseInterruption(event.agent_false_interruption.resumed)
             case "error":
@@ -267,19 +263,6 @@ class SessionDecoder:
     def state(self, response: pb.SessionResponse.GetSessionStateResponse) -> list[VoiceEvent]:
         """Return the state of the session."""
         return [*_agent_state(response.agent_state), *_user_state(response.user_state)]
-
-    def usage(self, usage: pb.AgentSessionUsage) -> list[VoiceEvent]:
-        """Yield the usage so far; nothing if it is known already, since agents repeat it all the time."""
-        now = UsageMeasured(
-            input_tokens=sum(one.llm.input_tokens for one in usage.model_usage),
-            output_tokens=sum(one.llm.output_tokens for one in usage.model_usage),
-            spoken_characters=sum(one.tts.characters_count for one in usage.model_usage),
-            heard_seconds=_seconds(sum(one.stt.audio_duration for one in usage.model_usage)) or 0.0,
-        )
-        if now == self._usage:
-            return []
-        self._usage = now
-        return [now]
 
     def _heard(self, heard: pb.AgentSessionEvent.UserInputTranscribed) -> WordsHeard | WordsUnclear:
         """Return what was heard. The session does not name segments: the next one begins after a final one.

@@ -64,10 +64,10 @@ def kill(pid: int) -> None:
 def test_a_backend_is_started_found_again_and_stopped(data: Path) -> None:
     assert runtime.find() is None
     started = runtime.begin().wait()
-    assert started.started_by_us
+    assert started.pid == runtime._children[-1].pid
     assert started.version == agent_tui.__version__
     again = runtime.begin().wait()
-    assert (again.pid, again.token, again.started_by_us) == (started.pid, started.token, False)
+    assert again == started
     assert runtime.find() == again
     assert runtime.under_way(again) == runtime.Work()
     assert started.token not in repr(started)
@@ -81,7 +81,6 @@ def test_those_who_start_at_once_share_one_backend(data: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         endpoints = list(pool.map(lambda start: start.wait(), starting))
     assert len({endpoint.pid for endpoint in endpoints}) == 1
-    assert sum(endpoint.started_by_us for endpoint in endpoints) == 1
 
 
 def test_threads_that_wait_for_one_start_get_one_backend(data: Path) -> None:
@@ -416,7 +415,8 @@ def test_a_backend_that_brings_its_database_up_to_date_is_waited_for(data: Path)
         with pytest.MonkeyPatch.context() as hurried:
             clock = SimpleNamespace(**{**vars(time), "monotonic": monotonic})
             hurried.setattr(runtime, "time", clock)
-            assert runtime.begin().wait(lines.append).started_by_us
+            started = runtime.begin().wait(lines.append)
+    assert started.pid == runtime._children[-1].pid
     assert lines == ["bringing the database up to date"]
 
 
@@ -427,4 +427,4 @@ def test_a_backend_that_ended_by_itself_before_anybody_asked_is_started_again(da
     assert runtime.stop()
     child = runtime._children[-1]
     assert child.wait(runtime.STOP_SECONDS) == 0
-    assert starting.wait().started_by_us
+    assert starting.wait().pid == runtime._children[-1].pid != child.pid

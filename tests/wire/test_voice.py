@@ -22,7 +22,6 @@ from agent_tui.model.voice import (
     SessionFailed,
     SpokenItem,
     TurnTimes,
-    UsageMeasured,
     UserStateChanged,
     VoiceEvent,
     WordsHeard,
@@ -171,27 +170,16 @@ def test_a_hand_over_is_told_and_the_first_agent_is_none() -> None:
     assert told(added(agent_handoff=first), added(agent_handoff=second)) == [HandedOver("front", "billing")]
 
 
-def test_a_false_interruption_a_failure_and_usage_are_told() -> None:
-    usage = pb.AgentSessionUsage(
-        model_usage=[
-            pb.ModelUsage(llm=pb.LLMModelUsage(input_tokens=3, output_tokens=4)),
-            pb.ModelUsage(llm=pb.LLMModelUsage(input_tokens=10, output_tokens=20)),
-            pb.ModelUsage(tts=pb.TTSModelUsage(characters_count=50)),
-            pb.ModelUsage(stt=pb.STTModelUsage(audio_duration=2.5)),
-        ]
-    )
-    used = Event(session_usage_updated=Event.SessionUsageUpdated(usage=usage))
+def test_a_false_interruption_and_a_failure_are_told_and_usage_is_not() -> None:
     assert told(
         Event(agent_false_interruption=Event.AgentFalseInterruption(resumed=True)),
         Event(error=Event.Error(message=f"no model for {TOKEN}")),
         Event(error=Event.Error()),
-        used,
-        used,  # agents repeat it: told once
+        Event(session_usage_updated=Event.SessionUsageUpdated()),
     ) == [
         FalseInterruption(resumed=True),
         SessionFailed("no model for ********"),
         SessionFailed("The agent did not say what failed."),
-        UsageMeasured(input_tokens=13, output_tokens=24, spoken_characters=50, heard_seconds=2.5),
     ]
 
 

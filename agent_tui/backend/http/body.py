@@ -166,13 +166,6 @@ class Fields:
         readers = {str: self.text, int: self.number, float: self.decimal, bool: self.flag, tuple: self.texts}
         return readers[setting.type](setting.name)
 
-    def table(self, name: str) -> Mapping[str, Any] | None:
-        """Return an object as received."""
-        value = self._values.get(name)
-        if value is not None and not isinstance(value, dict):
-            raise self._wrong(name, "must be an object")
-        return value
-
     def texts(self, name: str) -> tuple[str, ...] | None:
         """Return a list of strings."""
         value = self._values.get(name)

@@ -30,14 +30,14 @@ def failure(reason: str) -> str:
     )
 
 
-def structure(fields: dict[str, Any], long: str, limit: int = MAX_OUTPUT_CHARACTERS) -> str:
-    """Return ``fields`` as JSON of at most ``limit`` characters; ``fields[long]`` is cut until it fits."""
-    whole, room = str(fields[long]), limit
+def structure(fields: dict[str, Any], long: str) -> str:
+    """Return ``fields`` as JSON of at most ``MAX_OUTPUT_CHARACTERS``; ``fields[long]`` is cut to fit."""
+    whole, room = str(fields[long]), MAX_OUTPUT_CHARACTERS
     while True:
         text = json.dumps({**fields, long: cut(whole, room)}, ensure_ascii=False)
-        if len(text) <= limit or room < 200:
+        if len(text) <= MAX_OUTPUT_CHARACTERS or room < 200:
             return text
-        room = min(room * 9 // 10, room * limit // len(text))
+        room = min(room * 9 // 10, room * MAX_OUTPUT_CHARACTERS // len(text))
 
 
 class Spool:

@@ -40,7 +40,7 @@ def token_request(fields: Fields) -> TokenRequest:
     ``room_name``, ``participant_name``, ``participant_identity`` and ``room_config`` are LiveKit's (its token
     endpoints), ``guest``, ``agent``, ``locale`` and ``livekit`` ours. Nobody may choose their own attributes.
     """
-    room_config = fields.table("room_config") or {}
+    room_config = fields.mapping("room_config") or {}
     named = bool(room_config.get("agents"))
     agent = fields.flag("agent")
     return TokenRequest(

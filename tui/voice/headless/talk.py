@@ -20,7 +20,6 @@ from agent_tui.model.voice import (
     LinkMeasured,
     LinkMoved,
     SessionFailed,
-    UsageMeasured,
     UserStateChanged,
     VoiceEvent,
 )
@@ -52,7 +51,6 @@ LOOK_SECONDS: Final = 0.05
 PLAYED_SECONDS: Final = 0.35  # a room sends silence, too: this much of it always waits to be played
 GROWN_SHARE: Final = 1.125  # an answer is written again when it grew so much, and by as many characters
 GROWN_CHARACTERS: Final = 12
-_NO_NEWS: Final = (LinkMeasured, UsageMeasured)
 
 
 def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_to: Path | None) -> int:
@@ -168,7 +166,7 @@ class HeadlessTalk:
 
     async def _take(self, event: VoiceEvent) -> Ending | None:
         self._state.apply(event)
-        if not isinstance(event, _NO_NEWS):
+        if not isinstance(event, LinkMeasured):
             self._moved_at = self._now()
         self._told.take(event)
         self._session.keep(event, self._state.agent.name if self._state.agent else "")
