@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import stat
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,6 +59,11 @@ def _read(name: str) -> str:
     return Path(name).read_text(encoding="utf-8")
 
 
+def _link_in_a_circle(name: str) -> None:
+    path = Path(name)
+    path.symlink_to(path.name)
+
+
 # --- files -----------------------------------------------------------------------------------------------
 
 
@@ -91,6 +97,14 @@ def test_a_gitignore_that_would_take_forever_is_not_believed() -> None:
     files.look()
     assert files.fitting("a" * 200, 5) == ["a" * 200]
     assert files.fitting("cat", 5) == []
+
+
+def test_a_link_to_itself_is_offered_beside_the_others() -> None:
+    _write("folder/below/a.txt", b"")
+    _link_in_a_circle("folder/loop")
+    files = Files(Path.cwd())
+    here = Path.cwd() / "folder"
+    assert files.fitting(f"{here}/", 5) == [f"{here}/below/", f"{here}/loop"]
 
 
 def test_of_too_many_files_the_nearer_ones_are_offered() -> None:
@@ -402,6 +416,25 @@ async def test_a_command_that_is_refused_stays_in_the_line(command: str) -> None
         chat.link.is_embedded = True
         await chat.write(command, "enter")
         assert composer_text(chat) == command
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_embedded"), [("~nobody-is-called-so", False), ("loop/x", True), ("x" * 300, True)]
+)
+async def test_a_folder_that_cannot_be_looked_at_is_not_found(folder: str, is_embedded: bool) -> None:
+    _link_in_a_circle("loop")
+    async with opened() as chat:
+        chat.link.is_embedded = is_embedded
+        chat.app.chat._composer.line.put(f"/workspace {folder}")
+        assert "folder not found" in await chat.press("enter")
+        assert chat.asked == []
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="there such a path is one that does not exist")
+async def test_links_in_a_circle_are_no_folder_of_another_machine() -> None:
+    _link_in_a_circle("loop")
+    async with opened() as chat:
+        assert "folder not found" in await chat.write("/workspace loop", "enter")
 
 
 async def test_a_command_that_the_server_refuses_stays_in_the_line_and_the_next_one_does_not() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from agent_tui.model.errors import AgentTuiError, NotOffered
+from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered
 from agent_tui.model.events import ConversationChanged, ConversationInfo
 from agent_tui.model.inert import inert_line
+from agent_tui.paths import folder_exists, named_path
 from tui.chat.asking import Asking
 from tui.chat.first import NEW
 from tui.chat.models import ModelPicker
@@ -17,7 +18,7 @@ from tui.forms.suspended_rules import suspended_in
 from tui.forms.values import FLAGS, read_value, shown
 from tui.live.changes import ChangesScreen
 from tui.live.commands import Commands, NotDone, copy_newest
-from tui.live.exporting import export, written_path
+from tui.live.exporting import export
 from tui.live.texts import told_server
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.localised import localised
@@ -204,10 +205,12 @@ class ChatCommands:
             key = "command.workspace.now" if now else "command.workspace.none"
             self._tell(key, folder=inert_line(now, MAX_WORDS))
             return
-        path = written_path(folder).absolute()
-        if self._chat.link.is_embedded and not path.is_dir():
+        try:
+            path = named_path(folder, folder, resolves=True)
+        except ConfigError:
+            raise NotDone(say("command.workspace.wrong", folder=inert_line(folder, MAX_WORDS))) from None
+        if self._chat.link.is_embedded and not folder_exists(path):
             raise NotDone(say("command.workspace.wrong", folder=inert_line(str(path), MAX_WORDS)))
-        path = path.resolve()
         told = say("command.workspace.now", folder=inert_line(str(path)))
         await self._change(told, workspace=str(path))
 

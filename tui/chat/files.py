@@ -26,6 +26,7 @@ from agent_tui.model.images import (
     is_image,
 )
 from agent_tui.model.inert import inert, inert_line
+from agent_tui.paths import folder_exists
 from tui.screens.words import count, say
 from widgets.fuzzy import has_letters, span
 from widgets.units import size
@@ -245,7 +246,7 @@ def _in_folder(begun: str, most: int) -> list[str]:
         return []
     low = name.casefold()
     return [
-        f"{before}/{entry.name}{'/' if entry.is_dir() else ''}"
+        f"{before}/{entry.name}{'/' if folder_exists(entry) else ''}"
         for entry in entries
         if entry.name.casefold().startswith(low)
         and _can_be_named(entry.name)
