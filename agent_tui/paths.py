@@ -1,4 +1,4 @@
-"""Paths that people name. Any of them may be wrong."""
+"""Paths that people name, and the folder in which they started the program. Any of them may be wrong."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ import os
 from pathlib import Path
 
 from agent_tui.model.errors import ConfigError
+
+
+def current_folder() -> str | None:
+    """Return the folder in which the program was started; ``None`` if it was deleted, or if no text can name
+    it.
+    """
+    try:
+        folder = str(Path.cwd())
+        folder.encode()
+    except (OSError, UnicodeEncodeError):
+        return None
+    return folder
 
 
 def named_path(text: str | Path, named: str, *, resolves: bool = False) -> Path:

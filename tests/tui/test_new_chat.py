@@ -20,8 +20,9 @@ from tests.state.chat_events import loaded
 from tests.tui.chats_listed import Real, real_list
 from tests.tui.one_chat import LIVE, Chat, OneChat
 from tests.tui.watched import LOOKS
-from tui.chat.first import NEW, NewChat
+from tui.chat.first import NEW, NewChat, fields_here
 from tui.chat.screen import ChatScreen
+from tui.forms.values import folder_of
 from tui.live.commands import of_kind
 
 pytestmark = pytest.mark.slow
@@ -199,6 +200,24 @@ async def test_the_draft_of_a_new_chat_is_kept_until_the_next_one_and_ends_with_
     app, link = new_chat()
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         assert "Half" not in await Chat(app, link, pilot).text()
+
+
+async def test_a_chat_that_begins_in_a_deleted_folder_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    app, link = new_chat(**fields_here(FakeChatLink()))  # type: ignore[arg-type]  # stands for a ChatLink
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        chat = Chat(app, link, pilot)
+        await chat.write("Why?", "enter")
+        await chat.send(loaded(), LIVE)
+        assert chat.asked[-1] == "create {}"
+        assert [question.content for question in link.questions] == ["Why?"]
+    with pytest.raises(ValueError, match="/"):
+        folder_of("here")
 
 
 class LateClient(FakeChatClient):

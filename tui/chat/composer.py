@@ -14,6 +14,7 @@ from textual.message import Message
 from agent_tui.model.events import Attachment
 from agent_tui.model.images import bytes_of
 from agent_tui.model.inert import inert, inert_line
+from agent_tui.paths import current_folder
 from tui.chat.drafts import ChatDrafts, KeptDraft, Waiting
 from tui.chat.files import (
     MOST,
@@ -74,7 +75,7 @@ class ChatComposer(Writing):
         self._kept = ChatDrafts(conversation_id)
         self._edited: tuple[str, tuple[Attachment, ...]] | None = None  # the draft, during an edit
         self._pastes = 0
-        self.files = Files(Path.cwd())
+        self.files = Files(Path(current_folder() or ""))
         self.tools: Sequence[str] = ()  # names for the completion of /tools
         self.attachments: tuple[Attachment, ...] = ()
         self.queue: tuple[Waiting, ...] = ()

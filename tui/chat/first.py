@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered
 from agent_tui.model.events import ConversationInfo, ConversationLoaded, Event, LinkChanged
+from agent_tui.paths import current_folder
 from tui.cli.commands.pick import find_conversation
 from tui.link import ChatLink
 from tui.screens.words import say
@@ -89,4 +89,5 @@ def fields_here(link: ChatLink) -> dict[str, Any]:
     """Return the first settings of a new chat: its tools work in the folder in which the program was started,
     if the backend is on this machine.
     """
-    return {"workspace": str(Path.cwd())} if link.is_embedded else {}
+    folder = current_folder() if link.is_embedded else None
+    return {} if folder is None else {"workspace": folder}

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
+from agent_tui.paths import current_folder
 from tui.chat import texts
 from tui.chat.asking import Asking
 from tui.chat.board import ChatBoard
@@ -123,7 +124,7 @@ class ChatScreen(LiveScreen):
             self._host.tell(told)
         if isinstance(event, ev.ConversationLoaded | ev.ConversationChanged):
             workspace = event.conversation.workspace
-            folder = Path(workspace) if workspace else Path.cwd()
+            folder = Path(workspace or current_folder() or "")
             if folder != self._composer.files.folder:
                 self._composer.files = Files(folder)
             self._reader.go_there()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -132,5 +133,5 @@ def folder_of(text: str) -> str:
     except RuntimeError:  # there is no such user
         folder = Path(text)
     if not folder.is_absolute():
-        raise ValueError(say("setting.workspace.wrong", root=Path.cwd().anchor))
+        raise ValueError(say("setting.workspace.wrong", root=os.sep))
     return str(folder)

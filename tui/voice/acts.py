@@ -10,6 +10,7 @@ from typing import Final, Literal
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from agent_tui.model.inert import inert_line
+from agent_tui.paths import current_folder
 from tui.live.commands import NotDone
 from tui.live.exporting import written_path
 from tui.live.host import Host
@@ -70,7 +71,7 @@ class VoiceActs:
             case "devices":
                 host.open(device_screen(run), self._device_chosen)
             case "file":
-                host.open(file_screen(Path.cwd()), self._file_chosen)
+                host.open(file_screen(Path(current_folder() or "")), self._file_chosen)
             case "retry":
                 await self._retry()
             case "local":

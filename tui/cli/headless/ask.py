@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.config.file import SOCKET, BackendConfig
 from agent_tui.model.errors import ConfigError, NotOffered
+from agent_tui.paths import current_folder
 from agent_tui.state.conversation import ConversationState
-from agent_tui.wire.content import encodable
 from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import check_tools
@@ -85,7 +84,7 @@ async def _conversation_id(client: ChatClient, options: AskOptions, *, embedded:
     if options.strict and options.provider is None:
         wished["provider_id"] = await connect.default_provider(client)
     if embedded and options.folder is None:
-        wished["workspace"] = folder()
+        wished["workspace"] = current_folder()
     try:
         made = await client.create(**wished, enabled_tools=options.tools, thinking_enabled=options.thinking)
     except NotOffered as error:
@@ -135,12 +134,3 @@ def _agents_conversation(backend: BackendConfig, options: AskOptions) -> str:
             )
         return "" if options.chat_id is None else str(options.chat_id)
     return options.conversation or ""
-
-
-def folder() -> str | None:
-    """Return the folder for tools: the current one, if it is known."""
-    try:
-        folder = str(Path.cwd())
-    except OSError:  # it was deleted
-        return None
-    return folder if encodable(folder) == folder else None

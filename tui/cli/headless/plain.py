@@ -21,11 +21,11 @@ from agent_tui.config.file import BackendConfig
 from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotFound, NotOffered
 from agent_tui.model.inert import inert, inert_line
+from agent_tui.paths import current_folder
 from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.headless.answer import Answer
 from tui.cli.headless.answering import Asks, agent_answers, agent_client, server_answers
-from tui.cli.headless.ask import folder
 from tui.cli.headless.ask_input import AskInput
 from tui.cli.headless.ask_telling import NOT_ALLOWED, Telling
 from tui.cli.headless.formats import AnswerText, Ending, Record, RoomText
@@ -84,7 +84,7 @@ def chat(source: Source, wanted: str, *, is_new: bool) -> int:
             elif listed:
                 id_ = listed[0].id
             else:
-                id_ = (await client.create(workspace=folder() if embedded else None)).id
+                id_ = (await client.create(workspace=current_folder() if embedded else None)).id
 
             async def answers(text: str, telling: Telling, asks: Asks) -> Ending:
                 return await server_answers(client, id_, Question(text), telling, asks, interrupts)
