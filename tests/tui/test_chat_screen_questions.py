@@ -142,6 +142,19 @@ async def test_what_waits_is_changed_put_in_order_and_dropped() -> None:
         assert [waits.text for waits in chat.app.chat._composer.queue] == ["Two?!", "One?"]
 
 
+async def test_a_waiting_question_that_is_changed_is_another_one_for_the_server() -> None:
+    """It may have the first one already: only the answer to its POST may have been lost."""
+    async with opened() as chat:
+        chat.link.refuse = AgentBusy("an answer is under way", status=409)
+        await chat.write("Why?", "enter")
+        await chat.press("tab", "u", "e", "enter")  # nothing is changed
+        await chat.press("e", "end", "exclamation_mark", "enter", "escape")
+        chat.link.refuse = None
+        await chat.send(ev.MessageStored(message("q9", "x")), started("a9", "q9"), *WHOLE)
+        assert questions(chat) == ["Why?", "Why?!"]
+        assert len({question.client_key for question in chat.link.questions}) == 2
+
+
 async def test_the_key_of_the_queue_is_shown_where_it_works_and_not_where_it_would_be_typed() -> None:
     async with opened(message("q9", "Look.")) as chat:
         await chat.send(started("a9", "q9"))

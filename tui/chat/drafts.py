@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -68,6 +68,11 @@ class ChatDrafts:
 def next_in(queue: Sequence[Waiting]) -> Waiting | None:
     """Return the question that is sent next by itself."""
     return next((waits for waits in queue if not waits.is_held), None)
+
+
+def edited(waits: Waiting, text: str) -> Waiting:
+    """Return the question with another text. That is another question: the server may have the old one."""
+    return waits if text == waits.text.strip() else replace(waits, text=text, key=new_key())
 
 
 def moved(queue: Sequence[Waiting], at: int, step: int) -> tuple[Waiting, ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tui.chat.composer import ChatComposer
-from tui.chat.drafts import Waiting, moved
+from tui.chat.drafts import Waiting, edited, moved
 from tui.live.waiting import Item, WaitingList
 from tui.screens.dialog import Dialog, framed
 from tui.screens.words import say
@@ -44,7 +43,7 @@ class ChatQueueScreen(Dialog[None]):
 
     def _keep(self, item_id: str, text: str) -> None:
         queue = self._composer.queue
-        self._set(tuple(replace(waits, text=text) if waits.key == item_id else waits for waits in queue))
+        self._set(tuple(edited(waits, text) if waits.key == item_id else waits for waits in queue))
         self._waiting.end_editing()
         self._waiting.look()
 
