@@ -113,7 +113,7 @@ async def test_a_chunk_costs_no_look_at_what_people_said() -> None:
     async with running(transcript, (40, 8)):
         for _ in range(100):
             state.apply(ev.TextAdded("now", "word "))
-            feed.take(state.agents["a"])
+            feed.take(state.agents["a"], [state.turns["now"]])
         assert (Counting.told, Turns.looks) == (2, 1)
 
 

@@ -71,6 +71,19 @@ def rows_with(text: str, *wanted: str) -> list[int]:
     return [next(at for at, row in enumerate(rows) if word in row) for word in wanted]
 
 
+async def test_a_change_of_an_earlier_turn_that_was_undone_says_so_in_pane_and_timeline() -> None:
+    async with opened() as screen:
+        await screen.send(*begun(), *used(), *ended())
+        await screen.press("t", "t")  # the timeline is fed from now on
+        for number in (2, 3, 4):
+            turn_id = f"t{number}"
+            later = ev.TextAdded(turn_id, "Later."), ev.TurnEnded(turn_id, "", 1, "a")
+            await screen.send(start(turn_id, MIKA), *later)
+        undone = ev.ToolStatusChanged("t1", "step-1", "undone")
+        assert "┄ undone by you" in await screen.send(undone)
+        assert "┄ undone by you" in await screen.press("t")
+
+
 async def test_a_long_result_says_how_much_is_left_out_and_names_no_key_that_a_room_does_not_have() -> None:
     long = replace(RESULT, content="line\n" * 300)
     async with opened() as screen:

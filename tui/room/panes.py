@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -193,7 +193,7 @@ class RoomPanes(Container):
                 speakers[changed[-1].agent_id] = None
         for agent_id in speakers:
             if agent_id in self._feeds and agent_id in state.agents:
-                self._feeds[agent_id].take(state.agents[agent_id])
+                self._feeds[agent_id].take(state.agents[agent_id], changed)
         if self._timeline is not None:
             self._timeline.take(changed)
         for turn in changed:
@@ -398,7 +398,7 @@ class RoomPanes(Container):
 class PaneFeed:
     """Carries an agent's turns into its pane, and what people said to it. Costs what is new."""
 
-    __slots__ = ("_given", "_last", "_seen", "_state", "_title", "_transcript")
+    __slots__ = ("_given", "_seen", "_state", "_transcript", "_turns")
 
     def __init__(self, transcript: Transcript, state: ConversationState) -> None:
         self._transcript = transcript
@@ -408,17 +408,13 @@ class PaneFeed:
     def _start_over(self) -> None:
         self._seen = 0  # turns of the room that were looked at
         self._given = 0  # turns of the agent that the pane has been told about
-        self._last: TurnFeed | None = None  # of the last of those
-        self._title = ""  # of that one
+        self._turns: dict[str, tuple[str, TurnFeed]] = {}  # of those, by id: the title as shown, and the feed
 
-    def take(self, agent: Agent) -> None:
-        """Give the pane what is new for its agent."""
-        if self._last is not None:
-            self._last.take()
-            title = texts.turn_title(self._last.turn)
-            if title != self._title:  # more is known of how it was asked
-                self._title = title
-                self._transcript.turn_titled(turn_key(self._last.turn.id), title)
+    def take(self, agent: Agent, changed: Iterable[Turn]) -> None:
+        """Give the pane what is new for its agent; ``changed`` are the turns of the room to look at again."""
+        for turn in changed:
+            if turn.id in self._turns:
+                self._catch_up(turn)
         if self._seen < len(self._state.turns):
             with uncollected():
                 self._look(agent)
@@ -427,6 +423,14 @@ class PaneFeed:
             self._start_over()
             self._look(agent)
             self._given = len(agent.turns)
+
+    def _catch_up(self, turn: Turn) -> None:
+        shown, feed = self._turns[turn.id]
+        feed.take()
+        title = texts.turn_title(turn)
+        if title != shown:  # more is known of how it was asked
+            self._transcript.turn_titled(turn_key(turn.id), title)
+            self._turns[turn.id] = title, feed
 
     def _look(self, agent: Agent) -> None:
         new = list(islice(self._state.turns.values(), self._seen, None))
@@ -438,10 +442,11 @@ class PaneFeed:
         for at, turn in enumerate(new):
             key = turn_key(turn.id)
             if turn.agent_id == agent.id and turn.role != "user":
-                self._title = texts.turn_title(turn)
-                self._transcript.turn_opened(key, self._title)
-                self._last = TurnFeed(self._transcript, turn)
-                self._last.take()
+                title = texts.turn_title(turn)
+                self._transcript.turn_opened(key, title)
+                feed = TurnFeed(self._transcript, turn)
+                feed.take()
+                self._turns[turn.id] = title, feed
                 self._given += 1
             elif at < heard and self._is_heard(turn, agent):
                 self._transcript.turn_opened(key, texts.person_title(turn), color=PEOPLE)

@@ -32,8 +32,8 @@ class TimelineFeed:
     def _start_over(self) -> None:
         self._round = 0  # the last that was announced
         self._places: list[int] = []  # which message each turn begins with, counted from 1
-        # By turn: what its title depends on, and its feed, while it may change.
-        self._last: dict[str, tuple[tuple[str, bool], TurnFeed]] = {}
+        # By turn: what its title depends on, and its feed.
+        self._turns: dict[str, tuple[tuple[str, bool], TurnFeed]] = {}
 
     @property
     def turn_count(self) -> int:
@@ -60,12 +60,12 @@ class TimelineFeed:
                     self._open(turn)
 
     def _catch_up(self, turn: Turn) -> None:
-        titled, feed = self._last.get(turn.id, (_titled(turn), None))
+        titled, feed = self._turns.get(turn.id, (_titled(turn), None))
         if feed is None:
             return
         if titled != _titled(turn):  # who speaks, or that it sums up, was unknown when it began
             self._announce(turn)
-            self._last[turn.id] = _titled(turn), feed
+            self._turns[turn.id] = _titled(turn), feed
         feed.take()
 
     def _open(self, turn: Turn) -> None:
@@ -83,9 +83,7 @@ class TimelineFeed:
         tone = agent.color or turn.sender_color or NO_COLOR, agent.name
         feed = TurnFeed(self.transcript, turn, tone, partial(self._announce, turn))
         feed.take()
-        self._last[turn.id] = _titled(turn), feed
-        for former in agent.turns[-3:-2]:  # long over: nothing of it changes any more
-            self._last.pop(former.id, None)
+        self._turns[turn.id] = _titled(turn), feed
 
     def _announce(self, turn: Turn, key: str = "") -> None:
         agent = self._state.agents.get(turn.agent_id)
