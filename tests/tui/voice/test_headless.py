@@ -6,23 +6,28 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from agent_tui.clients.chat import ChatClient
 from agent_tui.model import voice as vo
 from agent_tui.model.errors import ConfigError, ConnectFailed
-from agent_tui.model.events import Step, StepSet, ToolStatusChanged
+from agent_tui.model.events import Event, Step, StepSet, ToolAsk, ToolStatusChanged
+from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.voice import VoiceState
+from tests.fakes.chat_link import FakeChatClient
 from tests.fakes.voice_client import FakeSound, FakeVoiceClient
 from tests.settling import settle
 from tests.state.voice_talk import JOINED, turn
 from tui.cli.arguments import take_connection
+from tui.cli.headless.ask_telling import NOT_ALLOWED
 from tui.cli.headless.formats import Ending, FormatName
 from tui.cli.headless.interrupts import Interrupts
 from tui.cli.tree import run
 from tui.language import speak
 from tui.voice.headless.formats import voice_format
-from tui.voice.headless.talk import HeadlessTalk
+from tui.voice.headless.talk import HeadlessTalk, follow_log
 from tui.voice.session import VoiceSession
 
 LONG_SECONDS = 10.0
@@ -306,6 +311,24 @@ async def test_a_line_that_cannot_be_sent_ends_with_that() -> None:
     session.client.refuse = ConnectFailed("nobody answers")
     await session.send(*JOINED[1:])
     assert (await session.ending()).code == 5
+
+
+class AskingClient(FakeChatClient):
+    """A call and a form ask, one after the other."""
+
+    async def follow(self, conversation_id: str) -> AsyncGenerator[Event, None]:
+        for step_id, form in (("s1", None), ("s2", ToolForm("files", "Your name?"))):
+            yield ToolStatusChanged("m1", step_id, "asks", ask=ToolAsk("files asks", form=form))
+
+
+async def test_a_call_that_asks_is_denied_and_a_form_declined(capsys: pytest.CaptureFixture[str]) -> None:
+    client = AskingClient()
+    session = VoiceSession(FakeVoiceClient(), FakeSound(), conversation_id="c1")
+    await follow_log(cast("ChatClient", client), session)
+    assert client.asked == [f"answer m1 s1 deny {NOT_ALLOWED}", "answer m1 s2 decline"]
+    told = capsys.readouterr().err
+    assert "denied: files asks" in told
+    assert "files asks: declined, nobody can be asked without a screen" in told
 
 
 # --- the command line ------------------------------------------------------------------------------------

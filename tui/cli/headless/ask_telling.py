@@ -99,18 +99,28 @@ async def decide(
         return
     decision, why = "once", ""
     if ask.form is not None:
-        telling.notice(localised(f"{inert_line(ask.call)}: declined, nobody can be asked without a screen"))
-        decision = "decline"
+        telling.notice(declined(ask))
+        decision, why = refusal(ask)
     elif not _is_allowed(step, ask, allow):
         telling.said |= {(asks.turn_id, asks.step_id, what) for what in ("runs", "failed")}
         telling.notice(_not_allowed(step.name, ask))
-        decision, why = "deny", NOT_ALLOWED
+        decision, why = refusal(ask)
     try:
         await client.answer(conversation_id, asks.turn_id, asks.step_id, decision, reason=why)
     except Refused:
         pass  # another client has answered, or it no longer asks
     except AgentTuiError as error:
         telling.notice(localised(f"the answer to {step.name} was not taken: {error}"))
+
+
+def refusal(ask: ev.ToolAsk) -> tuple[str, str]:
+    """Return the decision, and its reason, where nobody can be asked: a form is declined, a call denied."""
+    return ("decline", "") if ask.form is not None else ("deny", NOT_ALLOWED)
+
+
+def declined(ask: ev.ToolAsk) -> str:
+    """Return the line about a form that nobody can be asked to fill in."""
+    return localised(f"{inert_line(ask.call)}: declined, nobody can be asked without a screen")
 
 
 def _is_allowed(step: StepState, ask: ev.ToolAsk, patterns: Sequence[str]) -> bool:

@@ -28,7 +28,7 @@ from agent_tui.state.voice_lines import VoiceLine
 from tui.cli import output
 from tui.cli.commands import connect
 from tui.cli.commands.asking import note_line
-from tui.cli.headless.ask_telling import NOT_ALLOWED
+from tui.cli.headless.ask_telling import declined, refusal
 from tui.cli.headless.formats import Ending, FormatName
 from tui.cli.headless.interrupts import Interrupts, carried_out, followed, until_its_end
 from tui.cli.headless.lines import TypedLines
@@ -87,8 +87,8 @@ def talk(source: Source, request: VoiceRequest, form_name: FormatName, written_t
 
 
 async def follow_log(client: ChatClient, session: VoiceSession) -> None:
-    """Deny what tools of the session's conversation ask: without a screen nobody can allow it. Notes of its
-    answers are written, each kind once.
+    """Refuse what tools of the session's conversation ask: without a screen nobody can allow it, or fill in a
+    form. Notes of its answers are written, each kind once.
     """
     noted: set[str] = set()
     if not (conversation_id := session.asks_in):
@@ -100,11 +100,12 @@ async def follow_log(client: ChatClient, session: VoiceSession) -> None:
                     noted.add(event.note)
                     if line := note_line(event):
                         output.notice(line)
-                if isinstance(event, ToolStatusChanged) and event.ask is not None:
-                    output.notice(localised(f"denied: {event.ask.call}"))
+                if isinstance(event, ToolStatusChanged) and (ask := event.ask) is not None:
+                    output.notice(declined(ask) if ask.form else localised(f"denied: {ask.call}"))
+                    decision, why = refusal(ask)
                     with suppress(Refused):  # another client was faster
                         await client.answer(
-                            conversation_id, event.turn_id, event.step_id, "deny", reason=NOT_ALLOWED
+                            conversation_id, event.turn_id, event.step_id, decision, reason=why
                         )
     except AgentTuiError as error:
         output.notice(localised(error))
