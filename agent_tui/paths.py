@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from agent_tui.model.errors import ConfigError
+from agent_tui.model.inert import inert_line
 
 
 def current_folder() -> str | None:
@@ -29,12 +30,20 @@ def named_path(text: str | Path, named: str, *, resolves: bool = False) -> Path:
         path = Path(text).expanduser().absolute()
         return path.resolve() if resolves else path
     except (OSError, RuntimeError, ValueError) as error:  # no such user, links in a circle, a NUL
-        raise ConfigError(named, f"there is no path {text}") from error
+        raise ConfigError(named, f"there is no path {inert_line(str(text))}") from error
 
 
 def folder_exists(path: Path | os.DirEntry[str]) -> bool:
     """Return whether it is a folder, or a link to one; nothing is one that cannot be looked at."""
     try:
         return path.is_dir()
+    except OSError:
+        return False
+
+
+def file_exists(path: Path) -> bool:
+    """Return whether it is a plain file, or a link to one; nothing is one that cannot be looked at."""
+    try:
+        return path.is_file()
     except OSError:
         return False

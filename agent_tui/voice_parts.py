@@ -19,6 +19,7 @@ from typing import Final, Literal
 
 from agent_tui import __version__
 from agent_tui.config.file import data_path
+from agent_tui.paths import file_exists
 
 SERVER_VARIABLE: Final = "LIVEKIT_SERVER"
 SERVER_VERSION: Final = "1.13.5"
@@ -118,7 +119,7 @@ def located_server(data: Path | None = None) -> tuple[Path, str] | None:
     if on_path := shutil.which("livekit-server"):
         return Path(on_path), "PATH"
     kept = voice_folder(data) / "bin" / "livekit-server"
-    return (kept, "voice setup") if kept.is_file() else None
+    return (kept, "voice setup") if file_exists(kept) else None
 
 
 def find_agent_python(data: Path | None = None) -> Path | None:
@@ -127,7 +128,7 @@ def find_agent_python(data: Path | None = None) -> Path | None:
     """
     folder = voice_folder(data) / "env"
     kept = folder / "bin" / "python"
-    if kept.is_file() and stamp_of(folder) == __version__:
+    if file_exists(kept) and stamp_of(folder) == __version__:
         return kept
     return Path(sys.executable) if importlib.util.find_spec("livekit.agents") else None
 
@@ -135,7 +136,7 @@ def find_agent_python(data: Path | None = None) -> Path | None:
 def find_models(data: Path | None = None) -> bool:
     """Return whether the agent can hear and speak without a provider."""
     python = find_agent_python(data)
-    return python is not None and all((packages_of(python) / name).is_file() for name in MODEL_FILES)
+    return python is not None and all(file_exists(packages_of(python) / name) for name in MODEL_FILES)
 
 
 def missing_parts(data: Path | None = None) -> tuple[VoicePart, ...]:

@@ -50,7 +50,7 @@ def written_language(environ: Mapping[str, str]) -> str:
         from agent_tui.config.file import load  # lazy: most commands do not load it this early
 
         return load(Path(path).expanduser()).screen.language
-    except (OSError, ValueError, AgentTuiError):
+    except (OSError, RuntimeError, ValueError, AgentTuiError):
         return ""
 
 

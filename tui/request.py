@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from agent_tui.config.file import CHAT, EMBEDDED, ROOMS, SOCKET, TASKS, BackendConfig, Config, load
 from agent_tui.config.table import is_address
 from agent_tui.model.errors import ConfigError
+from agent_tui.paths import named_path
 from tui.background import Query
 from tui.cli import output
 from tui.cli.arguments import Connection
@@ -116,7 +116,7 @@ def flag_token(connection: Connection) -> str:
         return connection.token or ""
     if connection.token is not None:
         raise ConfigError("--token and --token-file name two tokens", "give one of them")
-    path = Path(connection.token_file).expanduser()
+    path = named_path(connection.token_file, "--token-file")
     try:
         token = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -11,6 +11,7 @@ from typing import Literal, NoReturn
 from agent_tui.backend.http.auth import is_loopback, usable_token
 from agent_tui.config.file import config_path, data_path
 from agent_tui.model.errors import ConfigError
+from agent_tui.paths import folder_exists, named_path
 
 EMBEDDED_DATABASE = "agent-tui.db"
 SERVE_DATABASE = "serve.db"  # not the embedded backend's: both may run at the same time
@@ -85,7 +86,7 @@ def parse(arguments: list[str]) -> Settings:
     Raises ``ConfigError`` for invalid ones; exits with 0 after ``--help``.
     """
     given = _parser().parse_args(arguments)
-    config = Path(given.config).expanduser().absolute() if given.config else config_path()
+    config = named_path(given.config, "--config") if given.config else config_path()
     rate = _number(given.demo_rate, "--demo-rate", "AGENT_TUI_DEMO_RATE", DEMO_TOKENS_PER_SECOND)
     seed = int(_number(given.demo_seed, "--demo-seed", "AGENT_TUI_DEMO_SEED", DEMO_SEED))
     if given.mode == "embedded":
@@ -167,7 +168,7 @@ def _seconds(value: float, option: str) -> float:
 
 
 def _data_folder(folder: Path) -> Path:
-    folder = folder.expanduser().resolve()
+    folder = named_path(folder, f"The data folder {folder} cannot be made", resolves=True)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -185,10 +186,10 @@ def _database(url: str | None) -> Path:
     scheme, _, path = url.partition(":///")
     if scheme != "sqlite" or not path or "?" in path or path == ":memory:":
         raise ConfigError(f"--database {url!r}", "must be sqlite:///path/file.db")
-    database = Path(path).expanduser().resolve()  # one lock, whichever links lead to it
-    if database.is_dir() or path.endswith("/"):
+    database = named_path(path, "--database", resolves=True)  # one lock, whichever links lead to it
+    if folder_exists(database) or path.endswith("/"):
         raise ConfigError(f"--database: {database} is a folder", "name a file in it")
-    if not database.parent.is_dir():
+    if not folder_exists(database.parent):
         raise ConfigError(f"--database: there is no folder {database.parent}", "make it first")
     return database
 
@@ -196,8 +197,8 @@ def _database(url: str | None) -> Path:
 def _workspaces(folder: str | None) -> tuple[Path, ...]:
     if folder is None:
         return ()
-    found = Path(folder).expanduser().resolve()
-    if not found.is_dir():
+    found = named_path(folder, "--workspace", resolves=True)
+    if not folder_exists(found):
         raise ConfigError(f"--workspace: there is no folder {found}", "make it first")
     return (found,)
 
@@ -228,7 +229,7 @@ def _token(given: argparse.Namespace, host: str) -> str | None:
 
 def _read_token(path: Path) -> str:
     try:
-        return path.expanduser().read_text(encoding="utf-8").strip()
+        return named_path(path, "--token-file").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise ConfigError(f"--token-file {path} cannot be read", reason or str(error)) from error

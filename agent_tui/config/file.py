@@ -20,6 +20,7 @@ from agent_tui.config.table import Table, read_toml
 from agent_tui.config.tools import McpConfig, ToolsConfig, read_mcp, read_tools
 from agent_tui.config.voice import VoiceConfig, read_voice
 from agent_tui.model.records import MOST_TOKENS
+from agent_tui.paths import named_path
 from agent_tui.redaction import hide_secrets
 
 APP = "agent-tui"
@@ -138,15 +139,21 @@ class Config:
 
 
 def config_path() -> Path:
-    """Return the config file's absolute path: ``AGENT_TUI_CONFIG`` or the user's config folder."""
+    """Return the config file's absolute path: ``AGENT_TUI_CONFIG`` or the user's config folder.
+
+    Raises ``ConfigError``.
+    """
     named = os.environ.get("AGENT_TUI_CONFIG")
-    return Path(named).expanduser().absolute() if named else user_config_path(APP) / "config.toml"
+    return named_path(named, "AGENT_TUI_CONFIG") if named else user_config_path(APP) / "config.toml"
 
 
 def data_path() -> Path:
-    """Return the folder of the database: ``AGENT_TUI_DATA`` or the user's data folder."""
+    """Return the folder of the database: ``AGENT_TUI_DATA`` or the user's data folder.
+
+    Raises ``ConfigError``.
+    """
     named = os.environ.get("AGENT_TUI_DATA")
-    return Path(named).expanduser().absolute() if named else user_data_path(APP)
+    return named_path(named, "AGENT_TUI_DATA") if named else user_data_path(APP)
 
 
 def load(path: Path | None = None) -> Config:
@@ -259,6 +266,8 @@ def _backend(name: str, table: Table) -> BackendConfig:
     said = table.said(BackendConfig, {one.name for one in fields(BackendConfig)} - {*known})
     if "chat_path" in known and "chat_path" in table.values:
         said["chat_path"] = table.text("chat_path")
+    if folder := said.get("workspace"):
+        said["workspace"] = str(named_path(folder, table.place("workspace")))
     schemes = ("ws://", "wss://") if kind == SOCKET else ()
     return BackendConfig(name, kind, table.url("url", *schemes), paths=dict(paths), **said)
 

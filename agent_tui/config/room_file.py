@@ -32,6 +32,7 @@ from agent_tui.model.events import AgentInfo, RoomInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.model.records import AGENT_NAME, MAX_AGENTS, NAME
 from agent_tui.model.settings import Setting, Values, settings_of
+from agent_tui.paths import named_path
 
 MAX_FILE_BYTES: Final = 1024 * 1024
 MAX_TOOL_NAME_CHARACTERS: Final = 100
@@ -200,10 +201,8 @@ def _folder(table: Table, key: str) -> str:
     text = _text(table, key, MAX_PATH_CHARACTERS)
     if not text:
         return ""
-    try:
-        return str((table.path.absolute().parent / Path(text).expanduser()).resolve())
-    except (OSError, RuntimeError, ValueError):  # no such user, links in a circle, a NUL
-        raise table.fail(key, "is no folder") from None
+    begins_at = Path() if text.startswith("~") else table.path.parent
+    return str(named_path(begins_at / text, table.place(key), resolves=True))
 
 
 def _agents(table: Table) -> tuple[FileAgent, ...] | None:

@@ -63,10 +63,14 @@ class Table:
         self.where = where
         self.warnings: list[str] = [] if warnings is None else warnings
 
+    def place(self, key: str) -> str:
+        """Return how errors name ``key``; if that is empty, the table."""
+        name = f"{self.where}{key}".removesuffix(".")
+        return f"{self.path}: {name}" if name else f"{self.path}"
+
     def fail(self, key: str, detail: str) -> ConfigError:
         """Return the error for ``key``; if that is empty, for the table."""
-        name = f"{self.where}{key}".removesuffix(".")
-        return ConfigError(f"{self.path}: {name}" if name else f"{self.path}", detail)
+        return ConfigError(self.place(key), detail)
 
     def warn_of_unknown(self, known: Collection[str], complaint: str = "unknown setting, ignored") -> None:
         """Warn about each unknown key."""

@@ -9,6 +9,9 @@ import pytest
 from agent_tui.backend.options import parse
 from agent_tui.model.errors import ConfigError
 
+NOBODY = "~nobody-is-called-so"
+TOO_LONG = "x" * 300  # for the name of a folder
+
 
 @pytest.fixture(autouse=True)
 def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +124,15 @@ def test_brackets_around_an_ipv6_address_are_taken_off() -> None:
         (["serve", "--workspace", "/no/such/folder"], "/no/such/folder"),
         (["serve", "--workspace", "/dev/null"], "/dev/null"),
         (["embedded", "--data", "x", "--workspace", "."], "--workspace"),
+        (["embedded", "--data", f"{NOBODY}/x"], NOBODY),
+        (["serve", "--workspace", NOBODY], f"--workspace: there is no path {NOBODY}"),
+        (["serve", "--workspace", "loop/x"], "loop/x"),
+        (["serve", "--workspace", TOO_LONG], TOO_LONG),
+        (["serve", "--database", f"sqlite:///{NOBODY}/x.db"], f"--database: there is no path {NOBODY}"),
+        (["serve", "--database", "sqlite:///loop/x.db"], "loop/x.db"),
+        (["serve", "--database", f"sqlite:///{TOO_LONG}/x.db"], TOO_LONG),
+        (["serve", "--token-file", NOBODY], f"--token-file: there is no path {NOBODY}"),
+        (["serve", "--config", NOBODY], f"--config: there is no path {NOBODY}"),
         (["serve", "--what"], "--what"),
     ],
 )
@@ -128,6 +140,7 @@ def test_what_cannot_be_is_said_in_one_line(
     arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(ConfigError) as error:
         parse(arguments)
     assert says in str(error.value)

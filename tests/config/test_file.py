@@ -67,6 +67,13 @@ def test_agents_of_others_have_settings_of_their_own(tmp_path: Path) -> None:
     )
 
 
+def test_a_folder_of_an_agent_is_an_absolute_path_or_an_error(tmp_path: Path) -> None:
+    socket = "[backends.s]\nkind = 'socket'\nurl = 'ws://x/base'\nworkspace = "
+    assert read(tmp_path, f"{socket}'~/here'").backends["s"].workspace == str(Path.home() / "here")
+    with pytest.raises(ConfigError, match=r"config.toml: backends.s.workspace: there is no path ~nobody"):
+        read(tmp_path, f"{socket}'~nobody-is-called-so'")
+
+
 def test_a_missing_file_is_an_empty_config(tmp_path: Path) -> None:
     config = load(tmp_path / "nothing" / "config.toml")
     assert (dict(config.backends), dict(config.providers)) == ({}, {})

@@ -58,7 +58,7 @@ MISTAKES = {
     "tools = ['']": "tools: must be names",
     f"tools = ['{'x' * 101}']": "tools: at most 500 names of 100 characters",
     "workspace = 1": "workspace: must be a string",
-    "workspace = '~nobody-is-called-so/x'": "workspace: is no folder",
+    "workspace = '~nobody-is-called-so/x'": "workspace: there is no path ~nobody-is-called-so/x",
     "agents = 3": "agents: must be tables: [[agents]]",
     "agents = ['Ada']": "agents: must be tables: [[agents]]",
     "[[agents]]": "agents[1].name: is missing; an agent needs a name or a template",

@@ -9,6 +9,7 @@ from typing import Any, Final
 from agent_tui.config.file import CHAT, data_path, load
 from agent_tui.config.voice import DEFAULT_ROOM, MAX_ROOM_CHARACTERS, TOKEN_VARIABLE, named_livekit
 from agent_tui.model.errors import ConfigError
+from agent_tui.paths import file_exists, named_path
 from agent_tui.voice_parts import PARTS, missing_parts, voice_folder
 from tui.cli import output
 from tui.cli.arguments import Connection, ScreenArguments
@@ -80,8 +81,8 @@ def _script(agent: str) -> Path | None:
     """Return the file that ``--agent`` names, ``None`` if it names an agent."""
     if not agent.endswith(".py"):
         return None
-    path = Path(agent).expanduser()
-    if not path.is_file():
+    path = named_path(agent, "--agent")
+    if not file_exists(path):
         raise ConfigError(f"--agent {path}: there is no such file", _HELP)
     return path
 
@@ -100,7 +101,7 @@ def _set_up_first(request: VoiceRequest) -> None:
     """
     asked = voice_folder() / ASKED
     missing = missing_parts()
-    if not missing or asked.exists() or not is_terminal():
+    if not missing or file_exists(asked) or not is_terminal():
         return
     if request.script is None and named_livekit(load().voice, url=request.url, token=request.token):
         return

@@ -131,12 +131,10 @@ class _SocketChat:
     def __init__(
         self, backend: BackendConfig, chat_id: str, note: Note, downloads: Path, reach: Reach | None
     ) -> None:
-        workspace = Path(backend.workspace).expanduser() if backend.workspace else None
         self._calls: dict[str, str] = {}  # step id → the call that asked
         self._tools: ClientTools | None = None
-        if workspace is not None and reach is not None:
-            folder = str(workspace.absolute())
-            self._tools = ClientTools(reach, f"{backend.name}/{chat_id}", folder)
+        if backend.workspace and reach is not None:
+            self._tools = ClientTools(reach, f"{backend.name}/{chat_id}", backend.workspace)
         hooks = SocketHooks(
             on_orphan=lambda frame: note(TurnNoted("", ORPHAN, about=_orphan_line(frame))),
             on_error=self._failed,
@@ -152,7 +150,7 @@ class _SocketChat:
             chat_id,
             chat_path=CHAT_PATH if backend.chat_path is None else backend.chat_path,
             authorization=authorization_of(backend.token),
-            files=AgentFiles(workspace, downloads) if workspace is not None else None,
+            files=AgentFiles(Path(backend.workspace), downloads) if backend.workspace else None,
             hooks=hooks,
             times=SocketTimes(silence=backend.timeout),
         )

@@ -110,6 +110,37 @@ def test_2_wrong_usage(home: Home, command: str) -> None:
     assert one_line(done.stderr)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ask hello --workspace {}",
+        "rooms new --task T --workspace {}",
+        "rooms list --url http://127.0.0.1:9 --token-file {}",
+        "voice --agent {}.py",
+        "serve --workspace {}",
+    ],
+)
+def test_2_a_path_of_somebody_who_is_not_there(home: Home, command: str) -> None:
+    done = home.run(*command.format("~nobody-is-called-so/x").split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no path ~nobody-is-called-so/x" in one_line(done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("config check", "AGENT_TUI_CONFIG"),
+        ("rooms list", "AGENT_TUI_CONFIG"),
+        ("backend status", "AGENT_TUI_DATA"),
+        ("doctor", "AGENT_TUI_DATA"),
+    ],
+)
+def test_2_a_folder_of_somebody_who_is_not_there(home: Home, command: str, name: str) -> None:
+    done = home.run(*command.split(), **{name: "~nobody-is-called-so/x"})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert one_line(done.stderr) == f"{name}: there is no path ~nobody-is-called-so/x"
+
+
 def test_2_a_wrong_config_file_and_what_a_server_finds_out_of_range(home: Home, fast: str) -> None:
     home.config.write_text("[backends.work]\nkind = 3\n", encoding="utf-8")
     wrong = home.main("rooms", "list", "--backend", "work")

@@ -12,6 +12,7 @@ from agent_tui.config.room_file import FileAgent, RoomFile, read_room_file, reso
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.events import RoomInfo
 from agent_tui.model.settings import Values, settings_of
+from agent_tui.paths import file_exists, named_path
 from tui.cli import output
 from tui.cli.output import PROGRAM
 from tui.screens.localised import localised
@@ -74,7 +75,7 @@ def options_of(said: dict[str, Any]) -> RoomOptions:
     for name, setting in OPTIONS.items():
         value = said.pop(setting.option[2:].replace("-", "_"))
         if isinstance(value, Path):
-            value = str(value.expanduser().resolve())
+            value = str(named_path(value, setting.option, resolves=True))
         if value is not None and value is not False and value != []:
             values[name] = value
     return RoomOptions(**said, values=values)
@@ -82,7 +83,7 @@ def options_of(said: dict[str, Any]) -> RoomOptions:
 
 def is_room_file(argument: str) -> bool:
     """Return whether an argument that could be a ROOM names a room file."""
-    return argument.endswith(SUFFIX) and Path(argument).is_file()
+    return argument.endswith(SUFFIX) and file_exists(Path(argument))
 
 
 def described(options: RoomOptions) -> NewRoom:

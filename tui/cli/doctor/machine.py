@@ -86,7 +86,7 @@ def _file_system(here: Surroundings) -> Check:
 
 def _kind_of(folder: Path, mounts: str) -> str:
     """Return the type of the file system of ``folder``."""
-    resolved = str(folder.resolve())
+    resolved = os.path.realpath(folder)  # never fails
     best, kind = "", ""
     for line in mounts.splitlines():
         parts = line.split()
@@ -102,7 +102,7 @@ def _kind_of(folder: Path, mounts: str) -> str:
 def _database(path: Path) -> Check:
     """Check the database with SQLite's own check; never writes to it."""
     title = "database"
-    if not path.exists():
+    if not os.access(path, os.F_OK):
         return Check("database", "ok", title, "none yet: it is made when it is needed")
     fix = f"keep a copy of {path}, then move it away: a new one is made"
     try:

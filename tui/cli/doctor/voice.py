@@ -35,6 +35,7 @@ from agent_tui.config.voice import (
 from agent_tui.model.errors import AgentTuiError, ConfigError, ProtocolError, TransportError, Unauthorized
 from agent_tui.model.inert import inert_line
 from agent_tui.network import has_interface
+from agent_tui.paths import file_exists, folder_exists
 from agent_tui.redaction import shown_url
 from agent_tui.voice_parts import (
     SERVER_VARIABLE,
@@ -78,7 +79,7 @@ def checks(here: Surroundings, config: Config | None) -> Iterator[Check]:
 def is_used(here: Surroundings, config: Config | None) -> bool:
     """Return whether voice is used: set up, configured or named by a variable."""
     return (
-        voice_folder(here.data).exists()
+        folder_exists(voice_folder(here.data))
         or (config is not None and config.voice != VoiceConfig())
         or any(here.environ.get(name) for name in (URL_VARIABLE, TOKEN_VARIABLE, SERVER_VARIABLE))
     )
@@ -279,7 +280,7 @@ def agent(data: Path, missing: Status) -> Check:
         found = sorted(packages_of(python).glob("livekit_agents-*.dist-info"))
         version = found[0].name.removesuffix(".dist-info").partition("-")[2] if found else "of no version"
         return Check(check_id, "ok", title, f"livekit-agents {version}, {python}")
-    if kept.is_dir():
+    if folder_exists(kept):
         stamp = stamp_of(kept)
         older = f"made by version {stamp or 'unknown'}, not {__version__}"
         why = "its Python is missing" if stamp == __version__ else older
@@ -291,7 +292,7 @@ def models(data: Path, wanted: VoiceAgentConfig, missing: Status) -> Check:
     """Check the offline models for hearing and speaking, and their checksums."""
     check_id, title = "voice.models", "voice models"
     kept = voice_folder(data) / "models"
-    if wanted.hearing not in ("", BUNDLED[0]) and not (kept / wanted.hearing / "model.bin").is_file():
+    if wanted.hearing not in ("", BUNDLED[0]) and not file_exists(kept / wanted.hearing / "model.bin"):
         return _not_there(f"[voice.agent] hearing: {wanted.hearing}", f"--hearing {wanted.hearing}")
     own_voice = wanted.voice and not wanted.voice.startswith("espeak") and wanted.voice != BUNDLED[1]
     if own_voice and not any(file.stem == wanted.voice for file in kept.glob("**/*.onnx")):

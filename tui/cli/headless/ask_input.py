@@ -17,6 +17,7 @@ from agent_tui.model.errors import ConfigError
 from agent_tui.model.images import attached_image
 from agent_tui.model.inert import inert_line
 from agent_tui.model.records import Attachment
+from agent_tui.paths import named_path
 from agent_tui.wire.content import dump, encodable
 from tui.cli import output
 from tui.screens.localised import localised
@@ -63,7 +64,9 @@ class AskOptions:
     @property
     def folder(self) -> str | None:
         """The absolute path of the folder in which tools work."""
-        return None if self.workspace is None else str(self.workspace.expanduser().resolve())
+        if self.workspace is None:
+            return None
+        return str(named_path(self.workspace, "--workspace", resolves=True))
 
 
 def read_question(words: Sequence[str], files: Sequence[Path], reads_files: bool = True) -> AskInput:

@@ -18,6 +18,7 @@ from tests.tui.programs import Home, home_at, one_line, own_environ
 from tui.cli.doctor import machine as doctor_machine
 from tui.cli.doctor import servers as doctor_servers
 from tui.cli.doctor import terminal as doctor_terminal
+from tui.cli.doctor import voice as doctor_voice
 from tui.cli.doctor.checks import Check, Surroundings, lines
 from tui.runtime import Endpoint
 
@@ -187,6 +188,15 @@ def test_a_data_folder_that_cannot_be_made_fails(tmp_path: Path) -> None:
         f"FAILED  data folder: {tmp_path}/data: File exists",
         "          → make it writable, or name another one: export AGENT_TUI_DATA=FOLDER",
     ]
+
+
+@pytest.mark.parametrize("name", ["loop", "x" * 300])
+def test_a_data_folder_that_cannot_be_looked_at_fails_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    here = replace(surroundings(tmp_path, mounts="/dev/sda1 / ext4 rw 0 0"), data=tmp_path / name)
+    assert [one.id for one in doctor_machine.checks(here) if one.status == "failed"] == ["data.writable"]
+    assert not doctor_voice.is_used(here, None)
+    assert doctor_voice.agent(here.data, "skipped").status != "failed"
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
