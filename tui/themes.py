@@ -20,6 +20,7 @@ from textual.theme import Theme
 
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
+from agent_tui.paths import file_exists
 from tui.theme_styles import COLOR_KEYS, SECTIONS, read_styles, variables
 from widgets.color import LEAST_CONTRAST, OWN, OWN_COLORS
 from widgets.palettes import DEFAULT, MIN_CONTRAST, NAMES, Backdrop
@@ -163,7 +164,7 @@ def _files(folder: Path | None) -> list[Path]:
         return []
     try:
         # Only plain files: reading a pipe would wait for ever.
-        return sorted(file for file in folder.glob("*.toml") if file.is_file())[:MAX_FILES]
+        return sorted(file for file in folder.glob("*.toml") if file_exists(file))[:MAX_FILES]
     except OSError:
         return []
 

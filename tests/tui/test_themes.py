@@ -267,6 +267,12 @@ def test_only_plain_files_are_read_and_not_too_many(tmp_path: Path) -> None:
     assert themes.problems(tmp_path)[-1].endswith(f"only the first {MAX_FILES} themes are read")
 
 
+def test_one_file_that_cannot_be_looked_at_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / "lost.toml").symlink_to("x" * 300)
+    own(tmp_path, "mine", "")
+    assert names(tmp_path) == [*SHIPPED, "mine"]
+
+
 def test_no_folder_is_no_problem(tmp_path: Path) -> None:
     assert names(tmp_path / "nothing") == names(None) == list(SHIPPED)
     assert themes.problems(tmp_path / "nothing") == []

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tui.model.inert import inert_line
+from agent_tui.paths import file_exists
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.words import say
 from tui.voice.run import VoiceRun
@@ -55,7 +56,7 @@ def file_screen(folder: Path) -> ChooseScreen:
 
 def _files(folder: Path) -> list[Candidate]:
     try:
-        names = sorted(path.name for path in folder.iterdir() if path.is_file())
+        names = sorted(path.name for path in folder.iterdir() if file_exists(path))
     except OSError:
         return []
     return [

@@ -126,6 +126,24 @@ async def test_f_sends_a_file_to_an_agent_that_takes_them() -> None:
         assert seen.told == ["this agent does not accept files"]
 
 
+@pytest.mark.parametrize("is_deleted", [False, True])
+async def test_f_lists_the_files_of_this_folder_that_can_be_looked_at(
+    is_deleted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    if is_deleted:
+        here.rmdir()
+    else:
+        (here / "lost.txt").symlink_to("x" * 300)
+        (here / "notes.txt").write_text("notes", encoding="utf-8")
+    async with opened(*THERE, vo.AgentJoined("agent-demo", "demo", takes_files=True)) as seen:
+        await seen.press("f")
+        text = await seen.until("nothing to choose from" if is_deleted else "notes.txt")
+        assert "lost.txt" not in text
+
+
 async def test_a_asks_the_agent_to_listen() -> None:
     people = vo.PeopleChanged((vo.Person("me", is_me=True), vo.Person("bob", "Bob", is_heard=True)))
     agent = vo.AgentJoined("agent-demo", "demo", has_session=True, takes_requests=True)
