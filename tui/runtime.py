@@ -65,6 +65,7 @@ class Endpoint:
     pid: int
     instance: str = ""
     protocol: int = 0  # older versions did not write it
+    config: str = ""  # the config file that it reads; older versions did not write it
 
 
 class Work(NamedTuple):
@@ -107,12 +108,13 @@ class Starting:
     def wait(self, tell: Callable[[str], object] = lambda line: None) -> Endpoint:
         """Return the running backend, ours or one that another process started meanwhile.
 
-        A backend of another version is used if it speaks our protocol, and replaced if it is older and idle.
-        It is never stopped while it works: its work is waited for, for 10 s, and ``tell`` gets a line about
-        that. Blocks for at most 20 s more. Raises ``ConfigError`` for a folder or database that cannot be
-        used, ``AgentBusy`` when ``agent-tui serve`` uses the database or another version is working or newer,
-        ``ConnectFailed`` when nothing answers. Threads that wait at the same time get the same answer or
-        error.
+        A backend of another version is used if it speaks our protocol, and replaced if it is older and idle;
+        one with another config file is replaced if it is idle and no program is open on it. It is never
+        stopped while it works: its work is waited for, for 10 s, and ``tell`` gets a line about that. Blocks
+        for at most 20 s more. Raises ``ConfigError`` for a folder or database that cannot be used,
+        ``AgentBusy`` when ``agent-tui serve`` uses the database, another version is working or newer or
+        another config file is in use, ``ConnectFailed`` when nothing answers. Threads that wait at the same
+        time get the same answer or error.
         """
         failures = self._failures
         with self._waiting:
@@ -133,9 +135,9 @@ class Starting:
         while time.monotonic() < deadline:
             runtime = _read_runtime(self._data)
             if runtime is not None and _is_it(runtime):
-                if _is_usable(runtime):
+                if self._is_usable(runtime):
                     return self._endpoint(runtime)
-                if work := _work_of(runtime):
+                if work := self._work_of(runtime):
                     if not busy_since:
                         busy_since = time.monotonic()
                         tell(f"waiting for {work}")
@@ -157,13 +159,38 @@ class Starting:
         raise ConnectFailed("the backend does not answer", f"see {self._data / LOG_FILE}")
 
     def in_the_way(self) -> str:
-        """Return the work of a backend of another version that this program cannot use and must not stop, as
-        "2 rooms and 1 answer of agent-tui 0.1.0", or "".
+        """Return the work of a backend that this program cannot use and must not stop, since it is of another
+        version or reads another config file, as "2 rooms and 1 answer of agent-tui 0.1.0", or "".
         """
         runtime = _read_runtime(self._data)
-        if runtime is None or runtime.version == agent_tui.__version__:
+        if runtime is None or (runtime.version == agent_tui.__version__ and self._is_ours(runtime)):
             return ""  # quickly: this is asked before the first frame
-        return "" if not _is_it(runtime) or _is_usable(runtime) else _work_of(runtime)
+        return "" if not _is_it(runtime) or self._is_usable(runtime) else self._work_of(runtime)
+
+    def _is_ours(self, runtime: Endpoint) -> bool:
+        """Return whether a backend reads our config file: another one has other models."""
+        return not runtime.config or os.path.realpath(runtime.config) == os.path.realpath(self._config)
+
+    def _is_usable(self, runtime: Endpoint) -> bool:
+        """Return whether this program can use a backend as it is. Raises ``AgentBusy`` for a newer one with
+        another protocol, and for one with another config file on which programs are open.
+        """
+        if self._is_ours(runtime):
+            return _version_fits(runtime)
+        if _has_programs(runtime):
+            title = f"a program is open with another config file, {inert_line(runtime.config)}"
+            raise AgentBusy(title, "close it, or end its backend: agent-tui backend stop")
+        return False
+
+    def _work_of(self, runtime: Endpoint) -> str:
+        """Return the work of a backend, with what sets it apart from ours, or "" if it is idle."""
+        counts = zip(_under_way_now(runtime), ("room", "answer", "voice room"), strict=True)
+        counted = " and ".join(_counted(count, what) for count, what in counts if count)
+        if not counted:
+            return ""
+        if self._is_ours(runtime):
+            return f"{counted} of agent-tui {inert_line(runtime.version, 40)}"
+        return f"{counted} with the config file {inert_line(runtime.config)}"
 
     def _endpoint(self, runtime: Endpoint) -> Endpoint:
         ours = self._child is not None and self._child.pid == runtime.pid
@@ -253,10 +280,15 @@ def _counted(count: int, what: str) -> str:
 
 def under_way(endpoint: Endpoint) -> Work:
     """Return the work of a backend; raises ``ConnectFailed``."""
+    return _counts(_told_by(endpoint))
+
+
+def _told_by(endpoint: Endpoint) -> dict[str, object]:
+    """Return what a backend says about itself; raises ``ConnectFailed``."""
     status, answer = _call(endpoint.url, "GET", "/api/backend", endpoint.token)
     if status != OK:
         raise ConnectFailed("the backend does not say what it does", f"status {status}")
-    return _counts(answer)
+    return answer
 
 
 def _counts(answer: dict[str, object]) -> Work:
@@ -290,7 +322,10 @@ def _read_runtime(data: Path) -> Endpoint | None:
     url, token, version, instance = map(str, texts)
     protocol = value.get("protocol")
     protocol = protocol if type(protocol) is int else 0
-    return Endpoint(url, token, version, pid, instance, protocol) if _LOOPBACK_URL.fullmatch(url) else None
+    config = str(value.get("config") or "")
+    if not _LOOPBACK_URL.fullmatch(url):
+        return None
+    return Endpoint(url, token, version, pid, instance, protocol, config)
 
 
 def _alive(runtime: Endpoint | None) -> bool:
@@ -351,9 +386,9 @@ def _is_it(runtime: Endpoint) -> bool:
     return status == OK and answer.get("instance") == runtime.instance
 
 
-def _is_usable(runtime: Endpoint) -> bool:
-    """Return whether this program can use a backend as it is: one of its own version, or one with its
-    protocol that is newer or has work to do. Raises ``AgentBusy`` for a newer one with another protocol.
+def _version_fits(runtime: Endpoint) -> bool:
+    """Return whether the version of a backend is one to use: our own, or one with our protocol that is newer
+    or has work to do. Raises ``AgentBusy`` for a newer one with another protocol.
     """
     if runtime.version == agent_tui.__version__:
         return True
@@ -366,18 +401,18 @@ def _is_usable(runtime: Endpoint) -> bool:
     return False
 
 
-def _work_of(runtime: Endpoint) -> str:
-    """Return the work of a backend, with its version, or "" if it is idle."""
-    counts = zip(_under_way_now(runtime), ("room", "answer", "voice room"), strict=True)
-    counted = [_counted(count, what) for count, what in counts if count]
-    return f"{' and '.join(counted)} of agent-tui {inert_line(runtime.version, 40)}" if counted else ""
-
-
 def _under_way_now(runtime: Endpoint) -> Work:
     try:
         return under_way(runtime)
     except ConnectFailed:
         return Work()  # it is ending by itself: nothing can be interrupted
+
+
+def _has_programs(runtime: Endpoint) -> bool:
+    try:
+        return bool(_told_by(runtime).get("programs_open"))
+    except ConnectFailed:
+        return False
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -91,7 +91,7 @@ def _may_open(source: Starting) -> bool:
     if not work:
         return True
     choice = output.choice(
-        localised(f"{work} under way, which this version cannot show."),
+        localised(f"{work} under way, which this program cannot show."),
         {letter: localised(meaning) for letter, meaning in CHOICES.items()},
     )
     if choice == "q":

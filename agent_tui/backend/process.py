@@ -160,6 +160,7 @@ class _Process:
             self.instance,
             self.stopping.set,
             voice_rooms=lambda: inside.voice.rooms,
+            programs=lambda: inside.presence.programs,
         )
         workspaces = Workspaces(self.settings.workspaces)
         more = [
@@ -211,6 +212,7 @@ class _Process:
                 "version": __version__,
                 "protocol": BACKEND_PROTOCOL,
                 "instance": self.instance,
+                "config": str(settings.config),
             }
             self._tell(settings.runtime_file, json.dumps(told))
         elif settings.token == "":

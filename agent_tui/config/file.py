@@ -147,6 +147,12 @@ def config_path() -> Path:
     return named_path(named, "AGENT_TUI_CONFIG") if named else user_config_path(APP) / "config.toml"
 
 
+def missing_file() -> Path | None:
+    """Return the file that ``AGENT_TUI_CONFIG`` names if it is not there; it may be misspelt."""
+    path = config_path()
+    return path if os.environ.get("AGENT_TUI_CONFIG") and not path.exists() else None
+
+
 def data_path() -> Path:
     """Return the folder of the database: ``AGENT_TUI_DATA`` or the user's data folder.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import http.client
 import json
 import os
 import signal
@@ -22,7 +23,7 @@ import pytest
 import agent_tui
 from agent_tui.model.errors import AgentBusy, ConfigError, ConnectFailed
 from tests.fakes.terminal import terminal
-from tests.tui.programs import PROGRAM, Home, finish, one_line, own_environ, reap
+from tests.tui.programs import PROGRAM, Home, finish, impatient, one_line, own_environ, reap
 from tui import runtime
 
 pytestmark = pytest.mark.slow
@@ -256,7 +257,7 @@ def test_a_screen_asks_what_to_do_about_the_work_of_another_version(
     other = another("0.0.1", OURS + 1)
     work = other.begin_work(*ASK)
     with terminal(PROGRAM, other.home.environ, other.home.folder) as screen:
-        screen.wait_for("1 answer of agent-tui 0.0.1 under way, which this version cannot show.")
+        screen.wait_for("1 answer of agent-tui 0.0.1 under way, which this program cannot show.")
         screen.send(f"{letter}\r")
         if letter == "q":
             assert screen.wait_for_end() == 0
@@ -266,6 +267,53 @@ def test_a_screen_asks_what_to_do_about_the_work_of_another_version(
         out, _ = finish(work)
         assert json.loads(out.splitlines()[-1])["data"]["reason"] == reason
         assert told(other.home.data)["version"] == agent_tui.__version__
+
+
+# --- two config files ------------------------------------------------------------------------------------
+
+
+def test_an_idle_backend_with_another_config_file_is_replaced(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = runtime.begin().wait()
+    (data / "link").symlink_to(first.config)
+    monkeypatch.setenv("AGENT_TUI_CONFIG", str(data / "link"))
+    assert runtime.begin().wait().pid == first.pid
+    monkeypatch.setenv("AGENT_TUI_CONFIG", str(data / "other.toml"))
+    second = runtime.begin().wait()
+    assert (second.pid != first.pid, second.config) == (True, str(data / "other.toml"))
+
+
+def test_a_backend_with_another_config_file_is_never_ended_at_work(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home", own_environ(tmp_path / "home", rate="3"))
+    other = str(tmp_path / "other.toml")
+    path = impatient(tmp_path, "runtime.BUSY_SECONDS")
+    with home.start(*ASK) as work:
+        assert work.stdout is not None
+        assert work.stdout.readline()
+        done = home.run("rooms", "list", AGENT_TUI_CONFIG=other, PYTHONPATH=path)
+        assert (done.returncode, done.stdout) == (6, "")
+        first, last = done.stderr.splitlines()
+        assert first == f"waiting for 1 answer with the config file {home.config}"
+        assert last.startswith(f"agent-tui: 1 answer with the config file {home.config} under way: ")
+        assert interrupted(work) == "interrupted"
+    home.stop()
+
+
+def test_a_backend_with_another_config_file_stays_while_a_program_is_open_on_it(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = runtime.begin().wait()
+    program = http.client.HTTPConnection(first.url.removeprefix("http://"))
+    program.request("GET", "/api/presence", headers={"Authorization": f"Bearer {first.token}"})
+    with program.getresponse(), monkeypatch.context() as elsewhere:
+        elsewhere.setenv("AGENT_TUI_CONFIG", str(data / "other.toml"))
+        with pytest.raises(AgentBusy, match=f"open with another config file, {first.config}: close it"):
+            runtime.begin().wait()
+        with pytest.raises(AgentBusy):
+            runtime.begin().in_the_way()
+    program.close()
+    assert runtime.begin().wait().pid == first.pid
 
 
 class Stranger:

@@ -74,6 +74,7 @@ class Face:
     stop: Callable[[], None]
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS
     voice_rooms: Callable[[], int] = lambda: 0  # how many voice rooms are in use
+    programs: Callable[[], int] = lambda: 0  # how many programs of people are open
 
 
 def build_app(
@@ -101,7 +102,7 @@ def build_app(
         }
 
     async def backend(_request: Request) -> Response:
-        return json_answer(under_way())
+        return json_answer({**under_way(), "programs_open": face.programs()})
 
     async def stop(request: Request) -> Response:
         cut = under_way()

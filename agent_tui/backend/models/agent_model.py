@@ -91,8 +91,11 @@ class RemoteAgents:
             raise ModelError(f"backends.{backend.name} is no agent", f"Agents speak on backends of {kinds}.")
         token = os.environ.get(backend.token_env, "") or backend.token
         if backend.token_env and not token:
-            advice = f"backends.{backend.name} takes its token from it: set it and start the backend again"
-            raise ModelError(f"the environment variable {backend.token_env} is not set", advice)
+            raise ModelError(
+                f"the environment variable {backend.token_env} is not set",
+                f"backends.{backend.name} takes its token from it: set it and start the backend again;"
+                " agent-tui backend stop ends it",
+            )
         return AgentModel(self, replace(backend, token=token))
 
     def leave(self, member: Member, work: Coroutine[None, None, None]) -> None:

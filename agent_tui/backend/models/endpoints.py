@@ -63,7 +63,8 @@ def endpoint_of(provider: ProviderConfig) -> ProviderAddress:
     if variable and not key and not provider.keyring:
         raise ModelError(
             f"the environment variable {variable} is not set",
-            f"providers.{provider.name} takes its key from it: set it and start the backend again",
+            f"providers.{provider.name} takes its key from it: set it and start the backend again;"
+            " agent-tui backend stop ends it",
         )
     key_name = f"the environment's {variable}" if variable else f"providers.{provider.name}.api_key"
     in_keyring = provider.keyring and not from_environment

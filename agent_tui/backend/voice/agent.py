@@ -34,11 +34,10 @@ MODULE = "agent_tui.voice_agent"
 EXIT_USAGE = 2  # the agent's exit code: a setting is wrong
 MAX_NOTICE_CHARACTERS = 500
 JOIN_SECONDS = 120.0  # from its start: slow machines load models slowly
-# Paths, and how many cores a model may use: nothing secret. ``passed_environment`` has the rest.
+# Folders of models, and how many cores a model may use: nothing secret. ``passed_environment`` has the rest.
 PASSED_VARIABLES = frozenset(
     {
-        *("AGENT_TUI_DATA", "AGENT_TUI_CONFIG", "OMP_NUM_THREADS"),
-        *("HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "PYTHONPYCACHEPREFIX"),
+        *("OMP_NUM_THREADS", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "PYTHONPYCACHEPREFIX"),
     }
 )
 

@@ -314,11 +314,18 @@ async def test_escape_sequences_and_broken_text_are_data(tmp_path: Path) -> None
 SECRET = "hidden-value"
 SECRETS = {
     **dict.fromkeys(("GITHUB_PAT", "DATABASE_URL", "DB_PASS", "MYSQL_PWD", "PGPASSFILE", "A_KEY"), SECRET),
-    **dict.fromkeys(("AGENT_TUI_TOKEN", "AGENT_TUI_DATA", "AWS_PROFILE", "PIP_INDEX_URL", "PLAIN"), SECRET),
+    **dict.fromkeys(("AGENT_TUI_TOKEN", "AWS_PROFILE", "PIP_INDEX_URL", "PLAIN"), SECRET),
     "HTTPS_PROXY": f"http://me:{SECRET}@127.0.0.1:8080",
     "http_proxy": f"{SECRET}@127.0.0.1:8080",
 }
-HARMLESS = {"HTTP_PROXY": "http://127.0.0.1:8080", "no_proxy": "localhost", "LC_TIME": "C", "TZ": "UTC"}
+HARMLESS = {
+    "HTTP_PROXY": "http://127.0.0.1:8080",
+    "no_proxy": "localhost",
+    "LC_TIME": "C",
+    "TZ": "UTC",
+    "AGENT_TUI_DATA": "/data",
+    "AGENT_TUI_CONFIG": "/config.toml",
+}
 
 
 async def test_a_command_gets_harmless_variables_and_those_that_the_person_names(

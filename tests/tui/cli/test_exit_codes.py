@@ -274,6 +274,7 @@ def test_4_a_room_that_pauses_because_its_turns_failed(
     end = end_of(done.stdout)
     assert (done.returncode, end["reason"], end["text"]) == (4, "error", "")
     assert end["detail"].startswith("Ada: the environment variable NOT_SET_HERE is not set")
+    assert "agent-tui backend stop" in end["detail"]
     *_, paused, last = done.stderr.splitlines()
     assert paused.startswith("paused (error): ")
     assert last == f"agent-tui: {end['detail']}"

@@ -25,6 +25,7 @@ def test_a_room_file_makes_the_room_and_options_are_stronger(home: Home, tmp_pat
         '[[agents]]\ntemplate = "critic"\n[[agents]]\nname = "Ada"\nprompt = "You like tea."\n',
         encoding="utf-8",
     )
+    home.config.touch()
     done = home.main("rooms", "new", "--from", str(file), "--rounds", "5", "--output", "json")
     assert (done.returncode, done.stderr) == (0, f"{file}: odd: unknown key, ignored\n")
     room = json.loads(done.stdout)

@@ -68,6 +68,18 @@ def test_a_server_does_not_start_with_a_broken_config_file(tmp_path: Path) -> No
     assert "not valid TOML" in one_line(err)
 
 
+def test_a_config_file_that_is_named_and_not_there_is_told_where_the_demo_model_speaks(home: Home) -> None:
+    told = f"there is no file {home.config} (AGENT_TUI_CONFIG): the demo model answers"
+    home.config.unlink(missing_ok=True)
+    for command in ASKING[:3]:
+        ran = home.main(*command)
+        assert (ran.returncode, ran.stderr.splitlines().count(told)) == (0, 1)
+        assert told not in home.main(*command, "--provider", "demo").stderr
+    home.config.touch()
+    assert told not in home.main(*ASKING[0]).stderr
+    assert told not in home.main("rooms", "list").stderr
+
+
 @pytest.mark.parametrize("command", ASKING[:3], ids=" ".join)
 @pytest.mark.parametrize("how", ["option", "variable"])
 def test_strict_refuses_the_demo_model_where_nothing_names_it(

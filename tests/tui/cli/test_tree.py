@@ -189,6 +189,7 @@ def test_an_empty_list_says_what_to_do_on_stderr(tmp_path: Path) -> None:
 def test_new_takes_name_agents_models_rounds_and_mode(home: Home) -> None:
     agents = ["--agent", "Ada=big-model", "--agent", "Bo"]
     options = ["--name", "N", *agents, "--rounds", "2", "--mode", "parallel", "--keep-running"]
+    home.config.touch()
     done = home.main("rooms", "new", "--task", TASK, *options)
     assert (done.returncode, done.stdout.count("\n")) == (0, 1)
     assert done.stderr == "no provider is set up: the demo model answers in place of big-model\n"

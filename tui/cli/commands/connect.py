@@ -10,7 +10,7 @@ from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.conversations import Conversations
 from agent_tui.clients.http import Net
 from agent_tui.clients.rooms import RoomsClient
-from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.config.file import DEMO_PROVIDER, missing_file
 from agent_tui.config.room_file import FileAgent
 from agent_tui.model.errors import ConfigError, NotFound, NotOffered
 from agent_tui.model.events import AgentInfo, ConversationInfo, RoomInfo
@@ -71,11 +71,16 @@ def refuse_demo(providers: Iterable[str]) -> None:
         raise ConfigError("the demo model would answer, but nothing names it", DEMO_ADVICE)
 
 
-def tell_demo(speakers: Iterable[AgentInfo | ConversationInfo]) -> None:
-    """Say on stderr that the demo model speaks in place of a model that was named."""
-    for name in dict.fromkeys(one.model for one in speakers if one.provider_id == DEMO_PROVIDER):
+def tell_demo(speakers: Iterable[AgentInfo | ConversationInfo], *, embedded: bool) -> None:
+    """Say on stderr that the demo model speaks in place of a model that was named, or of those of a config
+    file that was named and is not there; ``embedded``: our own backend reads it.
+    """
+    models = dict.fromkeys(one.model for one in speakers if one.provider_id == DEMO_PROVIDER)
+    for name in models:
         if name not in ("", DEMO_PROVIDER):
             output.notice(localised(f"no provider is set up: the demo model answers in place of {name}"))
+    if embedded and models and (missing := missing_file()):
+        output.notice(localised(f"there is no file {missing} (AGENT_TUI_CONFIG): the demo model answers"))
 
 
 async def default_provider(client: Conversations[Any]) -> str | None:
@@ -90,14 +95,16 @@ async def default_provider(client: Conversations[Any]) -> str | None:
     return listed[0].id if listed else None
 
 
-async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
-    """Make the room that command line and room file describe; raises ``ConfigError`` for tools that are not
-    there, and if it is strict and the demo model would speak without being named.
+async def create(client: RoomsClient, new: NewRoom, *, embedded: bool) -> RoomInfo:
+    """Make the room that command line and room file describe, in our own backend if ``embedded``; raises
+    ``ConfigError`` for tools that are not there, and if it is strict and the demo model would speak without
+    being named.
     """
     if tools := new.values.get("enabled_tools"):
         await check_tools(client, tools)
     provider: str | None = new.provider
-    if new.strict and not provider and not all(agent.provider for agent in new.agents or [FileAgent()]):
+    is_named = bool(provider) or all(agent.provider for agent in new.agents or [FileAgent()])
+    if new.strict and not is_named:
         provider = await default_provider(client)
     fields: dict[str, Any] = {
         name: list(value) if isinstance(value, tuple) else value for name, value in new.values.items()
@@ -107,7 +114,7 @@ async def create(client: RoomsClient, new: NewRoom) -> RoomInfo:
     if provider:
         fields["provider_id"] = provider
     room = await client.create(**fields)
-    tell_demo(room.agents)
+    tell_demo(room.agents, embedded=embedded and not is_named)
     return room
 
 

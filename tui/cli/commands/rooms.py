@@ -30,7 +30,7 @@ from tui.cli.commands.new_room import NewRoom
 from tui.cli.output import OutputFormat
 from tui.lists.order import ago, by_activity
 from tui.live.texts import model_name
-from tui.request import Source
+from tui.request import Server, Source
 from tui.screens.localised import localised
 from tui.screens.words import count, said, say
 
@@ -52,7 +52,8 @@ def list_rooms(source: Source, output_format: OutputFormat) -> None:
 
 def new_room(source: Source, new: NewRoom, output_format: OutputFormat) -> None:
     """Make a room and print its id."""
-    room = asked(source, connect.rooms_client, lambda client: connect.create(client, new))
+    embedded = not isinstance(source, Server)
+    room = asked(source, connect.rooms_client, lambda client: connect.create(client, new, embedded=embedded))
     print_one(inert_line(room.id), room_fields(room), output_format)
 
 

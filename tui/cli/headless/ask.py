@@ -91,7 +91,7 @@ async def _conversation_id(client: ChatClient, options: AskOptions, *, embedded:
         raise NotOffered(error.title, "name one that is there: --conversation ID") from error
     output.notice(say("plain.conversation", id=made.id))
     if options.provider is None:
-        connect.tell_demo([made])
+        connect.tell_demo([made], embedded=embedded)
     if options.folder is not None and not made.workspace:
         output.notice(
             localised(f"this server does not take a folder: its tools do not work in {options.folder}")

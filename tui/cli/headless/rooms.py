@@ -55,7 +55,7 @@ def run(
 
     async def errand(server: Server, interrupts: Interrupts) -> tuple[Ending, Record]:
         async with connect.rooms_client(server) as client:
-            room_id = await _room_id(client, wanted, changes or {}, strict=strict)
+            room_id = await _room_id(client, wanted, changes or {}, strict=strict, embedded=embedded)
             ending = await Run(client, room_id, embedded, form, answer).until_its_end(interrupts)
             if ending.reason == "completed" and not answer.turns:  # before: its words are the stored ones
                 with suppress(NotFound, NotOffered):
@@ -71,11 +71,11 @@ def run(
 
 
 async def _room_id(
-    client: RoomsClient, wanted: str | NewRoom, changes: Mapping[str, Any], *, strict: bool
+    client: RoomsClient, wanted: str | NewRoom, changes: Mapping[str, Any], *, strict: bool, embedded: bool
 ) -> str:
     """Return the room's id, after making or changing it as wanted."""
     if isinstance(wanted, NewRoom):
-        room = await connect.create(client, wanted)
+        room = await connect.create(client, wanted, embedded=embedded)
         output.notice(localised(f"room {room.id} ({inert_line(room.name, MAX_NAME_CHARACTERS)})"))
         return room.id
     if tools := changes.get("enabled_tools"):
