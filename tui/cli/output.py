@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import sys
@@ -27,7 +28,11 @@ is_writing = False  # to a stream whose reader may be slow: meanwhile nothing el
 
 
 def prepare_streams() -> None:
-    """Make stdout and stderr accept every character, as ? if it does not fit; a closed one drops it."""
+    """Make stdout and stderr accept every character, as ? if it does not fit; a closed one drops it. A stdin
+    that is closed or cannot be read is empty.
+    """
+    if sys.stdin is None or fcntl.fcntl(sys.stdin, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
@@ -119,20 +124,29 @@ def complain(text: str) -> None:
     notice(f"{PROGRAM}: {localised(text)}")
 
 
+def typed_line(question: str) -> str:
+    """Ask on stderr and return the line that is typed, "" at the end of input. Not in an event loop: there
+    ctrl+c would not end it.
+    """
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    try:
+        return sys.stdin.readline()
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        raise
+
+
 def agrees(question: str) -> bool:
     """Ask on stderr, so that stdout is only for the answer; an empty line and the end of input mean no."""
-    sys.stderr.write(f"{inert_line(question, MAX_LINE_CHARACTERS)} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return typed_line(f"{inert_line(question, MAX_LINE_CHARACTERS)} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def choice(question: str, choices: Mapping[str, str]) -> str:
     """Ask on stderr until a letter of ``choices`` is typed, return it; the last one at the end of input."""
     offered = ", ".join(f"{letter} = {meaning}" for letter, meaning in choices.items())
     while True:
-        sys.stderr.write(f"{inert_line(question, MAX_LINE_CHARACTERS)} {offered}: ")
-        sys.stderr.flush()
-        line = sys.stdin.readline()
+        line = typed_line(f"{inert_line(question, MAX_LINE_CHARACTERS)} {offered}: ")
         if not line:
             return list(choices)[-1]
         if (letter := line.strip().lower()[:1]) in choices:

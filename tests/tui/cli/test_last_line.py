@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,16 @@ def written_to(home: Home, output: int, *command: str) -> subprocess.CompletedPr
         text=True,
         check=False,
     )
+
+
+def test_a_stdin_that_is_closed_or_cannot_be_read_is_empty(home: Home) -> None:
+    for command, said in (("rooms delete X", "--yes"), ("ask", "nothing to ask")):
+        for redirection in ("<&-", f"0>{home.folder / 'written'}"):
+            line = f"exec {shlex.join(PROGRAM)} {command} {redirection}"
+            done = subprocess.run(
+                ["/bin/sh", "-c", line], env=home.environ, capture_output=True, text=True, check=False
+            )
+            assert (done.returncode, said in one_line(done.stderr)) == (2, True), done
 
 
 def test_a_reader_that_has_left_ends_the_program_quietly(home: Home) -> None:

@@ -276,6 +276,16 @@ def test_delete_asks_on_a_terminal_and_only_a_yes_counts(home: Home, typed: str,
     assert (home.room(room_id)["status"] == 404) is is_gone
 
 
+def test_ctrl_c_at_the_question_is_exit_code_3(home: Home) -> None:
+    room_id = home.new_room(TASK)
+    with terminal([*PROGRAM, "rooms", "delete", room_id], home.environ, home.folder) as view:
+        view.wait_for("[y/N]")
+        view.send("\x03")
+        assert view.wait_for_end() == 3
+        assert "\nagent-tui: interrupted" in view.text
+    assert home.room(room_id)["id"] == room_id
+
+
 def test_pause_leaves_a_room_that_does_not_run_and_resume_refuses_it(home: Home) -> None:
     room_id = home.new_room(TASK)
     paused = home.main("rooms", "pause", room_id)

@@ -95,18 +95,13 @@ def delete_one(
     if not yes and not sys.stdin.isatty():
         raise ConfigError("deleting needs --yes where nobody can be asked")
 
-    async def delete(client: Shows, id_: str) -> Item | None:
-        item: Item = await client.as_known(id_)
-        if not yes and not output.agrees(localised(f"delete {kind.called(item)} and everything said in it?")):
-            return None
-        await client.delete(id_)
-        return item
-
-    item = of_one(source, kind, wanted, delete)
-    if item is None:
+    item: Item = of_one(source, kind, wanted, lambda client, id_: client.as_known(id_))
+    # Outside of the event loop, where ctrl+c would not end the question.
+    if not yes and not output.agrees(localised(f"delete {kind.called(item)} and everything said in it?")):
         output.notice(localised("kept"))
-    else:
-        print_one(f"deleted {kind.called(item)}", kind.fields(item), output_format)
+        return
+    asked(source, kind.opened, lambda client: client.delete(item.id))
+    print_one(f"deleted {kind.called(item)}", kind.fields(item), output_format)
 
 
 async def check_tools(client: Conversations[Any], wanted: Sequence[str]) -> None:

@@ -188,9 +188,7 @@ def _remove(data: Path, *, yes: bool) -> int:
 def _asked(question: str, *, default: bool) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ConfigError("nobody can be asked", "add --yes")
-    sys.stderr.write(f"{question} [{'Y/n' if default else 'y/N'}] ")
-    sys.stderr.flush()
-    answer = sys.stdin.readline()
+    answer = output.typed_line(f"{question} [{'Y/n' if default else 'y/N'}] ")
     if not answer:
         raise ConfigError("nobody answered", "add --yes")
     said = answer.strip().lower()
