@@ -26,6 +26,7 @@ from tui.cli.arguments import (
     screen_arguments,
     take_connection,
 )
+from tui.entry import SIGNALS, on_signals
 from tui.language import speak, wanted_language, written_language
 
 
@@ -36,6 +37,7 @@ def program() -> NoReturn:
     take longer than many commands do.
     """
     gc.disable()  # what is imported stays: looking for cycles in it would take a sixth of the start
+    on_signals(signal.default_int_handler)
     code = main()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -53,7 +55,8 @@ def main() -> int:
         output.complain(str(error))
         return exits.exit_code(error)
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a key held down does not change the exit code
+        for number in SIGNALS:  # a key held down does not change the exit code
+            signal.signal(number, signal.SIG_IGN)
         output.drop()  # nobody reads it, perhaps: the last flush must not wait
         output.complain("interrupted")
         return exits.PAUSED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +77,29 @@ def test_an_interrupt_before_anything_ran_is_exit_code_3(home: Home) -> None:
     done = crashing(home, "KeyboardInterrupt")
     assert done.returncode == 3
     assert one_line(done.stderr) == "interrupted"
+
+
+INTERRUPTED = """
+import os, sys
+module, number = sys.argv.pop(1), int(sys.argv.pop(1))
+class Sender:
+    def find_spec(self, name, *_):
+        if name == module:
+            os.kill(os.getpid(), number)
+sys.meta_path.insert(0, Sender())
+from tui.entry import program
+program()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("module", ["tui.language", "tui.cli.commands.config"])
+def test_a_signal_while_the_program_loads_or_runs_nothing_is_exit_code_3(
+    home: Home, module: str, number: signal.Signals
+) -> None:
+    command = [sys.executable, "-P", "-c", INTERRUPTED, module, str(int(number)), "config", "path"]
+    done = subprocess.run(command, env=home.environ, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, one_line(done.stderr)) == (3, "", "interrupted")
 
 
 def written_to(home: Home, output: int, *command: str) -> subprocess.CompletedProcess[str]:

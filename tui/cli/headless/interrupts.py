@@ -18,11 +18,11 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, not_written
 from tui.cli import exits, output
 from tui.cli.headless.formats import Ending
+from tui.entry import SIGNALS
 from tui.request import Server, Source, reach
 from tui.screens.localised import localised
 from tui.screens.words import say
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_SECONDS = 10.0  # for everything that should come at once: a stop, a server that comes back
 T = TypeVar("T")
 Errand = Callable[[Server, "Interrupts"], Coroutine[Any, Any, tuple[Ending, T]]]
