@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from agent_tui.config.file import CHAT, SOCKET
+from agent_tui.config.file import CHAT, DEMO_PROVIDER, SOCKET
 from agent_tui.model.errors import ConfigError
 from tui import startup
 from tui.cli.arguments import Connection, ScreenArguments
@@ -55,6 +55,8 @@ def run_room(connection: Connection, room: str | None, output_format: Any, **sai
     options, wanted = options_of(said), room
     if wanted is not None and options.from_file is None and is_room_file(wanted):
         options, wanted = replace(options, from_file=Path(wanted)), None
+    if wanted is not None and options.strict and options.provider == DEMO_PROVIDER:
+        options = replace(options, provider=None, strict=False)  # the demo model that speaks in it is meant
     only_new = options.given
     if wanted is not None and only_new:
         raise ConfigError(f"{only_new[0]} is for a new room", "give either ROOM or the options of a new one")

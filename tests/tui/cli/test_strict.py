@@ -107,6 +107,8 @@ def test_strict_refuses_rooms_and_conversations_in_which_the_demo_model_speaks(h
         assert one_line(ran.stderr).startswith(DEMO_TOLD)
     assert home.room(room_id)["status"] == "idle"
     assert home.main("ask", "Which?", "--conversation", chat_id, "--strict", "--provider", "demo").stdout
+    assert home.main("rooms", "run", room_id, "--strict", "--provider", "demo").returncode == 0
+    assert home.main("rooms", "run", room_id, "--provider", "demo").returncode == 2
 
 
 def test_strict_holds_for_another_server_too(tmp_path: Path) -> None:
