@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.config.file import SOCKET, BackendConfig
-from agent_tui.model.errors import ConfigError, NotOffered
+from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered
 from agent_tui.paths import current_folder
 from agent_tui.state.conversation import ConversationState
 from tui.cli import output
@@ -46,7 +47,13 @@ def ask(source: Source, asked: AskInput, options: AskOptions, form_name: FormatN
                 enabled_tools=options.tools,
             )
             asks = partial(decide, client, id_, options.allow, telling)
-            ending = await server_answers(client, id_, question, telling, asks, interrupts)
+            try:
+                ending = await server_answers(client, id_, question, telling, asks, interrupts)
+            except AgentTuiError:  # the question was not taken: a new chat would stay empty
+                if options.conversation is None:
+                    with suppress(AgentTuiError):
+                        await client.delete(id_)
+                raise
             if (told := _what_to_do(state, id_, ending)) and not ending.gave_up:
                 output.notice(told)
             if form_name != "json":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,18 @@ def test_one_is_shown_with_what_is_set_in_it_and_as_json_what_the_server_answere
     assert (told["temperature"], told["used"].split()[-1]) == ("0.5", "tokens")
     value = json.loads(home.main("conversations", "show", id_, "--output", "json").stdout)
     assert value == home.api("GET", f"/api/conversations/{id_}")
+
+
+def test_a_question_that_is_not_taken_leaves_no_empty_conversation(home: Home) -> None:
+    (home.folder / "long.txt").write_text("a" * 1_000_001)
+    before = home.api("GET", "/api/conversations")
+    with (home.folder / "long.txt").open() as long:
+        ran = subprocess.run(
+            [*PROGRAM, "ask"], stdin=long, env=home.environ, capture_output=True, text=True, check=False
+        )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "1,000,000 characters" in ran.stderr
+    assert home.api("GET", "/api/conversations") == before
 
 
 # --- delete and rename -----------------------------------------------------------------------------------
