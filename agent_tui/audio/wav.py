@@ -30,18 +30,21 @@ SCALE: Final = 32_767
 def wav_sound(
     path: Path | None,
     *,
+    speech: bytes | None = None,
     record: Path | None = None,
     before_seconds: float = BEFORE_SECONDS,
     limits: RingLimits = CONSOLE_LIMITS,
     is_held: bool = False,
 ) -> ClockedSound:
     """Return a session's sound that hears a WAV file ("-" is stdin) and plays into another one, or nowhere.
+    ``speech`` is what ``read_wav`` returned if the file has been read.
 
     Before the file there is silence for ``before_seconds``, after it forever; ``is_over`` says that it
     ended. With ``is_held`` all of it waits for ``begin``. Raises ``ConfigError`` for a file that cannot be
     read or written.
     """
-    speech = read_wav(path) if path is not None else b""
+    if speech is None:
+        speech = read_wav(path) if path is not None else b""
     recording = Recording(record) if record is not None else None
     status = SoundStatus(
         input_name="" if path is None else "stdin" if str(path) == "-" else path.name,

@@ -62,6 +62,10 @@ class VoiceOpening:
         """Return a new session; see ``VoiceSource.open``."""
         voice = load().voice
         await asyncio.to_thread(_load)
+        if request.wav is not None:  # before anything is started that would be left
+            from agent_tui.audio.wav import read_wav
+
+            request = replace(request, speech=await asyncio.to_thread(read_wav, request.wav))
         if request.script is not None:
             return self._scripted(request, voice, request.script)
         livekit = named_livekit(voice, url=request.url, token=request.token)
@@ -225,7 +229,9 @@ def _sound(request: VoiceRequest, voice: VoiceConfig, limits: Any) -> tuple[Soun
     from agent_tui.audio.wav import wav_sound
 
     if request.wav is not None:
-        spoken = wav_sound(request.wav, record=request.record, limits=limits, is_held=True)
+        spoken = wav_sound(
+            request.wav, speech=request.speech, record=request.record, limits=limits, is_held=True
+        )
         return spoken, spoken
     if request.text_only:
         if request.record is not None:

@@ -28,5 +28,6 @@ class VoiceRequest:
     input_name: str = ""
     output_name: str = ""
     wav: Path | None = None
+    speech: bytes | None = field(default=None, repr=False)  # the sound of ``wav``, once it is read
     record: Path | None = None
     local_agent: bool = False

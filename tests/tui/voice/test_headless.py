@@ -26,8 +26,11 @@ from tui.cli.headless.formats import Ending, FormatName
 from tui.cli.headless.interrupts import Interrupts
 from tui.cli.tree import run
 from tui.language import speak
+from tui.request import Server
 from tui.voice.headless.formats import voice_format
 from tui.voice.headless.talk import HeadlessTalk, follow_log
+from tui.voice.opening import VoiceOpening
+from tui.voice.request import VoiceRequest
 from tui.voice.session import VoiceSession
 
 LONG_SECONDS = 10.0
@@ -329,6 +332,14 @@ async def test_a_call_that_asks_is_denied_and_a_form_declined(capsys: pytest.Cap
     told = capsys.readouterr().err
     assert "denied: files asks" in told
     assert "files asks: declined, nobody can be asked without a screen" in told
+
+
+async def test_a_file_that_cannot_be_read_is_told_before_anything_is_started(tmp_path: Path) -> None:
+    lines: list[str] = []
+    opening = VoiceOpening(Server("http://127.0.0.1:9"))
+    with pytest.raises(ConfigError, match=r"none.wav cannot be read"):
+        await opening.open(VoiceRequest(wav=tmp_path / "none.wav"), lines.append)
+    assert lines == []
 
 
 # --- the command line ------------------------------------------------------------------------------------
