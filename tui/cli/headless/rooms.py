@@ -35,6 +35,7 @@ from tui.screens.localised import localised
 from tui.screens.words import said, say
 
 MAX_NAME_CHARACTERS = 60
+DELETED = "stop"  # why a room pauses that is being deleted
 
 
 def run(
@@ -126,6 +127,8 @@ class Run:
         else:
             frames = self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS)
         ending = await followed(frames, self._take)
+        if self.pause_reason == DELETED and not self.stop.was_asked:
+            return await self._read_again(ending)  # until there is no such room
         while ending.reason == "paused" and await self._may_go_on():
             output.notice(say("plain.waits"))
             ending = await self._read_again(ending)
@@ -158,6 +161,8 @@ class Run:
                     return await self._take(item)
 
                 return await followed(frames, take)
+        except NotFound:
+            raise
         except (TimeoutError, TransportError, Refused):
             return paused
 

@@ -261,6 +261,16 @@ def test_a_room_that_somebody_else_pauses_ends_as_paused(slow: Home) -> None:
     assert end_of("".join(read) + out)["reason"] == "paused"
 
 
+def test_a_room_that_somebody_deletes_while_it_runs_is_not_there(slow: Home) -> None:
+    run = slow.start("rooms", "run", *SHORT, "--output", "stream-json")
+    read = until(run, "message_chunk")
+    slow.api("DELETE", f"/api/rooms/{json.loads(read[0])['data']['room_id']}")
+    out, _ = finish(run)
+    end = end_of("".join(read) + out)
+    assert (run.returncode, end["reason"]) == (4, "error")
+    assert end["detail"].startswith("There is no room ")
+
+
 def test_two_who_run_the_same_room_share_its_run(slow: Home) -> None:
     first = slow.start("rooms", "run", *SHORT, "--output", "stream-json")
     read = until(first, "message_chunk")
