@@ -45,6 +45,7 @@ from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.backend.voice.rooms import Home, VoiceRooms
 from agent_tui.backend.voice.routes import VoiceRoutes
 from agent_tui.config.file import load
+from agent_tui.model.errors import not_written
 from agent_tui.tracebacks import note_unheard
 
 # Seconds after the request to end at which each of these is over, done or not: within three all is. What is
@@ -220,9 +221,13 @@ class _Process:
             sys.stderr.write(f"agent-tui: the token is in {settings.token_file}\n")
         if not is_loopback(settings.host):
             log.warning("others can reach %s; without TLS they can also read what is said and the token", url)
-        with contextlib.suppress(OSError):  # the parent process may be gone
+        try:
             sys.stdout.write(f"listening on {url}\n")
             sys.stdout.flush()
+        except BrokenPipeError:  # the parent process may be gone
+            pass
+        except OSError as error:
+            raise not_written("the output cannot be written", error) from error
 
     def _tell(self, file: Path, text: str) -> None:
         write_private(file, text)

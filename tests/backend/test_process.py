@@ -141,7 +141,7 @@ async def test_embedded_says_in_its_runtime_file_how_to_reach_it(tmp_path: Path)
         told = json.loads(file.read_text())
         assert mode(file) == 0o600
         assert mode(data) == 0o700
-        assert told.keys() == {"url", "port", "token", "pid", "version", "protocol", "instance"}
+        assert told.keys() == {"url", "port", "token", "pid", "version", "protocol", "instance", "config"}
         assert (told["url"], told["port"]) == (process.url, process.port)
         assert (told["pid"], told["version"]) == (process.child.pid, __version__)
         assert (data / "agent-tui.db.lock").read_text().split() == [str(process.child.pid), "embedded"]

@@ -32,12 +32,19 @@ def prepare_streams() -> None:
     that is closed or cannot be read is empty.
     """
     if sys.stdin is None or fcntl.fcntl(sys.stdin, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
-        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
-    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
-    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+        sys.stdin = _nothing("r", os.O_RDONLY)
+    sys.stdout = sys.stdout or _nothing("w", os.O_WRONLY)
+    sys.stderr = sys.stderr or _nothing("w", os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def _nothing(mode: Literal["r", "w"], flags: int) -> TextIO:
+    """Return /dev/null, also for the program that ``serve`` becomes."""
+    descriptor = os.open(os.devnull, flags)  # the closed one, as the lowest that is free
+    os.set_inheritable(descriptor, True)
+    return os.fdopen(descriptor, mode, encoding="utf-8")
 
 
 def write(text: str) -> None:
@@ -113,15 +120,19 @@ def notice(text: str) -> None:
         write(inert_line(text, MAX_LINE_CHARACTERS) + "\n")
         _held = begun
         return
+    _to_stderr(text)
+
+
+def complain(text: str) -> None:
+    """Write the one line about a failed command to stderr, also among ``whole_lines``; never raises."""
+    _to_stderr(f"{PROGRAM}: {localised(text)}")
+
+
+def _to_stderr(text: str) -> None:
     try:
         _written(sys.stderr, inert_line(text, MAX_LINE_CHARACTERS) + "\n")
     except OSError:
         drop(2)
-
-
-def complain(text: str) -> None:
-    """Write the one line about a failed command to stderr."""
-    notice(f"{PROGRAM}: {localised(text)}")
 
 
 def typed_line(question: str) -> str:

@@ -73,6 +73,15 @@ def test_a_process_ends_at_once_after_what_was_registered_for_its_end(home: Home
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{home.config}\n", "registered\n")
 
 
+def test_serve_serves_without_a_stdout(home: Home) -> None:
+    line = f"exec {shlex.join(PROGRAM)} serve >&-"
+    with subprocess.Popen(["/bin/sh", "-c", line], env=home.environ, stderr=subprocess.PIPE) as serve:
+        assert serve.stderr is not None
+        assert serve.stderr.readline().startswith(b"agent-tui: the token is in ")
+        serve.terminate()
+        assert serve.wait() == 0
+
+
 def test_an_interrupt_before_anything_ran_is_exit_code_3(home: Home) -> None:
     done = crashing(home, "KeyboardInterrupt")
     assert done.returncode == 3
@@ -132,9 +141,10 @@ def test_a_reader_that_has_left_ends_the_program_quietly(home: Home) -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_full_disk_is_one_line(home: Home) -> None:
+@pytest.mark.parametrize("command", ["--help", "serve --no-token"])
+def test_a_full_disk_is_one_line(home: Home, command: str) -> None:
     with Path("/dev/full").open("w") as full:
-        done = written_to(home, full.fileno(), "--help")
+        done = written_to(home, full.fileno(), *command.split())
     assert done.returncode == 4
     assert "No space" in one_line(done.stderr)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.programs import PROGRAM, SECONDS, Home, home_at
+from tests.tui.programs import PROGRAM, SECONDS, Home, home_at, one_line
 
 pytestmark = pytest.mark.slow
 
@@ -271,6 +271,13 @@ def test_a_room_that_stands_is_left_at_the_end_of_the_input(slow: Home) -> None:
     done = slow.run("rooms", slow.new_room(TASK), "--plain", stdin="/nothing\n")
     assert (done.returncode, done.stderr) == (0, "")
     assert "/nothing: unknown command" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["rooms", "chat"])
+def test_what_goes_wrong_is_said_on_stderr(home: Home, command: str) -> None:
+    done = home.run(command, "--plain", "nosuchone")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "nosuchone" in one_line(done.stderr)
 
 
 def test_without_a_room_that_is_meant_one_has_to_be_named(home: Home) -> None:
