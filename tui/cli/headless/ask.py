@@ -8,7 +8,7 @@ from typing import Final
 
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.config.file import SOCKET, BackendConfig
-from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered
+from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered, Refused
 from agent_tui.paths import current_folder
 from agent_tui.state.conversation import ConversationState
 from tui.cli import output
@@ -49,8 +49,8 @@ def ask(source: Source, asked: AskInput, options: AskOptions, form_name: FormatN
             asks = partial(decide, client, id_, options.allow, telling)
             try:
                 ending = await server_answers(client, id_, question, telling, asks, interrupts)
-            except AgentTuiError:  # the question was not taken: a new chat would stay empty
-                if options.conversation is None:
+            except Refused:
+                if options.conversation is None and state.last_turn is None:  # the new chat would stay empty
                     with suppress(AgentTuiError):
                         await client.delete(id_)
                 raise
