@@ -102,7 +102,8 @@ class FakeChatClient(FakeRules):
     async def tools(self) -> tuple[list[ToolInfo], list[ToolServer]]:
         self._note("tools")
         broken = ToolServer("slow", "failed", problem="it ended\x1b[2J")
-        return [ToolInfo("read_file"), ToolInfo("run_command")], [broken]
+        known = [ToolInfo("read_file", source="built-in"), ToolInfo("run_command", permission="ask")]
+        return known, [broken]
 
     async def providers(self) -> list[ProviderInfo]:
         self._note("providers")

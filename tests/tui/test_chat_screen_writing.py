@@ -445,11 +445,24 @@ async def test_a_command_that_the_server_refuses_stays_in_the_line_and_the_next_
         assert composer_text(chat) == ""
 
 
+async def test_tools_are_listed_on_a_page_by_the_names_that_the_command_takes() -> None:
+    async with opened(enabled_tools=("run_command", "gone")) as chat:
+        text = await chat.write("/tools", "enter")
+        assert "Tools" in text.splitlines()[0]
+        rows = [" ".join(line.split()) for line in text.splitlines()]
+        assert "☐ read_file read a text file of the working folder" in rows
+        assert "☑ run_command asks first" in rows
+        assert "☑ gone not available now" in rows
+        assert "tools: run_command gone" in text
+        assert "/tools choose the tools: all, none, default, or their names" in text
+
+
 async def test_the_tools_say_that_rules_of_an_earlier_version_are_suspended() -> None:
     async with opened() as chat:
         assert "suspended" not in await chat.write("/tools ", "enter")
         old = ToolRule("1", "run_command", "run_command(make -n *)", scope="suspended")
         chat.link.calls.known_rules = old, replace(old, id="2", conversation_id="elsewhere")
+        await chat.press("escape")
         text = await chat.write("/tools ", "enter")
         assert "suspended rules from an earlier version: 1, listed in the settings" in text
 

@@ -9,6 +9,7 @@ from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered
 from agent_tui.model.events import ConversationChanged, ConversationInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.paths import folder_exists, named_path
+from tui.chat import texts
 from tui.chat.asking import Asking
 from tui.chat.first import NEW
 from tui.chat.models import ModelPicker
@@ -19,6 +20,7 @@ from tui.forms.values import FLAGS, read_value, shown
 from tui.live.changes import ChangesScreen
 from tui.live.commands import Commands, NotDone, copy_newest
 from tui.live.exporting import export
+from tui.live.pager import PagerScreen
 from tui.live.texts import told_server
 from tui.screens.choose import Candidate, Candidates, ChooseScreen
 from tui.screens.localised import localised
@@ -143,20 +145,17 @@ class ChatCommands:
         self._composer.tools = [inert_line(name, 60) for name in known]
         wanted = words.replace(",", " ").split()
         if not wanted:
-            shown = inert_line(" ".join(known), MAX_WORDS)
-            told = say("command.tools.all", names=self._tools_now(), all=shown)
-            broken = [told_server(server.name, server.problem) for server in servers if server.problem]
-            more = [say("command.tools.suspended", count=len(suspended))] if suspended else []
-            self._composer.tell("; ".join([*broken, *more, told]))
+            about = [told_server(server.name, server.problem) for server in servers if server.problem]
+            about += [say("command.tools.suspended", count=len(suspended))] if suspended else []
+            page = texts.tools_page(tools, self._info.enabled_tools, [self._tools_now(), *about])
+            self._host.open(PagerScreen(say("command.tools.title"), page, self._host.clock))
             return
         named: dict[str, list[str] | None] = {"all": known, "none": [], DEFAULT: None}
         enabled = named.get(wanted[0], wanted) if len(wanted) == 1 else wanted
         if strange := next((name for name in enabled or () if name not in known), ""):
-            name = inert_line(strange, 60)
-            names = inert_line(" ".join(known), MAX_WORDS)
-            raise NotDone(say("command.tools.unknown", name=name, names=names))
+            raise NotDone(say("command.tools.unknown", name=inert_line(strange, 60)))
         _need(await self._chat.changed_by(self._chat.change(enabled_tools=enabled)))
-        self._tell("command.tools.now", names=self._tools_now())
+        self._composer.tell(self._tools_now())
 
     async def _suspended_rules(self) -> Sequence[object]:
         """Return the suspended rules for this chat; none if the server keeps no rules."""
@@ -167,9 +166,8 @@ class ChatCommands:
 
     def _tools_now(self) -> str:
         enabled = self._info.enabled_tools
-        if enabled is None:
-            return say("command.tools.default")
-        return inert_line(" ".join(enabled), MAX_WORDS) or say("command.tools.none")
+        named = inert_line(" ".join(enabled or ()), MAX_WORDS) or say("command.tools.none")
+        return say("command.tools.now", names=say("command.tools.default") if enabled is None else named)
 
     async def _set_thinking(self, word: str) -> None:
         if not word:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.events import TurnNoted
@@ -17,6 +18,7 @@ from tui.live.texts import (
     Hint,
     Looking,
     Status,
+    about_tool,
     choosing_hints,
     finding_hints,
     link_status,
@@ -26,7 +28,11 @@ from tui.live.texts import (
     under_way,
 )
 from tui.screens.words import count, say
+from widgets.transcript.step_body import escaped
 from widgets.units import duration
+
+if TYPE_CHECKING:
+    from agent_tui.clients.records import ToolInfo
 
 MAX_TITLE_CHARACTERS: Final = 200
 MAX_DETAIL_CHARACTERS: Final = 200
@@ -217,6 +223,25 @@ def told_beside(noted: TurnNoted) -> str:
             return say("chat.agent.not_cancelled", reason=about)
         case _:
             return ""
+
+
+def tools_page(tools: Sequence[ToolInfo], enabled: Sequence[str] | None, about: Iterable[str]) -> str:
+    """Return a page as Markdown: ``about`` the tools in lines, then each tool, with a mark if it may be used
+    (``None``: all).
+    """
+    known = [tool.name for tool in tools]
+    rows = [
+        (tool.name, about_tool(tool.name, tool.source, tool.description), tool.permission == "ask")
+        for tool in tools
+    ]
+    rows += [(name, say("chat_form.tools.unknown"), False) for name in enabled or () if name not in known]
+    listed = []
+    for name, does, asks in rows:
+        mark = "x" if enabled is None or name in enabled else " "
+        more = [escaped(does), say("chat_form.tools.asks") if asks else ""]
+        said_of_it = " · ".join(filter(None, more))
+        listed.append(f"- [{mark}] **{escaped(inert_line(name, MAX_NAME_CHARACTERS))}** {said_of_it}")
+    return "\n\n".join([*map(escaped, about), "\n".join(listed), f"`/tools` {say('command.tools')}"])
 
 
 # --- turns -------------------------------------------------------------------------------------------------
