@@ -31,6 +31,10 @@ def line(chat: Chat) -> str:
     return chat.app.chat._composer.line.text
 
 
+def _hints(text: str) -> set[str]:
+    return {hint.strip() for hint in text.splitlines()[-1].split(" · ")}
+
+
 async def test_enter_asks_once_and_the_line_is_empty_when_it_was_taken() -> None:
     async with opened() as chat:
         await chat.write("Why?", "enter")
@@ -235,9 +239,14 @@ async def test_a_question_is_answered_again() -> None:
 
 
 async def test_nothing_is_asked_again_while_an_answer_comes() -> None:
-    async with opened(*said(1, "First?", "One.")) as chat:
-        await chat.send(ev.MessageStored(message("q2", "x", parent_id="a1")), started("a2", "q2"))
-        await chat.press("tab", "r", "e", "left_square_bracket")
+    async with opened(*said(1, "First?", "One."), size=(200, 30)) as chat:
+        assert {"r retry", "space fold"} <= _hints(await chat.press("tab"))
+        assert "e edit & resend" in _hints(await chat.press("shift+up"))
+        other = message("q2", "x", parent_id="a1", versions=("q2", "q3"))
+        text = await chat.send(ev.MessageStored(other), started("a2", "q2"))
+        assert _hints(text) >= {"esc stop", "space fold"}
+        assert not {"r retry", "e edit & resend", "[ versions"} & _hints(await chat.later())
+        await chat.press("r", "e", "left_square_bracket")
         assert questions(chat) == []
         assert chat.told[:2] == ["wait for the answer to finish, or stop it"] * 2
 

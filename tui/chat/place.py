@@ -71,6 +71,17 @@ class ReaderPlace:
         return self._chat.host.allows(self.why_not(act))
 
     @property
+    def acts(self) -> frozenset[str]:
+        """What can be done with the reader's message: again, edit (a question), version."""
+        turn = self.turn
+        fits = {
+            "again": True,
+            "edit": turn is not None and turn.role == "user",
+            "version": turn is not None and len(turn.versions) > 1,
+        }
+        return frozenset(act for act, does_fit in fits.items() if does_fit and not self.why_not(act))
+
+    @property
     def unanswered(self) -> frozenset[str]:
         """What can be done about an incomplete last answer: again, continue."""
         last = self._chat.state.last_turn

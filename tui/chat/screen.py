@@ -153,7 +153,6 @@ class ChatScreen(LiveScreen):
     @property
     def _shown(self) -> texts.ChatShown:
         transcript, composer, asking = self._transcript, self._composer, self._asking
-        turn = self._reader.turn
         return texts.ChatShown(
             is_writing=composer.has_line_focus,
             is_choosing=composer.line.is_choosing,
@@ -167,8 +166,7 @@ class ChatScreen(LiveScreen):
             has_text=bool(composer.line.text),
             queued=len(composer.queue),
             is_held=any(waits.is_held for waits in composer.queue),
-            on_question=turn is not None and turn.role == "user",
-            has_versions=turn is not None and len(turn.versions) > 1,
+            acts=self._reader.acts,
             can=self._reader.unanswered,
         )
 

@@ -56,8 +56,7 @@ class ChatShown:
     has_text: bool = False
     queued: int = 0
     is_held: bool = False
-    on_question: bool = False
-    has_versions: bool = False
+    acts: frozenset[str] = frozenset()  # again, edit, version: what can be done with the reader's message
     can: frozenset[str] = frozenset()  # again, continue: the last answer is not complete
 
 
@@ -163,15 +162,15 @@ def hints(state: ConversationState, shown: ChatShown) -> list[Hint]:
     found += unfinished
     if not shown.is_following:
         found.append(Hint("end", say("hint.newest"), 1))
-    if shown.on_question:
+    if "edit" in shown.acts:
         found.append(Hint("e", say("hint.edit"), 3))
-    if shown.has_versions:
+    if "version" in shown.acts:
         found.append(Hint("[", say("hint.versions"), 3))
     found += [
         Hint("space", say("hint.fold"), 4),
         Hint("F", say("hint.fold_all"), 6),
         Hint("o", say("hint.open_all"), 6),
-        *([] if "again" in shown.can else [Hint("r", say("hint.retry"), 7)]),
+        *([Hint("r", say("hint.retry"), 7)] if "again" in shown.acts - shown.can else []),
         Hint("y", say("hint.copy"), 7),
         Hint("i", say("hint.say"), 2),
         Hint("?", say("hint.help"), 2),
