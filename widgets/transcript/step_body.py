@@ -15,6 +15,8 @@ from widgets.units import UnitWords, counted, duration, size
 
 MAX_LINES: Final = 200
 MAX_CHARACTERS: Final = 20_000
+BEGINNING_LINES: Final = 20  # of a failure: the rest of what is shown is its end, which says why
+BEGINNING_CHARACTERS: Final = 2_000
 MAX_COLUMNS: Final = 8
 MAX_CELL_CHARACTERS: Final = 120
 MAX_ABOUT_CHARACTERS: Final = 120
@@ -88,19 +90,22 @@ def step_body(
     arguments: str = "",
     content: str = "",
     result: str | None = None,
+    success: bool = True,
     limit: str | None = MORE,
 ) -> str:
-    """Return the body of a step as Markdown; ``limit`` says what was left out, without it nothing is."""
+    """Return the body of a step as Markdown; ``limit`` says what was left out, without it nothing is. Of a
+    failure the end is kept.
+    """
     match kind:
         case "thinking" | "text" | "sub_agent" | "summary":
             return content
         case "tool_call":
             about, is_said = _about(arguments)  # in the head row
             pieces = [] if is_said and result is not None else [_arguments_body(arguments, limit)]
-            pieces += [] if result is None else [result_body(result, limit, about)]
+            pieces += [] if result is None else [result_body(result, limit, about, keeps_end=not success)]
             return "\n\n".join(piece for piece in pieces if piece)
         case "tool_result":
-            return result_body(content if result is None else result, limit)
+            return result_body(content if result is None else result, limit, keeps_end=not success)
         case _:
             text = content or arguments
             return result_body(text, limit) if text else ""
@@ -193,27 +198,30 @@ def _value(result: str) -> object:
     return parsed.value if parsed is not None and parsed.is_whole else result
 
 
-def result_body(result: str, limit: str | None = MORE, heading: str = "") -> str:
+def result_body(
+    result: str, limit: str | None = MORE, heading: str = "", *, keeps_end: bool = False
+) -> str:
     """Return a result as Markdown: a table, a diff, readable JSON, or the text as it is. A file that
-    ``heading`` names above it is not named again.
+    ``heading`` names above it is not named again. ``keeps_end`` as for ``fenced``.
     """
     value = _value(result)
     if isinstance(value, dict):
         rest = {key: own for key, own in value.items() if key != "success"}
         if len(rest) == 1 and isinstance(only := next(iter(rest.values())), str):
             has_failed = value.get("success") is False and "error" in rest
-            return text_body(UnitWords.told(only) if has_failed else only, limit, heading)
-        return fenced(readable(ParsedJson(rest)), limit=limit) if rest else ""
+            text = UnitWords.told(only) if has_failed else only
+            return text_body(text, limit, heading, keeps_end=keeps_end)
+        return fenced(readable(ParsedJson(rest)), limit=limit, keeps_end=keeps_end) if rest else ""
     if isinstance(value, list):
         return _table(value, limit) or fenced(pretty(value), "json", limit=limit)
-    return text_body(result, limit, heading)
+    return text_body(result, limit, heading, keeps_end=keeps_end)
 
 
-def text_body(text: str, limit: str | None = MORE, heading: str = "") -> str:
+def text_body(text: str, limit: str | None = MORE, heading: str = "", *, keeps_end: bool = False) -> str:
     """Return a text as Markdown that shows it as it is; a unified diff as one, under its ``heading``."""
     if _DIFF.search(text[:MAX_CHARACTERS]):
         return diff_body(text, heading, limit)
-    return fenced(text, limit=limit)
+    return fenced(text, limit=limit, keeps_end=keeps_end)
 
 
 def diff_body(diff: str, heading: str, limit: str | None = MORE) -> str:
@@ -231,28 +239,47 @@ def _file(old: str, new: str) -> str:
     return name.partition("\t")[0].removeprefix("a/" if name is old else "b/")
 
 
-def fenced(text: str, label: str = "", *, limit: str | None = MORE) -> str:
-    """Return a text in a fence that nothing in it ends; what is over is left out, and ``limit`` says so."""
+def fenced(text: str, label: str = "", *, limit: str | None = MORE, keeps_end: bool = False) -> str:
+    """Return a text in a fence that nothing in it ends; what is over is left out, and ``limit`` says so.
+    With ``keeps_end`` that is from the middle.
+    """
     text = inert(text).strip("\n")
     if not text.strip():
         return "*nothing*"
-    shown, note = _limited(text, limit)
-    longest = max((len(signs) for signs in _FENCE_SIGNS.findall(shown)), default=0)
+    shown, note, end = _limited(text, limit, keeps_end=keeps_end)
+    pieces = (_fence(shown, label), note, _fence(end, label) if end else "")
+    return "\n\n".join(piece for piece in pieces if piece)
+
+
+def _fence(text: str, label: str) -> str:
+    longest = max((len(signs) for signs in _FENCE_SIGNS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{label}\n{shown}\n{fence}" + (f"\n\n{note}" if note else "")
+    return f"{fence}{label}\n{text}\n{fence}"
 
 
-def _limited(text: str, limit: str | None) -> tuple[str, str]:
-    if limit is None:
-        return text, ""
-    shown = "\n".join(text.split("\n", MAX_LINES)[:MAX_LINES])[:MAX_CHARACTERS]
-    if not (rest := text[len(shown) :]):
-        return shown, ""
-    lines = rest.count("\n")
+def _limited(text: str, limit: str | None, *, keeps_end: bool) -> tuple[str, str, str]:
+    """Return the beginning of a text, what ``limit`` says is left out, and with ``keeps_end`` the end."""
+    shown = text if limit is None else _beginning(text, MAX_LINES, MAX_CHARACTERS)
+    if limit is None or shown == text:
+        return text, "", ""
+    end = ""
+    if keeps_end:
+        shown = _beginning(text, BEGINNING_LINES, BEGINNING_CHARACTERS)
+        lines = MAX_LINES - BEGINNING_LINES
+        end = "\n".join(text[len(shown) :].rsplit("\n", lines)[-lines:])
+        end = end[-(MAX_CHARACTERS - BEGINNING_CHARACTERS) :]
+    rest = text[len(shown) : len(text) - len(end)]
+    lines = rest.count("\n") - (1 if end else 0)
     more = (
-        counted(lines, "more line", "more lines") if lines else f"{size(len(rest))} {UnitWords.word('more')}"
+        counted(lines, "more line", "more lines")
+        if lines > 0
+        else f"{size(len(rest))} {UnitWords.word('more')}"
     )
-    return shown, limit.replace("{more}", more)
+    return shown, limit.replace("{more}", more), end
+
+
+def _beginning(text: str, lines: int, characters: int) -> str:
+    return "\n".join(text.split("\n", lines)[:lines])[:characters]
 
 
 def _table(rows: list[object], limit: str | None) -> str:

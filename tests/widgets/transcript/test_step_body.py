@@ -33,7 +33,8 @@ class StepText(NamedTuple):
 
 def step_text(kind: str, **fields: Any) -> StepText:
     """Return all that a step of these ``fields`` shows."""
-    body = {name: fields[name] for name in ("arguments", "content", "result", "limit") if name in fields}
+    names = "arguments", "content", "result", "success", "limit"
+    body = {name: fields[name] for name in names if name in fields}
     head = {name: value for name, value in fields.items() if name != "limit"}
     return StepText(*step_head(kind, **head), step_body(kind, **body))
 
@@ -188,6 +189,20 @@ def test_long_results_end_with_how_much_is_missing() -> None:
     assert rows[-3] == f"│ line {MAX_LINES - 1}"
     whole = step_text("tool_call", name="x", result=text, limit=None)
     assert len(shown(whole.body)) == MAX_LINES + 1_234
+
+
+def test_a_long_failure_is_shown_from_its_beginning_and_to_its_end() -> None:
+    lines = [f"line {number}" for number in range(MAX_LINES + 308)]
+    result = json.dumps({"success": False, "exit_code": 1, "output": "\n".join(lines)})
+    for kind in ("tool_call", "tool_result"):
+        rows = shown(step_text(kind, name="run_command", result=result, success=False).body)
+        assert "exit_code" in rows[0]
+        assert "line 507" in rows[-1]
+        assert rows[20:23] == ["", "… 310 more lines", ""]
+        assert len(rows) == MAX_LINES + 3
+    endless = step_text("tool_result", content="x" * 50_000 + "the end", success=False)
+    assert shown(endless.body, 200)[-1].endswith("the end")
+    assert any("30 kB more" in row for row in shown(endless.body, 200))
 
 
 def test_one_endless_line_is_cut_too() -> None:

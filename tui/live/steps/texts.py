@@ -107,6 +107,7 @@ def step_body_of(
         arguments=step.arguments.text,
         content=step.content.text,
         result=step.result.content.text if step.result is not None else None,
+        success=step.result.success if step.result is not None else step.success,
         limit=None if shows_all else limit_of(key, ascii_only=ascii_only),
     )
 
