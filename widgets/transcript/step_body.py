@@ -198,9 +198,7 @@ def _value(result: str) -> object:
     return parsed.value if parsed is not None and parsed.is_whole else result
 
 
-def result_body(
-    result: str, limit: str | None = MORE, heading: str = "", *, keeps_end: bool = False
-) -> str:
+def result_body(result: str, limit: str | None = MORE, heading: str = "", *, keeps_end: bool = False) -> str:
     """Return a result as Markdown: a table, a diff, readable JSON, or the text as it is. A file that
     ``heading`` names above it is not named again. ``keeps_end`` as for ``fenced``.
     """

@@ -87,7 +87,10 @@ def _article(message: Message, names: Mapping[str, str]) -> str:
 
 def _details(part: FoldedPart) -> str:
     told = " · ".join(text for text in (part.about, part.summary) if text)
-    head = f'<summary dir="auto"><strong>{_safe(part.name)}</strong> {_safe(told)}</summary>'
+    told = f"<strong>{_safe(part.name)}</strong> {_safe(told)}"
+    if not part.body:
+        return f'<p dir="auto">{told}</p>'
+    head = f'<summary dir="auto">{told}</summary>'
     return f'<details>{head}<div dir="auto">{_words(part.body)}</div></details>'
 
 

@@ -30,7 +30,7 @@ def parts(message: Message) -> list[str | FoldedPart]:
             file.name or say("export.file"),
             "",
             facts(file),
-            facts(file) if is_image(file) else _all_of(file.content),
+            "" if is_image(file) else _all_of(file.content),
         )
         for file in message.attachments
     ]

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from agent_tui.model.events import Attachment, ConversationInfo, Message, Step, Usage
+from agent_tui.model.images import attached_image
 from agent_tui.wire.chat_encode import answer_content, stored_message_fields
 from tests.fakes.chat_server import LogChatServer, OriginalChatServer, user_message
+from tests.fakes.pictures import PNG
 from tests.fakes.rooms_server import in_thread
 from tests.tui.programs import Home, home_at, one_line, own_environ
 from tui.cli.export.conversations import of_conversation
@@ -117,6 +119,14 @@ def test_a_page_folds_thoughts_tools_and_files_and_shows_the_words() -> None:
     assert places == sorted(places)
     assert "I should" not in shown
     assert "# green" not in shown
+
+
+def test_the_facts_of_an_image_are_said_once() -> None:
+    image = attached_image("tea.png", PNG)
+    assert image is not None
+    chat = of_conversation(CHAT, [message("user", "Which?", attachments=(image,))])
+    for format_ in ("md", "html"):
+        assert rendered(chat, format_).count("3 × 2") == 1
 
 
 def test_a_call_whose_end_nobody_knows_says_so() -> None:
