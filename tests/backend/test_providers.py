@@ -83,8 +83,8 @@ async def test_the_models_of_each_kind_are_named(kind: Kind, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("answer", "status", "title"),
     [
-        (fails(401, "no"), 401, "refused the key"),
-        (fails(403, "no"), 401, "refused the key"),
+        (fails(401, "no"), 401, "wants a key"),
+        (fails(403, "no"), 401, "wants a key"),
         (fails(404, "no"), 404, "no list of models"),
         (fails(429, "slow", Retry_After="3"), 429, "limits the rate of calls"),
         (fails(500, "boom"), 502, "server failed"),

@@ -212,7 +212,11 @@ class Teller:
         return self._make("the model's server refused the call", detail, retryable=status in AGAIN)
 
     def _refused_key(self, detail: str) -> ModelError:
-        key = self.endpoint.key_name or "api_key_env (none is set)"
+        key = self.endpoint.key_name or ("base_url" if "@" in self.endpoint.base_url else "")
+        if not key:
+            setup = "No key is set: agent-tui models setup (f4 in the program) asks for one"
+            helps = "No key is set: enter one" if self.endpoint.provider_id == TRIED else setup
+            return self._make("{url} wants a key", f"{_open(detail)}. {helps}")
         whose = "The key is the one you typed" if key == TYPED else f"The key comes from {key}"
         return self._make("{url} refused the key", f"{_open(detail)}. {whose}")
 

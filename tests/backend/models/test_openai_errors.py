@@ -9,10 +9,11 @@ import traceback
 
 import pytest
 
-from agent_tui.backend.models.endpoints import ProviderAddress
+from agent_tui.backend.models.endpoints import TRIED, ProviderAddress
 from agent_tui.backend.models.model import (
     Piece,
 )
+from agent_tui.backend.models.remote import RemoteProvider
 from agent_tui.model.errors import ModelError
 from tests.backend.models.calls import KEY, REQUEST, error_of, pieces, provider, text
 from tests.fakes.model_server import DONE, Answer, FakeModelServer, chunk, data, fails, raw, says
@@ -71,6 +72,21 @@ async def test_an_error_status_says_what_to_do(
     assert title in error.title
     assert detail in error.detail
     assert error.retryable is retryable
+
+
+@pytest.mark.parametrize(
+    ("where", "helps"),
+    [("local", "agent-tui models setup (f4 in the program) asks for one"), (TRIED, "enter one")],
+)
+async def test_a_server_that_wants_a_key_is_told_when_none_is_set(where: str, helps: str) -> None:
+    async with FakeModelServer() as server:
+        opened = RemoteProvider(ProviderAddress(where, server.url))
+        server.will(fails(401, "who are you"))
+        with pytest.raises(ModelError) as caught:
+            _ = [piece async for piece in opened.model("some-model").stream(REQUEST)]
+        await opened.aclose()
+    assert caught.value.title == f"{server.url} wants a key"
+    assert caught.value.detail == f"status 401: who are you. No key is set: {helps}"
 
 
 @pytest.mark.parametrize(
