@@ -155,9 +155,11 @@ def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         case "add":
             return _text(str(arguments["a"] + arguments["b"]))
         case "fail":
+            sys.stderr.write("the tray is empty\n")
+            sys.stderr.flush()
             return {**_text("there is no more paper\x1b[2J"), "isError": True}
         case "die":
-            sys.stderr.write("one line\nout of memory\x1b[2J\n")
+            sys.stderr.write(arguments.get("words", "one line\nout of memory\x1b[2J\n"))
             sys.stderr.flush()
             os._exit(3)
         case "hang":

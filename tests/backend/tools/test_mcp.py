@@ -127,6 +127,12 @@ async def test_a_server_that_dies_in_mid_call_is_told_and_started_again_not_too_
         assert (await called(tools["look"])).content == "looked"
 
 
+async def test_a_server_that_dies_is_not_told_with_words_from_before_the_call() -> None:
+    async with running(pause_seconds=600) as (_, tools):
+        assert await refused(tools["fail"]) == "there is no more paper␛[2J"
+        assert "it ended with exit code 3; it is not known" in await refused(tools["die"], words="")
+
+
 async def test_a_server_that_hangs_is_told_and_started_again() -> None:
     async with running(call_seconds=0.3, check_seconds=0.3, pause_seconds=0) as (server, tools):
         said = await refused(tools["hang"])

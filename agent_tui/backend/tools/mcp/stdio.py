@@ -39,7 +39,7 @@ async def stdio_transport(
     program = (_with_home(config.command), *config.args)
     variables = {**passed_environment(), **environ}
     child = await Child.start(program, Path.home(), variables, is_fed=True, errors=asyncio.subprocess.PIPE)
-    words = Spool(LAST_WORDS_BYTES)
+    words = Spool(LAST_WORDS_BYTES)  # what it wrote to stderr since the newest call
     async with child:
         to_us, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, from_us = anyio.create_memory_object_stream[SessionMessage](0)
@@ -53,7 +53,10 @@ async def stdio_transport(
                 await to_us.aclose()  # a waiting request learns that there is no answer
 
             async def send() -> None:
+                nonlocal words
                 async for message in from_us:
+                    if getattr(message.message, "method", "") == "tools/call":
+                        words = Spool(LAST_WORDS_BYTES)
                     line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     child.stdin.write(line.encode("utf-8", "replace") + b"\n")
                     with suppress(ConnectionError):  # it ended, which the reading side reports, too
