@@ -335,6 +335,8 @@ async def test_what_an_mcp_server_asks_is_filled_in_above_the_room() -> None:
         time = await asked(screen, *begun(), *before, ev.ToolStatusChanged("t1", "step-1", "asks", ask=ask))
         text = await screen.text()
         assert "Mika · run_command needs your input" in text
+        assert "‖ needs your input" in text.splitlines()[0]
+        assert "approval" not in text
         assert "The MCP server shop asks you for a value" in text
         assert "Your answers are sent to shop." in await screen.press("y")
         time.now += 1.0

@@ -58,7 +58,8 @@ async def test_who_asks_what_is_seen_before_the_form_is_opened() -> None:
         assert "The MCP server everything asks you for 6 values:" in text
         assert "- Your name *" in text
         assert text.count("y fill in… · n decline") == 1
-        assert "approval" in text  # what the chat waits for
+        assert "‖ needs your input" in text.splitlines()[0]
+        assert "approval" not in text
 
 
 async def test_a_form_is_filled_in_checked_and_sent() -> None:

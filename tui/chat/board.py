@@ -6,8 +6,7 @@ from textual.widgets import Static
 
 from tui.chat import texts
 from tui.chat.open_chat import OpenChat
-from tui.live.ask_bar import status_part
-from tui.live.board import Lines, used_parts
+from tui.live.board import Lines, status_part, used_parts
 from tui.live.texts import connected, context, oddities
 from tui.screens.words import say
 from widgets.status_line import Part

@@ -19,6 +19,7 @@ from tui.live.texts import (
     Looking,
     Status,
     about_tool,
+    asking,
     choosing_hints,
     finding_hints,
     link_status,
@@ -91,8 +92,8 @@ def status(state: ConversationState, shown: ChatShown, seconds_left: int = 0) ->
     turn = state.open_turn
     if shown.is_stopping and turn is not None:
         return Status(f"{signs.WAITING} {say('chat.stopping')}", "stop")
-    if state.asking:
-        return Status(f"{signs.PAUSED} {say('chat.asks')}")
+    if asks := asking(state):
+        return Status(asks)
     if turn is not None:
         return _doing(turn)
     if shown.is_sending or state.conversation.status == "running":

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
+from tui.live import signs
 from tui.live.texts import Hint, Status, UsedText
+from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 from widgets.units import elapsed
+
+
+def status_part(text: str) -> Part:
+    """Return the state as a part of the top line; what needs the person stands out."""
+    asks = (f"{signs.PAUSED} {say(key)}" for key in ("chat.asks", "step.asks.form"))
+    return Part(text, warns=text in asks)
 
 
 def used_parts(used: UsedText) -> tuple[Part, ...]:

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from agent_tui.config.file import DEMO_PROVIDER
 from agent_tui.model.budget import ceilings
-from agent_tui.model.events import LinkChanged, Note, TurnNoted
+from agent_tui.model.events import LinkChanged, Note, ToolAsk, TurnNoted
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.steps import Steps, StepState
@@ -241,10 +241,24 @@ def under_way(steps: Steps) -> list[StepState]:
     return found
 
 
+def needs(ask: ToolAsk | None) -> str:
+    """Return what a tool's call needs of a person: approval, or values for a form."""
+    return say("chat.asks" if ask is None or ask.form is None else "step.asks.form")
+
+
+def asking(state: ConversationState) -> str:
+    """Return what the oldest call that asks needs of a person, with its sign; "" if none asks."""
+    if not (spots := state.asking):
+        return ""
+    step = state.step(*spots[0])
+    return f"{signs.PAUSED} {needs(step.ask if step is not None else None)}"
+
+
 def tools_at_work(calls: Sequence[StepState]) -> str:
     """Return what calls that are under way do, with its sign."""
-    if any(call.status == "asks" for call in calls):
-        return f"{signs.PAUSED} {say('chat.asks')}"
+    first = next((call for call in calls if call.status == "asks"), None)
+    if first is not None:
+        return f"{signs.PAUSED} {needs(first.ask)}"
     if len(calls) > 1:
         return f"{signs.SPEAKING} {say_count('chat.using.several', len(calls))}"
     return f"{signs.SPEAKING} {say('chat.using', name=inert_line(calls[0].name, MAX_TOOL_CHARACTERS))}"

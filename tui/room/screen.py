@@ -12,8 +12,7 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from tui.link import RoomLink
 from tui.live.approvals import Approvals
-from tui.live.ask_bar import status_part
-from tui.live.board import used_parts
+from tui.live.board import status_part, used_parts
 from tui.live.find import FindBar
 from tui.live.screen import ELSEWHERE_BINDINGS, GO_TO_BINDING, LiveScreen
 from tui.live.texts import connected, oddities

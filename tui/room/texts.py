@@ -21,6 +21,7 @@ from tui.live.texts import (
     Hint,
     KeyNow,
     Looking,
+    asking,
     choosing_hints,
     dollars,
     finding_hints,
@@ -84,8 +85,8 @@ def status(
         return link
     if asked.intent:
         return f"{signs.WAITING} {say('room.' + asked.intent)}"
-    if state.asking:
-        return f"{signs.PAUSED} {say('chat.asks')}"
+    if asks := asking(state):
+        return asks
     match state.room.status:
         case "running":
             return f"{signs.SPEAKING} {say('room.live')}"

@@ -6,8 +6,7 @@ from typing import Literal
 
 from textual.widgets import Static
 
-from tui.live.ask_bar import status_part
-from tui.live.board import Lines
+from tui.live.board import Lines, status_part
 from tui.live.texts import Hint, Looking, choosing_hints, finding_hints
 from tui.screens.words import say
 from tui.voice import texts

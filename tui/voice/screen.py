@@ -21,6 +21,7 @@ from tui.live.approvals import Approvals
 from tui.live.find import FindBar, OneTranscript
 from tui.live.key_hints import keys_of
 from tui.live.screen import CALM_LOOK_SECONDS, LiveScreen
+from tui.live.texts import asking
 from tui.voice import texts
 from tui.voice.acts import Act, VoiceActs
 from tui.voice.asks import VoiceAsks
@@ -178,7 +179,7 @@ class VoiceScreen(LiveScreen):
             needs_setup=self.run.needs_setup,
             has_signal=session is None or session.sound.status.has_signal,
             may_use_local=not self.run.request.local_agent,
-            is_asking=self._approvals.spot is not None,
+            asking=asking(self._asks.state) if self._approvals.spot is not None else "",
             had_input=self.run.had_input,
         )
 

@@ -46,7 +46,7 @@ class VoiceShown:
     needs_setup: bool = False
     has_signal: bool = True
     may_use_local: bool = True
-    is_asking: bool = False  # a tool needs approval
+    asking: str = ""  # what a tool needs of the person, with its sign
     had_input: bool = False  # there was a microphone in this session
 
 
@@ -62,8 +62,8 @@ def status(state: VoiceState, shown: VoiceShown) -> Status:
         else:
             words = say("voice.reconnecting")
         return Status(f"{signs.WAITING} {words}", "reconnecting")
-    if shown.is_asking:
-        return Status(f"{signs.PAUSED} {say('chat.asks')}")
+    if shown.asking:
+        return Status(shown.asking)
     if is_absent(state):
         return Status(f"{signs.FAILED} {say('voice.absent')}")
     if phase in ("idle", "preparing"):

@@ -12,6 +12,7 @@ from agent_tui.model.inert import inert_line, visible, visible_line
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.steps import StepState
 from tui.live import signs
+from tui.live.texts import needs
 from tui.screens.words import count, say
 from widgets.signs import twin
 from widgets.transcript.step_body import MORE, diff_body, escaped, fenced, step_body
@@ -67,8 +68,7 @@ def step_head(step: StepState) -> tuple[str, str, str]:
         return title, summary, "" if step.type != "tool_result" else _outcome_sign(step.success)
     match step.status:
         case "asks":
-            is_form = step.ask is not None and step.ask.form is not None
-            return title, say("step.asks.form" if is_form else "chat.asks"), signs.PAUSED
+            return title, needs(step.ask), signs.PAUSED
         case "running":
             far = inert_line(step.progress, MAX_NAME_CHARACTERS)
             return title, " · ".join(filter(None, (say("step.running"), far))), signs.SPEAKING
