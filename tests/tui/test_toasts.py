@@ -100,6 +100,18 @@ async def test_in_a_chat_nothing_that_asks_is_covered(tmp_path: Path, size: tupl
         assert not rows & set(range(toast.y, toast.bottom))
 
 
+async def test_all_rows_of_what_is_told_are_in_sight(tmp_path: Path) -> None:
+    text = "saved as [providers.walker] in /tmp/w/chat/h2/.config/agent-tui/"
+    async with in_a_chat(tmp_path, size=(80, 24)) as seen:
+        for letters in range(7, 14):  # around the width of a row
+            await told(seen, text + "x" * letters + "Z")
+            toast = seen.app.screen.query_one(Toast).region
+            rows = (await seen.text()).split("\n")[toast.y : toast.bottom]
+            assert rows[-1].endswith("Z")
+            seen.app.clear_notifications()
+            await seen.text()
+
+
 async def test_in_a_room_no_header_of_an_agent_is_covered(tmp_path: Path) -> None:
     async with opened_app(tmp_path, size=(120, 40)) as seen:
         seen.link.send(*first_round(4), *second_round(4))
