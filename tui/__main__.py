@@ -52,7 +52,7 @@ def main() -> int:
         output.prepare_streams()
         return _run(sys.argv[1:])
     except AgentTuiError as error:
-        output.complain(str(error))
+        output.complain(error)
         return exits.exit_code(error)
     except KeyboardInterrupt:
         for number in SIGNALS:  # a key held down does not change the exit code

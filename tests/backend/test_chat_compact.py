@@ -53,7 +53,7 @@ async def test_what_cannot_be_summarised_is_refused_with_the_reason(tmp_path: Pa
     async with chat_backend(tmp_path, model, models=models) as running:
         path = await running.chat()
         assert "keep must be" in await refused(running, "POST", f"{path}/compact", {"keep": 1}, 422)
-        assert "nothing to summarise" in await refused(running, "POST", f"{path}/compact", {}, 409)
+        assert "nothing new to summarise" in await refused(running, "POST", f"{path}/compact", {}, 409)
         await running.ask(path, "Tea?")
         models.charged = Terms()
         assert "cannot summarise" in await refused(running, "POST", f"{path}/compact", {}, 409)

@@ -10,7 +10,7 @@ import pytest
 
 from agent_tui.audio.check import SoundSurroundings, no_device
 from agent_tui.config.presets import PRESETS
-from agent_tui.model.errors import ConnectFailed
+from agent_tui.model.errors import ConnectFailed, Refused
 from agent_tui.model.events import LinkChanged, ToolAsk
 from agent_tui.model.voice import SoundChanged
 from agent_tui.state.turn import Turn
@@ -95,6 +95,23 @@ RUSSIAN = {
 def test_why_a_model_or_server_failed_is_said_sentence_by_sentence(text: str, said: str) -> None:
     speak("ru")
     assert localised(text) == said
+
+
+NOTHING = ("There is nothing new to summarise", "Ask something first.")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "There is nothing new to summarise. Ask something first."),
+        ("ru", "Не из чего составить новую сводку. Сначала задайте вопрос."),
+        ("zh-CN", "没有可生成摘要的新内容。请先提问。"),
+    ],
+)
+def test_a_detail_that_is_a_sentence_follows_as_one(language: str, text: str) -> None:
+    speak(language)
+    assert localised(Refused(*NOTHING)) == text
+    assert str(Refused(*NOTHING)) == ": ".join(NOTHING)  # as scripts know it
 
 
 SAID = {

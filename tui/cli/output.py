@@ -123,8 +123,8 @@ def notice(text: str) -> None:
     _to_stderr(text)
 
 
-def complain(text: str) -> None:
-    """Write the one line about a failed command to stderr, also among ``whole_lines``; never raises."""
+def complain(text: object) -> None:
+    """Write the one line about a failed command, a text or an error, to stderr, also among ``whole_lines``; never raises."""
     _to_stderr(f"{PROGRAM}: {localised(text)}")
 
 

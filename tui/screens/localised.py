@@ -12,6 +12,7 @@ import re
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+from agent_tui.model.errors import AgentTuiError
 from tui.language import FOLDER, LanguageTexts, spoken, translated
 from tui.screens.words import list_of, say
 
@@ -41,10 +42,16 @@ class Translation(NamedTuple):
 
 def localised(text: object) -> str:
     """Return a text, or the text of an error, in the current language; unchanged if it is unknown."""
-    words = str(text)
+    words = _sentences(text) if isinstance(text, AgentTuiError) else str(text)
     if LanguageTexts.texts is None or len(words) > MOST_CHARACTERS:
         return words
     return _localised(words, spoken())
+
+
+def _sentences(error: AgentTuiError) -> str:
+    """Return the text of an error: a detail that is a sentence of its own follows as one."""
+    is_sentence = error.detail[:1].isupper() and error.detail.endswith(".")
+    return f"{error.title}. {error.detail}" if is_sentence else str(error)
 
 
 @lru_cache(maxsize=KEPT_TEXTS)

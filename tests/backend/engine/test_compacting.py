@@ -132,7 +132,7 @@ async def test_a_second_summary_is_made_of_the_first_and_what_came_since(tmp_pat
     async with open_chats(tmp_path / "a.db", model, models=known(model)) as house:
         await house.ask("Tea?")
         await house.ended((await house.engine.chats.compact(house.id)).message_id)
-        with pytest.raises(Refused, match="nothing to summarise"):
+        with pytest.raises(Refused, match="nothing new to summarise"):
             await house.engine.chats.compact(house.id)
         await house.ask("Milk?")
         await house.ended((await house.engine.chats.compact(house.id)).message_id)

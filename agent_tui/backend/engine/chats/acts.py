@@ -99,7 +99,7 @@ class ChatActs:
                 raise _cannot_summarise(row)
             brief = compacting_brief(row, await self._store.read(reads.told, row, row.head), keep)
             if brief.past is None or not brief.past.is_enough:
-                raise Refused("There is nothing to summarise yet", "Ask something first.", status=409)
+                raise Refused("There is nothing new to summarise", "Ask something first.", status=409)
             links = await self._store.read(reads.links, chat_id)
             return await self._answer(begin_summary(row, links, uuid4().hex, self._resources.now()), brief)
 
