@@ -19,8 +19,12 @@ from tests.tui.one_chat import said as told
 from tests.tui.one_room import LIVE, loaded, opened
 from tests.tui.programs import Home, home_at
 from tests.tui.rooms_listed import listed, room
+from tui.cli.doctor.checks import Check, lines
+from tui.cli.headless.formats import named
 from tui.cli.pages import COLUMNS, help_page
 from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, wanted_language
+from tui.live.texts import told_server
+from tui.screens.localised import localised
 from tui.screens.words import ENGLISH, count, ordinal_try, say, say_count
 
 OTHERS = [language for language, folder in LANGUAGES.items() if folder]
@@ -241,6 +245,15 @@ async def test_a_lost_connection_is_told_whole(language: str) -> None:
     async with opened(size=(80, 24)) as screen:
         text = await screen.send(loaded(status="running"), LIVE, LinkChanged("waiting", "", 50.0, 21))
     assert ordinal_try(21) in text.splitlines()[0]
+
+
+def test_between_chinese_words_are_chinese_signs_and_no_spaces() -> None:
+    speak("zh-CN")
+    assert named("工程师") == "工程师："
+    assert lines(Check("terminal", "ok", "terminal", "xterm")) == ["正常 终端：xterm"]
+    assert told_server("slow", "it ended") == "MCP 服务器 slow：它已结束"
+    assert say("hint.resume.who", name="工程师") == "继续：由工程师接着说"
+    assert localised("工程师 is speaking") == "工程师正在发言"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

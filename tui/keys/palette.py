@@ -150,7 +150,7 @@ class Palette:
     async def _do(self, offer: Offer) -> None:
         """Do what was chosen, or show why it cannot be done now."""
         if offer.reason:
-            self._app.notify(f"{offer.description}: {offer.reason}", markup=False)
+            self._app.notify(f"{offer.description}{say('between.detail')}{offer.reason}", markup=False)
         else:
             self._used.add(offer.ids[0])
             await self._app.run_action(offer.action, offer.node)

@@ -11,6 +11,7 @@ from tui.link import C, Link
 from tui.lists.listing import Listing, T
 from tui.lists.texts import ItemMark
 from tui.screens.localised import localised
+from tui.screens.words import say
 
 MAX_ERROR_CHARACTERS: Final = 300
 
@@ -105,5 +106,6 @@ class ListActs(Generic[C, T]):
         self.marks.pop(item_id, None)
         item = self._listing.get(item_id)
         line = localised(inert_line(str(error), MAX_ERROR_CHARACTERS))
-        self._tell(f"{self._listing.kind.name_of(item)}: {line}" if item is not None else line, is_bad)
+        name = self._listing.kind.name_of(item) + say("between.detail") if item is not None else ""
+        self._tell(name + line, is_bad)
         self._changed()

@@ -131,7 +131,7 @@ def _failure(room: RoomInfo) -> str:
     if failed and room.last_speaker != failed:
         words = ""  # another agent's
     if who and words:
-        return f"{who}: {words}"
+        return f"{who}{say('between.detail')}{words}"
     return words or f"{who} {say('agent.failed')}".strip()
 
 

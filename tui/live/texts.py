@@ -131,7 +131,7 @@ def left_out(number: int) -> str:
 
 
 def told_server(name: str, problem: str) -> str:
-    return inert_line(say("turn.server_missing", server=f"{name}: {localised(problem)}"))
+    return inert_line(say("turn.server_missing", server=f"{name}{say('between.detail')}{localised(problem)}"))
 
 
 def rate_limited(waits: TurnNoted | None) -> str:

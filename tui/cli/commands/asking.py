@@ -167,7 +167,7 @@ def note_line(noted: ev.TurnNoted) -> str:
         case _:
             return ""
     name = inert_line(noted.agent_name, MAX_NAME_CHARACTERS)
-    return f"{name}: {found}" if name else found
+    return f"{name}{say('between.detail')}{found}" if name else found
 
 
 def server_line(server: ToolServer) -> str:

@@ -115,10 +115,11 @@ def checks(here: Surroundings) -> Iterator[Check]:
 def lines(check: Check) -> list[str]:
     """Return the lines about a check for a person."""
     about = check.told or check.detail
-    detail = f": {localised(inert_line(about, MAX_DETAIL_CHARACTERS))}" if about else ""
+    told = localised(inert_line(about, MAX_DETAIL_CHARACTERS))
     signs = {status: say(f"doctor.{status}") for status in STATUSES}
     space = max(map(cell_len, signs.values())) + 1 - cell_len(signs[check.status])
-    found = f"{signs[check.status]}{' ' * space}{localised(check.title)}{detail}"
+    title = localised(check.title) + (say("between.detail") + told if told else "")
+    found = f"{signs[check.status]}{' ' * space}{title}"
     return [found, f"{'':<10}→ {localised(check.fix)}"] if check.fix else [found]
 
 

@@ -66,7 +66,7 @@ class Telling:
             self.notice(_called(step))
         result = step.result
         if result is not None and not result.success and self._is_new(turn_id, step.id, "failed"):
-            self.notice(f"{_called(step)}: {_failure(result)}")
+            self.notice(f"{_called(step)}{say('between.detail')}{_failure(result)}")
 
     def _runs(self, step: StepState, event: ev.Event) -> bool:
         if not self.tells_status:

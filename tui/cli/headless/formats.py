@@ -24,6 +24,13 @@ from tui.screens.words import say
 
 FormatName = Literal["text", "json", "stream-json"]
 NAMELESS: Final = "agent"
+
+
+def named(who: str) -> str:
+    """Return the line above what somebody says."""
+    return f"{who}{say('between.detail').rstrip()}"
+
+
 OUR_ANSWER: Final = "answer_started"  # only our own backend sends it
 BEFORE_AN_ANSWER: Final = ("message", "conversation")
 GROWN_PARTS: Final = 64  # a text is written again when it grew by this part
@@ -135,9 +142,7 @@ class RoomText(Format):
 
     def _begin(self, turn: Turn) -> None:
         self._live, self._written, self._revision = turn, 0, turn.revision
-        self._write(
-            f"{self._separator}{inert_line(turn.sender_name) or NAMELESS}{say('between.detail').rstrip()}\n"
-        )
+        self._write(f"{self._separator}{named(inert_line(turn.sender_name) or NAMELESS)}\n")
         self._separator = "\n"
 
     def _write_live(self) -> bool:

@@ -28,7 +28,7 @@ from tui.cli.headless.answer import Answer
 from tui.cli.headless.answering import Asks, agent_answers, agent_client, server_answers
 from tui.cli.headless.ask_input import AskInput
 from tui.cli.headless.ask_telling import NOT_ALLOWED, Telling
-from tui.cli.headless.formats import AnswerText, Ending, Record, RoomText
+from tui.cli.headless.formats import AnswerText, Ending, Record, RoomText, named
 from tui.cli.headless.interrupts import Interrupts, carried_out
 from tui.cli.headless.lines import CTRL_C, TypedLines
 from tui.cli.headless.rooms import Run
@@ -395,7 +395,7 @@ class _Chat:
         for message in messages:
             if message.status != "streaming":
                 who = say("plain.you") if message.role == "user" else inert_line(message.sender_name)
-                output.write(f"{who or self.model}:\n{inert(message.text)}\n\n")
+                output.write(f"{named(who or self.model)}\n{inert(message.text)}\n\n")
         output.notice(say("plain.chat.help"))
         while True:
             if self.waiting:
@@ -412,7 +412,7 @@ class _Chat:
         telling = Telling(AnswerText())
         asks = self.typing.asks
         asks.waiting, asks.tell = [], telling.notice
-        output.notice(f"{self.model}:")
+        output.notice(named(self.model))
         self.is_answering = self.has_asked = True
         ending, is_left = await self.typing.during(self.answers(question, telling, self._heard))
         self.is_answering = False

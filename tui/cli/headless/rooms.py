@@ -194,11 +194,13 @@ class Run:
                 output.notice(say("plain.cut.length", who=name))
             case ev.TurnFailed(error, _, name):
                 self.last_failure = inert_line(f"{name}: {error}", MAX_ERROR_CHARACTERS)
-                output.notice(f"{inert_line(name, MAX_NAME_CHARACTERS)}: {localised(error)}")
+                output.notice(
+                    f"{inert_line(name, MAX_NAME_CHARACTERS)}{say('between.detail')}{localised(error)}"
+                )
             case ev.RunPaused(_, _, reason):
                 why = said(f"plain.paused.{reason}")
                 told = f" ({localised(reason)})" if reason not in ("", "pause") else ""
-                output.notice(say("room.paused") + told + (f": {why}" if why else ""))
+                output.notice(say("room.paused") + told + (say("between.detail") + why if why else ""))
             case _:
                 pass
 
