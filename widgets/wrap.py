@@ -6,13 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from widgets.cells import Clusters, is_narrow, tidy
 from widgets.ink import Row, Run
-
-# Punctuation that must not begin a row, and brackets that must not end one (CJK line breaking).
-_NO_START = frozenset(
-    "!%),.:;?]}\u00a2\u00b0\u2019\u201d\u2026\u3001\u3002\u3005\u3009\u300b\u300d\u300f\u3011\u3015\u3017"
-    "\u30fb\u30fc\uff01\uff05\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3d\uff5d\uff5e"
-)
-_NO_END = frozenset("([{\u2018\u201c\u3008\u300a\u300c\u300e\u3010\u3014\u3016\uff08\uff3b\uff5b")
+from widgets.row_ends import NO_END, NO_START
 
 
 def wrap(runs: Sequence[Run], width: int, *, words: bool = True) -> list[Row]:
@@ -104,7 +98,7 @@ def _may_break(line: str, clusters: Clusters, cluster: int) -> bool:
         return True
     if clusters.size(cluster) < 2 and clusters.size(cluster - 1) < 2:
         return False
-    return after not in _NO_START and before not in _NO_END
+    return after not in NO_START and before not in NO_END
 
 
 def cut(runs: Sequence[Run], spans: Iterator[tuple[int, int]]) -> list[Row]:

@@ -26,6 +26,7 @@ from tui.language import AUTO, CLI, KEY, LANGUAGES, speak, wanted_language
 from tui.live.texts import told_server
 from tui.screens.localised import localised
 from tui.screens.words import ENGLISH, count, ordinal_try, say, say_count
+from widgets.row_ends import NO_END
 
 OTHERS = [language for language, folder in LANGUAGES.items() if folder]
 PLACEHOLDER = re.compile(r"{[\w.:<]*}")
@@ -213,6 +214,7 @@ def test_a_help_page_fits_into_eighty_columns(language: str, page: str) -> None:
     speak(language)
     for line in help_page(page).splitlines():
         assert cell_len(line) <= COLUMNS, line
+        assert line.isascii() or line[-1] not in NO_END, line
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -10,13 +10,17 @@ from unicodedata import east_asian_width
 from tui.cli.declared import COMMANDS, ROOT, Command, Option, children
 from tui.cli.output import PROGRAM
 from tui.language import CLI, translated
+from widgets.row_ends import NO_END, NO_START
 
 COLUMNS: Final = 80
 INDENT: Final = 26  # the column of the options' texts
 WIDE: Final = "\u1100"  # no character before it takes two cells
-# The parts of a line: words with the blank after them; between Chinese letters a line may end, too.
+# The parts of a line: words with the blank after them; between Chinese letters a line may end, too, but for
+# signs that stay with what is before or after them.
+_CLOSING: Final = re.escape("".join(NO_START))
+_OPENING: Final = "".join(sign for sign in NO_END if not sign.isascii())
 _PIECE: Final = re.compile(
-    r"(?:[\u2e80-\u9fff][，。、；：！？）」”]*|[^\s\u2e80-\u9fff]+[，。、；：！？）」”]*) *"
+    rf"[{_OPENING}]*(?:[\u2e80-\u9fff]|[^\s\u2e80-\u9fff{_OPENING}]+)[{_CLOSING}]* *|[{_OPENING}]+ *"
 )
 _UNBROKEN: Final = re.compile(r"\[[^]]*]|GET /|\w+ = \w+|'[^']*\)'")  # not broken across lines
 
