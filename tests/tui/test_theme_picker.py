@@ -13,7 +13,9 @@ from textual.widgets import OptionList
 from tests.tui.theme_scene import Scene
 from tests.tui.watched import rows_of
 from tui import themes
+from tui.language import LANGUAGES, speak
 from tui.screens.theme_picker import ThemeScreen, choices
+from tui.screens.words import say
 from tui.themes import SHIPPED, load
 from widgets.palettes import Backdrop
 
@@ -132,6 +134,19 @@ async def test_automatic_means_what_the_terminal_is(config: Path) -> None:
         await press(pilot, "up", "enter")
         assert app.theme == "light"
     assert 'theme = "auto"' in written(config)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_row_says_in_whole_whether_a_theme_is_light(config: Path, language: str) -> None:
+    speak(language)
+    try:
+        async with picking(config) as (app, _):
+            shown = rows_of(app)
+            assert say("theme.light") in shown
+            assert say("theme.dark") in shown
+            assert "…" not in "".join(row for row in shown.splitlines() if "Aa" in row)
+    finally:
+        speak("en")
 
 
 async def test_in_a_small_terminal_the_hint_and_the_chosen_theme_are_in_sight(config: Path) -> None:
