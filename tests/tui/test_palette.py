@@ -15,6 +15,7 @@ from tui.keys.actions import offers
 from tui.keys.keymap import catalogue
 from tui.keys.palette import MOST_USED, NOT_IN_PALETTE, GroupedList, PaletteRow, UseCounts, fit
 from tui.keys.words import ALSO
+from tui.language import KEY, speak, translated
 
 # Why an action is not in the palette of a room.
 LEFT_OUT = {
@@ -204,6 +205,25 @@ async def test_the_mark_is_never_on_a_heading(tmp_path: Path) -> None:
         while listed.highlighted != 1:
             await seen.pilot.press("up")
         assert listed.scroll_offset.y == 0  # with its heading
+
+
+@pytest.mark.parametrize("language", ["ru", "zh-CN"])
+async def test_english_words_find_in_every_language(tmp_path: Path, language: str) -> None:
+    speak(language)
+    try:
+        async with opened_app(tmp_path) as seen:
+            for typed in ("pause", "зфгыу"):  # the same keys of a Russian keyboard
+                assert translated(KEY, "Pause or resume the room") in await seen.press("ctrl+p", *typed)
+                await seen.press("escape")
+            assert translated(KEY, "Quit") in await seen.press("ctrl+p", *"quit")
+    finally:
+        speak("en")
+
+
+def test_an_english_word_counts_less_than_one_of_the_language() -> None:
+    own = PaletteRow("Остановить", "p", print, ("pause",))
+    english = PaletteRow("Комната", "p", print, english=("pause", "the", "room"))
+    assert fit(["pause"], own)[0] > fit(["pau"], english)[0] > 0
 
 
 def test_what_cannot_be_done_fits_less_than_anything_that_can() -> None:

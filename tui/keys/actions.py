@@ -55,6 +55,7 @@ class Offer:
     group: str
     node: DOMNode
     reason: str
+    english: str  # its description, whatever language is spoken
 
 
 def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
@@ -72,7 +73,7 @@ def offers(screen: Screen[object], keymap: Keymap) -> list[Offer]:
         if same is None:
             group, reason = group_of(entry), _reason(entry, node)
             does = translated(KEY, entry.description)
-            offer = Offer((entry.id,), entry.action, does, keys, group, node, reason)
+            offer = Offer((entry.id,), entry.action, does, keys, group, node, reason, entry.description)
         else:  # in another group: an action of the program for which the screen has a key of its own
             group = group_of(entry)
             both = (*same.keys, *keys) if group == same.group else (*keys, *same.keys)

@@ -57,6 +57,7 @@ HEADING: Final = "$text-muted not bold"
 _LATER: Final = {"program": 1, "composer": 2, "find": 2, "panes": 2, "reading": 2}  # groups of the help
 _SCORES: Final = {BEGINNING: 1.0, WORD: 0.9, SCATTERED: 0.5}
 _ALSO: Final = 0.85  # a match in a synonym counts less than one in the name
+_ENGLISH: Final = 0.8  # and one in an English word less than one in the language that is spoken
 
 
 class UseCounts:
@@ -82,14 +83,15 @@ class UseCounts:
 
 
 class PaletteRow(NamedTuple):
-    """A row of the palette; ``also`` are synonyms, ``used`` says how often it was chosen, ``group`` is the
-    heading above it while nothing is typed.
+    """A row of the palette; ``also`` are synonyms, ``english`` those and the words of its title in English,
+    ``used`` says how often it was chosen, ``group`` is the heading above it while nothing is typed.
     """
 
     title: str
     help: str
     do: Callable[[], Any]
     also: tuple[str, ...] = ()
+    english: tuple[str, ...] = ()
     used: int = 0
     is_greyed: bool = False
     group: str = ""
@@ -135,11 +137,15 @@ class Palette:
             if NOT_IN_PALETTE.isdisjoint(offer.ids):
                 keys = shown_all(offer.keys, ascii_only=is_ascii(screen)) or say("help.no_key")
                 line = say("help.cannot", what=keys, reason=offer.reason) if offer.reason else keys
-                also = " ".join(_other_words(one) for one in offer.ids).split()
+                keys_of_words = [f"also.{one}" for one in offer.ids if f"also.{one}" in ALSO]
+                also = " ".join(map(say, keys_of_words)).casefold().split()
+                english = " ".join([offer.english, *(ALSO[key] for key in keys_of_words)]).casefold().split()
                 used = sum(counts.get(one, 0) for one in offer.ids)
                 do, group = partial(self._do, offer), say(f"help.group.{offer.group}")
                 does = offer.description
-                found.append(PaletteRow(does, line, do, tuple(also), used, bool(offer.reason), group))
+                is_greyed = bool(offer.reason)
+                row = PaletteRow(does, line, do, tuple(also), tuple(english), used, is_greyed, group)
+                found.append(row)
         return found
 
     def _themes(self) -> Iterator[PaletteRow]:
@@ -154,12 +160,6 @@ class Palette:
         else:
             self._used.add(offer.ids[0])
             await self._app.run_action(offer.action, offer.node)
-
-
-def _other_words(binding_id: str) -> str:
-    """Return the synonyms of an action, in the language of the screens and in English."""
-    key = f"also.{binding_id}"
-    return f"{say(key)} {ALSO[key]}".casefold() if key in ALSO else ""
 
 
 @dataclass(eq=False)
@@ -262,8 +262,9 @@ def fit(words: Sequence[str], entry: PaletteRow) -> tuple[float, tuple[int, ...]
         score = _score(word, own_fit)
         if score and own_fit is not None:
             places |= set(own_fit.places)
-        if score < _ALSO and any(one.startswith(word.casefold()) for one in entry.also):
-            score = _ALSO
+        for among, counts in ((entry.also, _ALSO), (entry.english, _ENGLISH)):
+            if score < counts and any(one.startswith(word.casefold()) for one in among):
+                score = counts
         scores.append(score)
     if not scores or not all(scores):
         return 0.0, ()
