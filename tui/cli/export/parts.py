@@ -63,7 +63,9 @@ def _folded(step: Step, result: Step | None) -> FoldedPart:
     summary = about_it if about_it.startswith(status) else " · ".join(filter(None, (status, about_it)))
     if step.type == "thinking":
         return FoldedPart(name, "", summary, _all_of(step.content))
-    return FoldedPart(name, about, summary, step_body(step.type, **said, result=told, limit=None))
+    return FoldedPart(
+        name, about, summary, step_body(step.type, **said, result=told, success=success, limit=None)
+    )
 
 
 def _all_of(text: str) -> str:
