@@ -308,11 +308,6 @@ def _keys(ask: ToolAsk, key: Callable[[str], str]) -> list[Part]:
     return [Part(text, ranks[act], key(act)) for act, text in answers(ask).items() if key(act)]
 
 
-def status_part(text: str) -> Part:
-    """Return the state as a part of the top line; a needed approval stands out."""
-    return Part(text, warns=text == f"{signs.PAUSED} {say('chat.asks')}")
-
-
 def asking_line(name: str, ask: ToolAsk) -> str:
     """Return who or what needs approval, with its sign."""
     line = "ask.line" if ask.form is None else "ask.line.form"
