@@ -97,7 +97,8 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
     """A tool that the server's agents may use; ``parameters`` is its JSON schema, ``permission`` "read" or
-    "ask", ``source`` "built-in" or the name of an MCP server (both are empty if unknown).
+    "ask", ``source`` "built-in" or the name of an MCP server (both are empty if unknown). A chat gets some
+    ``only_if_named``, not by default.
     """
 
     name: str
@@ -105,6 +106,7 @@ class ToolInfo:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     permission: str = ""
     source: str = ""
+    only_if_named: bool = False
 
 
 @dataclass(frozen=True, slots=True)

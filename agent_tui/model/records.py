@@ -301,9 +301,9 @@ class RoomInfo:
 class ConversationInfo:
     """A chat as ``GET /api/conversations/{id}`` answers it (protocols.md §2; most fields are ours).
 
-    ``enabled_tools`` ``None``: read-only tools and, while a person is present who can be asked, all others.
-    ``workspace`` is the folder in which its tools work, empty for none. ``head`` is the last message of the
-    shown branch. ``kind`` is "chat", or "voice" for a spoken one.
+    ``enabled_tools`` ``None``: read-only tools and, while a person is present who can be asked, all others,
+    but in a chat none of those for rooms. ``workspace`` is the folder in which its tools work, empty for
+    none. ``head`` is the last message of the shown branch. ``kind`` is "chat", or "voice" for a spoken one.
     """
 
     id: str

@@ -96,6 +96,7 @@ async def test_tools_are_listed_with_what_they_may_do_and_where_they_are_from(ch
         "parameters": {"type": "object"},
         "permission": "read",
         "source": "built-in",
+        "only_if_named": False,
     }
     assert [(tool["name"], tool["permission"]) for tool in listed] == [("look", "read"), ("change", "ask")]
 

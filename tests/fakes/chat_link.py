@@ -103,7 +103,7 @@ class FakeChatClient(FakeRules):
         self._note("tools")
         broken = ToolServer("slow", "failed", problem="it ended\x1b[2J")
         known = [ToolInfo("read_file", source="built-in"), ToolInfo("run_command", permission="ask")]
-        return known, [broken]
+        return [*known, ToolInfo("pause_room", only_if_named=True)], [broken]
 
     async def providers(self) -> list[ProviderInfo]:
         self._note("providers")

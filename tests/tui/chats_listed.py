@@ -52,6 +52,7 @@ class ListedChats(FakeRules):
         self.known_tools = [
             ToolInfo("read_file", "Reads a file.", {}, "read"),
             ToolInfo("run_command", "Runs a command.", {}, "ask"),
+            ToolInfo("pause_room", "Pauses a room.", {}, "read", only_if_named=True),
         ]
         for name, value in fields.items():
             setattr(self, name, value)

@@ -108,8 +108,9 @@ async def test_a_model_is_picked_from_what_its_provider_offers(tmp_path: Path) -
         (("right", "right"), ()),
         (("tab", "down", "space"), ("read_file",)),
         (("right", "tab", "enter"), ("run_command",)),
+        (("tab", "down", "down", "space"), ("read_file", "run_command", "pause_room")),
     ],
-    ids=["all", "none", "one less than by default", "all but one"],
+    ids=["all", "none", "one less than by default", "all but one", "one more than by default"],
 )
 async def test_tools_are_chosen_one_by_one_or_all_at_once(
     tmp_path: Path, keys: tuple[str, ...], sent: tuple[str, ...]
@@ -118,9 +119,12 @@ async def test_tools_are_chosen_one_by_one_or_all_at_once(
         text = await seen.press("e")
         assert "☑ read_file · never asks · Reads a file." in text  # what is sent by default
         assert "☑ run_command · asks first · Runs a command." in text
+        assert "☐ pause_room · never asks · Pauses a room." in text  # nor with "all": it has to be marked
         seen.app.screen.query_one("#tools", Choice).focus()
         text = await seen.press(*keys)
-        assert [name for name in ("read_file", "run_command") if f"☑ {name}" in text] == list(sent)
+        assert [name for name in ("read_file", "run_command", "pause_room") if f"☑ {name}" in text] == list(
+            sent
+        )
         await seen.press("ctrl+s")
         assert seen.client.asked == [(f"change {{'enabled_tools': {sent}}}", "c1")]
 

@@ -150,7 +150,8 @@ class ChatCommands:
             page = texts.tools_page(tools, self._info.enabled_tools, [self._tools_now(), *about])
             self._host.open(PagerScreen(say("command.tools.title"), page, self._host.clock))
             return
-        named: dict[str, list[str] | None] = {"all": known, "none": [], DEFAULT: None}
+        usual = [tool.name for tool in tools if not tool.only_if_named]
+        named: dict[str, list[str] | None] = {"all": usual, "none": [], DEFAULT: None}
         enabled = named.get(wanted[0], wanted) if len(wanted) == 1 else wanted
         if strange := next((name for name in enabled or () if name not in known), ""):
             raise NotDone(say("command.tools.unknown", name=inert_line(strange, 60)))

@@ -47,6 +47,7 @@ CHAT: Final[dict[str, str]] = {
     "tool.resume_room": "resume a room, which may cost money",
     "tool.start_room": "make a room for a task and start it",
     "tools.built_in": "built in",
+    "tools.only_if_named": "{about} (only where you name it)",
     # rules that let tools run: for what they hold, and where
     "rules.exact": "this call alone",
     "rules.file": "this file, any content",
@@ -211,7 +212,7 @@ CHAT: Final[dict[str, str]] = {
     "command.tools.now": "tools: {names}",
     "command.tools.title": "Tools",
     "command.tools.suspended": "suspended rules from an earlier version: {count}, listed in the settings",
-    "command.tools.default": "default (all tools; those that change something ask first)",
+    "command.tools.default": "default (all but the tools for rooms; those that change something ask first)",
     "command.tools.none": "none",
     "command.tools.unknown": "no tool called {name} – /tools lists them",
     "command.thinking.on": "thinking on, if the model can",

@@ -48,6 +48,11 @@ class ToolList(Marking):
         """All listed names, in their order."""
         return [*(tool.name for tool in self._tools), *self._strange]
 
+    @property
+    def by_default(self) -> list[str]:
+        """The names of those that a chat has without naming them; the others are only marked by hand."""
+        return [*(tool.name for tool in self._tools if not tool.only_if_named), *self._strange]
+
     def offer(self, tools: Sequence[ToolInfo], servers: Sequence[ToolServer] = ()) -> None:
         """List these tools; marked ones that are not among them stay. Below them are the MCP ``servers`` that
         have no tools, or not all of them, and why.
@@ -166,7 +171,7 @@ class ChatTools(FormPart):
         else:
             self._is_known = True
             if self._choice.value in (ALL, DEFAULT):  # it is known now which ones these are
-                self._listed.mark(self._listed.names)
+                self._listed.mark(self._listed.by_default)
 
     @property
     def _marked(self) -> tuple[str, ...]:
@@ -193,7 +198,7 @@ class ChatTools(FormPart):
         """Mark the tools of the choice."""
         event.stop()
         if self._choice.value != SOME:
-            self._listed.mark(() if self._choice.value == NONE else self._listed.names)
+            self._listed.mark(() if self._choice.value == NONE else self._listed.by_default)
 
     def on_tool_list_marked(self, event: ToolList.Marked) -> None:
         """Show that single tools were chosen."""

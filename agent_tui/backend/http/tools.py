@@ -25,6 +25,7 @@ from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.store.rows import NewEvent
 from agent_tui.backend.tools.calling import MAX_ARGUMENT_CHARACTERS
 from agent_tui.backend.tools.mcp.server import ServerListed
+from agent_tui.backend.tools.rooms import ROOM_TOOLS
 from agent_tui.backend.tools.toolbox import ListedTool
 from agent_tui.wire.rooms_encode import frame_bytes
 
@@ -69,6 +70,7 @@ class Tools:
                 "parameters": one.spec.parameters,
                 "permission": one.permission,
                 "source": one.source,
+                "only_if_named": one.spec.name in ROOM_TOOLS,
             }
             for one in await self._tools.listed(is_waiting=is_waiting)
         ]

@@ -1,4 +1,5 @@
-"""The tools of a conversation that controls rooms by voice: list, describe, pause, resume, start.
+"""The tools that control rooms: list, describe, pause, resume, start. A voice session has them; a chat only
+if they are named.
 
 Reading and pausing need no permission: a pause costs nothing and is undone with one key. What makes models
 speak, and so may cost money, asks first.

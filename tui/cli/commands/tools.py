@@ -119,7 +119,8 @@ def _tool_row(tool: ToolInfo) -> tuple[str, ...]:
     runs = say(RUNS[tool.permission]) if tool.permission in RUNS else tool.permission
     source = say("tools.built_in") if tool.source == BUILT_IN else tool.source
     about = about_tool(tool.name, tool.source, tool.description)
-    return tool.name, runs, source, inert_line(about, MAX_DESCRIPTION_CHARACTERS)
+    about = inert_line(about, MAX_DESCRIPTION_CHARACTERS)
+    return tool.name, runs, source, say("tools.only_if_named", about=about) if tool.only_if_named else about
 
 
 def _find(rules: list[ToolRule], wanted: str) -> ToolRule:

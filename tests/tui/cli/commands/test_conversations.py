@@ -223,6 +223,8 @@ def test_tools_are_listed_with_what_asks_first(home: Home) -> None:
     rows = home.main("tools", "list").stdout.splitlines()
     assert any(row.split()[:3] == ["calculator", "never", "asks"] for row in rows)
     assert any(row.split()[:3] == ["run_command", "asks", "first"] for row in rows)
+    (pause,) = (row for row in rows if row.startswith("pause_room"))
+    assert pause.endswith("pause a running room (only where you name it)")
     value = json.loads(home.main("tools", "list", "--output", "json").stdout)
     assert value == home.api("GET", "/api/tools")
 
