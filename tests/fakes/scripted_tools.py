@@ -57,6 +57,7 @@ class ScriptedBox:
     def __init__(self, *tools: Tool, allow: tuple[str, ...] = ()) -> None:
         self.tools = {tool.spec.name: tool for tool in tools}
         self.allow = allow
+        self.broken: tuple[ServerListed, ...] = ()
 
     async def specs(self, names: Collection[str] | None = None) -> tuple[ToolSpec, ...]:
         """Return what models may be told of."""
@@ -70,8 +71,8 @@ class ScriptedBox:
         return tuple(ListedTool(tool.spec, tool.permission, BUILT_IN) for tool in self.tools.values())
 
     def servers(self, names: Collection[str] | None = None) -> tuple[ServerListed, ...]:
-        """Return that there is no MCP server."""
-        return ()
+        """Return the MCP servers that have no tools."""
+        return self.broken
 
     def tool(self, name: str) -> Tool | None:
         """Return the tool of that name."""

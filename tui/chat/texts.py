@@ -248,8 +248,8 @@ def tools_page(tools: Sequence[ToolInfo], enabled: Sequence[str] | None, about: 
 
 
 def turn_title(turn: Turn, model: str = "") -> str:
-    """Return the head of a turn; what follows a tab is shown at its right. ``model`` is the speaker if none
-    is named.
+    """Return the head of a turn: what follows a tab is shown at its right, what follows a line end below.
+    ``model`` is the speaker if none is named.
     """
     if turn.role == "user":
         name = say("room.you")
@@ -259,10 +259,10 @@ def turn_title(turn: Turn, model: str = "") -> str:
     if len(turn.versions) > 1 and turn.id in turn.versions:
         number = turn.versions.index(turn.id) + 1
         name = say("chat.version", name=name, number=number, count=len(turn.versions))
-    name = " · ".join([name, *told_apart(turn)])
-    if turn.role == "user" or turn.status == "speaking":
-        return name
-    parts = [duration(turn.seconds)] if turn.seconds is not None else []
-    if turn.tokens:
-        parts.append(say("agent.tokens", count=count(turn.tokens)))
-    return f"{name}\t{' · '.join(parts)}" if parts else name
+    parts = []
+    if turn.role != "user" and turn.status != "speaking":
+        parts += [duration(turn.seconds)] if turn.seconds is not None else []
+        parts += [say("agent.tokens", count=count(turn.tokens))] if turn.tokens else []
+    head = f"{name}\t{' · '.join(parts)}" if parts else name
+    notes = told_apart(turn)
+    return f"{head}\n{' · '.join(notes)}" if notes else head

@@ -71,9 +71,7 @@ def _body(block: Block, text: str, width: int, is_open: bool, links: Links) -> l
         case "rule":
             return [((RULE_SIGN * width, MARK),)]
         case "title":
-            if block.summary:
-                return [(), title_row(block.label, block.summary, width)]
-            return [(), *(wrap([(block.label, DIM | TITLE)], width) if block.label else [])]
+            return [(), *_title(block.label, block.summary, width)]
         case "step":
             return [head_row(block.label, block.summary, width, is_folded=block.is_folded)]
         case "note":
@@ -207,6 +205,15 @@ def head_row(label: str, summary: str, width: int, *, is_folded: bool) -> Row:
     if not right:
         return fold, *left
     return fold, *left, (" " * (room - cells_in(left) - right_cells), MARK), *right
+
+
+def _title(label: str, summary: str, width: int) -> list[Row]:
+    """Return the rows of a title: what follows its first line is wrapped below it."""
+    name, _, notes = label.partition("\n")
+    rows = wrap([(name, DIM | TITLE)], width) if name else []
+    if summary:
+        rows = [title_row(name, summary, width)]
+    return [*rows, *(wrap([(notes, DIM)], width) if notes else [])]
 
 
 def title_row(label: str, summary: str, width: int) -> Row:

@@ -412,7 +412,8 @@ class TranscriptMessage:
 
     @property
     def _head_rows(self) -> int:
-        return self.end_rows[0] or 1 + bool(self._head.label)
+        label = self._head.label
+        return self.end_rows[0] or 1 + bool(label) + label.count("\n")
 
     def _open_rows(self, count: int) -> int:
         return sum(
@@ -422,11 +423,12 @@ class TranscriptMessage:
 
 
 def _title(title: str) -> Block:
-    """Return the row of a title; what follows a tab is at its right."""
-    label, _, right = title.partition("\t")
+    """Return the block of a title: its name and, after a tab, what is at its right; then lines below it."""
+    first, *below = title.split("\n")
+    name, _, right = first.partition("\t")
     return Block(
         "title",
-        label=inert_line(label, LABEL_CHARACTERS),
+        label="\n".join(inert_line(line, LABEL_CHARACTERS) for line in (name, *below)),
         summary=inert_line(right, LABEL_CHARACTERS),
     )
 

@@ -13,11 +13,12 @@ from typing import Any
 
 from agent_tui.backend.engine.answer.asks import AskDecision
 from agent_tui.backend.engine.answer.steps import StepLog
-from agent_tui.backend.engine.answer.tools import ToolCalls, Waiting, Workshop
+from agent_tui.backend.engine.answer.tools import ToolCalls, Waiting, Workshop, offered
 from agent_tui.backend.engine.kinds import CHATS
 from agent_tui.backend.engine.timing import Timing
 from agent_tui.backend.engine.written import ChangeSet
-from agent_tui.backend.models.model import Image
+from agent_tui.backend.models.model import Image, NotePiece
+from agent_tui.backend.tools.mcp.server import ServerListed
 from agent_tui.backend.tools.tool import ToolPlace
 from agent_tui.backend.tools.toolbox import Toolbox
 from agent_tui.config.file import Config
@@ -46,6 +47,18 @@ class Nobody:
 
     def fill_in(self, call: Step, form: ToolForm) -> asyncio.Future[FormAnswer]:
         raise AssertionError
+
+
+async def test_a_server_that_is_missing_is_told_with_what_helps() -> None:
+    box = ScriptedBox()
+    box.broken = (ServerListed("slow", "failed", problem="it ended", fix="run its command by hand"),)
+    told: list[str] = []
+
+    async def tell(note: NotePiece) -> None:
+        told.append(note.about)
+
+    assert await offered(box, None, lambda _: True, asyncio.Event(), Timing(), tell) == ()
+    assert told == ["slow: it ended; run its command by hand"]
 
 
 async def test_what_a_call_tells_of_its_progress_and_the_images_it_brings_reach_person_and_model(

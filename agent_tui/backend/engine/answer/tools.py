@@ -465,9 +465,9 @@ async def offered(
         return ()
     for one in tools.servers(names):
         if one.status != "ready":
-            await tell(
-                NotePiece("server_missing", about=f"{one.name}: {one.problem or 'it is still starting'}")
-            )
+            fix = f"; {one.fix}" if one.fix else ""
+            about = f"{one.name}: {one.problem or 'it is still starting'}{fix}"
+            await tell(NotePiece("server_missing", about=about))
     return tuple(spec for spec in asking.result() if is_offered(spec.name))
 
 
