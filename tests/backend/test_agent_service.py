@@ -307,7 +307,7 @@ async def test_a_used_up_budget_is_told(tmp_path: Path) -> None:
         path = await backend.chat(max_tokens=1)
         client = original(backend, session_id=path.rpartition("/")[2])
         answer = await client.ask("one")
-        assert answer.error == "The budget of the conversation is used up"
+        assert answer.error == "The budget is used up"
         with pytest.raises(NotTaken) as refused:
             await client.ask("two")
         assert refused.value.status == 409

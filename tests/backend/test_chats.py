@@ -248,7 +248,7 @@ async def test_while_an_answer_is_under_way_another_question_is_refused(tmp_path
 
 async def test_a_spent_budget_refuses_the_next_question(chatting: ChatBackend) -> None:
     path = await chatting.chat(max_tokens=1)
-    assert (await chatting.ask(path))[-1].fields == {"content": "The budget of the conversation is used up"}
+    assert (await chatting.ask(path))[-1].fields == {"content": "The budget is used up"}
     assert "budget" in await refused(chatting, "POST", f"{path}/messages", {"content": "And?"}, 409)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentBusy, ConnectFailed, StreamLost
+from agent_tui.model.errors import AgentBusy, ConnectFailed, Refused, StreamLost
 from tests.state.chat_events import call, loaded, message, started, words
 from tests.tui.one_chat import LIVE, Chat, opened, said
 from tui.chat.queue import ChatQueueScreen
@@ -60,6 +60,23 @@ async def test_what_could_not_be_sent_stays_and_goes_again_as_the_same_question(
         await chat.press("enter")
         assert len({question.client_key for question in chat.link.questions}) == 1
         assert line(chat) == ""
+
+
+async def test_a_used_up_budget_is_named_as_in_the_settings_with_their_key() -> None:
+    async with opened(size=(80, 24), max_tokens=1_000, tokens=3_766) as chat:
+        chat.link.refuse = Refused("The budget is used up", "It used 3,766 of 1,000 tokens.", status=409)
+        text = await chat.write("Why?", "enter")
+        assert "not sent: budget in tokens used up (3,766 of 1,000) · ctrl+o to raise it" in text
+        assert line(chat) == "Why?"
+
+
+async def test_why_a_question_was_not_sent_is_wrapped() -> None:
+    async with opened(size=(40, 24)) as chat:
+        chat.link.refuse = Refused(
+            "The model is gone", "Choose another one with ctrl+l, or start its server."
+        )
+        text = " ".join((await chat.write("Why?", "enter")).split())
+        assert "ctrl+l, or start its server. – enter sends it again, never twice" in text
 
 
 async def test_while_an_answer_comes_questions_wait_and_are_asked_one_after_the_other() -> None:

@@ -246,7 +246,7 @@ async def test_an_image_that_is_too_large_is_not_attached() -> None:
 async def test_a_model_that_cannot_see_images_says_so() -> None:
     async with opened(message("q1", "x")) as chat:
         text = await chat.send(started("a1", "q1"), ev.TurnNoted("a1", "no_images"), words("So"))
-        assert "· this model cannot see images" in text
+        assert "this model cannot see images" in text
 
 
 def test_what_is_kept_on_disk_is_the_owners_alone_and_survives_rubbish(tmp_path: Path) -> None:

@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Final
 
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentBusy, AgentTuiError, StreamLost, TimedOut
+from agent_tui.model.errors import AgentBusy, AgentTuiError, Refused, StreamLost, TimedOut
 from agent_tui.model.records import Question
 from agent_tui.state.turn import Turn
+from tui.chat import texts
 from tui.chat.drafts import MAX_QUEUED, Waiting, new_key, next_in
 from tui.chat.files import Unfit, with_named
 from tui.chat.open_chat import OpenChat
+from tui.live.key_hints import key_of
 from tui.screens.localised import localised
 from tui.screens.words import say
 
@@ -195,7 +197,9 @@ class Asking:
         failed = "composer.failed"
         if self._chat.link.is_agent:  # nothing else reports it
             failed, self._chat.following.failure = "chat.agent.failed", error
-        self._composer.tell(say(failed, reason=localised(error)))
+        over = texts.over_budget(self._state, key_of(self._composer.screen, "chat.settings"))
+        is_over = over and isinstance(error, Refused)
+        self._composer.tell(over if is_over else say(failed, reason=localised(error)))
 
     def note(self, event: ev.Event) -> None:
         """Watch the end of answers: after a complete one the next question is asked."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tui.config.file import DEMO_PROVIDER
+from agent_tui.model.budget import reached
 from agent_tui.model.events import TurnNoted
 from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
@@ -198,6 +199,19 @@ def used(state: ConversationState) -> live_texts.UsedText:
     """Return the usage, see ``live_texts.used``; nothing if there is none."""
     is_any = state.ledger.tokens or state.conversation.max_tokens
     return live_texts.used(state) if is_any else live_texts.UsedText()
+
+
+def over_budget(state: ConversationState, key: str) -> str:
+    """Return which budget of the chat is used up, and the ``key`` of the settings; "" if none is."""
+    info, ledger = state.conversation, state.ledger
+    ceiling = reached(info, ledger.tokens, ledger.cost)
+    if not ceiling:
+        return ""
+    used, most = count(ledger.tokens), count(info.max_tokens)
+    if ceiling == "max_cost":
+        used, most = live_texts.dollars(ledger.cost or 0.0), live_texts.dollars(info.max_cost)
+    text = say("chat.over_budget", setting=say(f"setting.{ceiling}"), used=used, most=most)
+    return f"{text} · {say('room.paused.raise', press=key)}" if key else text
 
 
 def workspace(state: ConversationState) -> str:

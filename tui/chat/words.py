@@ -164,6 +164,7 @@ CHAT: Final[dict[str, str]] = {
     "chat.agent.orphan": "The agent says, outside any answer: {text}",
     "chat.agent.not_cancelled": "The task could not be cancelled and may continue: {reason}",
     "chat.agent.busy": "The agent is busy: {reason}. Your question is queued, enter sends it again.",
+    "chat.over_budget": "not sent: {setting} used up ({used} of {most})",
     "chat.agent.failed": "not sent: {reason} – enter sends it again",
     "chat.quit.agent": "An answer is still running. Leave? The rest will be lost.",
     "chat.quit.served": "An answer is still running. Leave? It continues without you.",

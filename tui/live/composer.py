@@ -37,6 +37,9 @@ class Writing(Vertical):
         &.-closed { display: none; }
         & > Horizontal { height: auto; }
         & > Rule.-horizontal { margin: 0; background: $background; color: $foreground 40%; }
+        & .composer--note {
+            height: auto; max-height: 4; padding: 0 1; background: $background; color: $foreground 70%;
+        }
         & .composer--prompt { width: 3; height: 1; background: $background; }
     }
     """
@@ -48,7 +51,8 @@ class Writing(Vertical):
         self._kept_as = kept_as
         self._drafts = Drafts()
         self._queued = StatusLine(is_dim=True, classes="-empty")
-        self._note = StatusLine(is_dim=True, classes="-empty")
+        self._note = Static(classes="composer--note -empty", markup=False)
+        self._note_beside = StatusLine(is_dim=True, classes="-empty")
         self._rule = Rule()
         self._told = ""
         self._told_of = ""  # what was written then
@@ -59,6 +63,7 @@ class Writing(Vertical):
         yield self.line.choices
         yield self._queued
         yield self._note
+        yield self._note_beside
         yield self._rule
         with Horizontal():
             yield Static(" › ", classes="composer--prompt", markup=False)
@@ -86,8 +91,13 @@ class Writing(Vertical):
         """Show above the line what was told, or what is being written."""
 
     def _show_in_note(self, note: str, right: str = "") -> None:
-        self._note.show([note] if note else [], right=[right] if right else [])
-        self._note.set_class(not note, "-empty")
+        """Show a note, wrapped; with something at its ``right`` it is one row."""
+        self._note_beside.show([note] if right else [], right=[right] if right else [])
+        self._note_beside.set_class(not right, "-empty")
+        wrapped = "" if right else note
+        if wrapped != self._note.content:  # this runs with every key
+            self._note.update(wrapped)
+            self._note.set_class(not wrapped, "-empty")
 
     def _show_queued(self, queued: Sequence[tuple[str, int]], key: str) -> None:
         """Show the first of each kind that waits, with how many there are of it; ``key`` opens all, unless it

@@ -37,8 +37,7 @@ class VoiceComposer(Writing):
         super().__init__(f"voice {room}", line)
 
     def _show_note(self) -> None:
-        self._note.show([self._told] if self._told else [])
-        self._note.set_class(not self._told, "-empty")
+        self._show_in_note(self._told)
 
 
 def commands_of(

@@ -12,15 +12,14 @@ def used_up(room: ConversationRow, more_tokens: int = 0, more_cost: float = 0.0)
     return bool(reached(room, room.used_tokens + more_tokens, (room.used_cost or 0.0) + more_cost))
 
 
-def check(room: ConversationRow, what: str = "room") -> None:
-    """Raise ``Refused`` (409) for a room that used up its budget; its detail says what to raise."""
+def check(room: ConversationRow) -> None:
+    """Raise ``Refused`` (409) for a room that used up its budget; its detail names the setting to raise."""
     ceiling = reached(room, room.used_tokens, room.used_cost)
     if not ceiling:
         return
     tokens, cost = ceilings(room)
-    used = f"{room.used_tokens:,} of {tokens:,} tokens"
+    detail = f"It used {room.used_tokens:,} of {tokens:,} tokens: raise its budget in tokens first."
     if ceiling != "max_tokens":
-        used = f"{room.used_cost or 0.0:.4f} of {cost or 0.0:.4f} US dollars"
-    raise Refused(
-        f"The budget of the {what} is used up", f"It used {used}: raise {ceiling} first.", status=409
-    )
+        used = f"{room.used_cost or 0.0:.4f} of {cost or 0.0:.4f}"
+        detail = f"It used {used} US dollars: raise its budget in dollars first."
+    raise Refused("The budget is used up", detail, status=409)

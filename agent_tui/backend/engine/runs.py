@@ -183,7 +183,7 @@ class Runs:
         if row.archived:
             title = f"The {kind.noun} is archived"
             raise Refused(title, "Take it out of the archive first.", status=409)
-        budget.check(row, kind.noun)
+        budget.check(row)
         if self._stopping:
             raise Refused("The backend is stopping", kind.run_again, status=503)
 

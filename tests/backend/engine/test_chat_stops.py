@@ -337,7 +337,7 @@ async def test_an_answer_ends_when_the_budget_is_used_up_in_the_middle_of_it(tmp
         (await model.called(1)).release()
         await house.ended(answer_id)
         answer = await house.last()
-        assert house.end() == ("error", {"content": "The budget of the conversation is used up"})
+        assert house.end() == ("error", {"content": "The budget is used up"})
         assert (answer.interrupted, answer.text) == ("budget", "word " * 100)
         assert (await house.engine.show(CHATS, house.id)).tokens == 125
         await house.engine.change(CHATS, house.id, {"max_tokens": 1000})

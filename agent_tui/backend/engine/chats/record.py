@@ -29,7 +29,7 @@ from agent_tui.wire.rooms_encode import token_count
 # The ``error`` of an interrupted answer, by the reason.
 CUTS = {
     "stop": "Stopped",
-    "budget": "The budget of the conversation is used up",
+    "budget": "The budget is used up",
     "length": "The model ran out of tokens; the answer can be continued",
 }
 
