@@ -212,6 +212,11 @@ def status_of(room: RoomInfo) -> str:
     return why_paused(room.interrupted) if room.status == "paused" else room.status
 
 
+def standing(info: Item, status: str) -> str:
+    """Return ``status`` for a person: while a tool waits for approval, that it does."""
+    return say("chat.asks") if info.asks and info.status == "running" else localised(status)
+
+
 def spent(tokens: int, cost: float | None) -> str:
     """Return the usage in words; "" if there is none."""
     parts = [say_count("used.tokens", tokens)] if tokens else []

@@ -26,6 +26,7 @@ from tui.cli.commands.asking import (
     short_ids,
     show_one,
     spent,
+    standing,
 )
 from tui.cli.output import OutputFormat
 from tui.lists.order import ago, by_activity
@@ -104,7 +105,8 @@ def _row(conversation: ConversationInfo, short: Mapping[str, str]) -> tuple[str,
 
 
 def _status(conversation: ConversationInfo) -> str:
-    return localised(f"{conversation.status}, archived" if conversation.archived else conversation.status)
+    status = f"{conversation.status}, archived" if conversation.archived else conversation.status
+    return standing(conversation, status)
 
 
 def _described(conversation: ConversationInfo) -> str:

@@ -24,6 +24,7 @@ from tui.cli.commands.asking import (
     short_ids,
     show_one,
     spent,
+    standing,
     status_of,
 )
 from tui.cli.commands.new_room import NewRoom
@@ -80,7 +81,8 @@ def _status_told(room: RoomInfo, status: str, output_format: OutputFormat) -> No
 def _row(room: RoomInfo, short: Mapping[str, str]) -> tuple[str, ...]:
     name = inert_line(room.name or room.task, MAX_NAME_CHARACTERS)
     rounds = f"{room.current_round}/{room.max_rounds}"
-    return short[room.id], name, localised(room.status), rounds, str(len(room.agents)), ago(room.updated_at)
+    status = standing(room, room.status)
+    return short[room.id], name, status, rounds, str(len(room.agents)), ago(room.updated_at)
 
 
 def _described(room: RoomInfo) -> str:
@@ -88,7 +90,7 @@ def _described(room: RoomInfo) -> str:
         ("id", room.id),
         ("name", room.name),
         ("task", room.task),
-        ("status", localised(status_of(room))),
+        ("status", standing(room, status_of(room))),
         ("mode", said(f"export.is.{room.execution_mode}") or room.execution_mode),
         ("round", say("export.round.of", round=room.current_round, most=room.max_rounds)),
         ("used", spent(room.tokens, room.cost)),

@@ -85,6 +85,14 @@ def test_those_that_were_put_away_are_listed_only_when_asked_for(home: Home) -> 
     assert "archived" in line
 
 
+def test_a_conversation_in_which_a_tool_waits_says_so(alone: Home) -> None:
+    asks = {"id": "c1", "title": "Make", "status": "running", "asks": True}
+    with in_thread(LogChatServer()) as server:
+        server.on("GET", "/api/conversations", answers_json({"conversations": [asks]}))
+        ran = alone.main("conversations", "list", "--url", server.url)
+    assert "needs approval" in ran.stdout.splitlines()[1]
+
+
 def test_an_empty_list_says_how_to_begin(alone: Home) -> None:
     with in_thread(LogChatServer()) as server:
         server.on("GET", "/api/conversations", answers_json({"conversations": []}))

@@ -17,7 +17,7 @@ from tui.lists.rooms_texts import ROOMS
 def test_rooms_are_listed_in_the_order_of_the_screen(tmp_path: Path) -> None:
     rooms = [
         room(1, name="idles", status="idle"),
-        room(2, name="runs", status="running"),
+        room(2, name="runs", status="running", asks=True),
         room(3, name="waits"),
         room(4, name="begins", status="running", updated_at="2026-11-20T12:00:00+00:00"),
     ]
@@ -27,4 +27,6 @@ def test_rooms_are_listed_in_the_order_of_the_screen(tmp_path: Path) -> None:
     on_screen = Listing(ROOMS, rooms)
     names = [on_screen[at].item.name for at in range(len(on_screen))]
     assert names == ["runs", "begins", "idles", "waits"]
-    assert [row.split()[1] for row in done.stdout.splitlines()[1:]] == names
+    rows = done.stdout.splitlines()[1:]
+    assert [row.split()[1] for row in rows] == names
+    assert ["needs approval" in row for row in rows] == [True, False, False, False]
