@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -26,6 +27,7 @@ from agent_tui.model.errors import ModelError
 GUESSED_TOKENS = (
     32_768  # where nothing says how many: what fits into less is asked, the error teaches the rest
 )
+AGAIN_SECONDS = 180.0  # what a server told is read again after that: it may have loaded the model anew
 READ_SECONDS = 3.0  # for each of the questions; loading a model may take as long as an answer
 MOST_TOKENS = 100_000_000  # no context is larger: a higher value is nonsense
 _LISTED = ("context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens")
@@ -74,6 +76,7 @@ class Contexts:
         self._known = known
         self._learned: dict[str, int] = {}
         self._asked: set[str] = set()  # models whose server has been asked
+        self._told: dict[str, tuple[int, float]] = {}  # tokens, when; of servers that are asked again
         self.is_ollama = endpoint.kind == "ollama"
         self.without_tools: set[str] = set()  # models that take no tools, by their server
         self.without_images: set[str] = set()  # models that see no images, by their server
@@ -98,13 +101,14 @@ class Contexts:
             self._known[name] = limit
 
     async def prepare(self, name: str, *, is_short: bool) -> AsyncGenerator[NotePiece]:
-        """Ask the server for what is not known yet; yield what there is to wait for meanwhile.
+        """Ask the server for what is not known yet, or was told long ago; yield what there is to wait for
+        meanwhile.
 
         A prompt that ``is_short`` fits every model: then only Ollama is asked, where a model is loaded first.
         """
-        if not self.is_ollama and not is_short and name not in self._asked and not self.is_known(name):
+        if not self.is_ollama and not is_short and self._is_due(name):
             self._asked.add(name)
-            self._known[name] = await self._read(name)
+            await self._read(name)
         if self.is_ollama:
             async for note in self._prepare_ollama(name):
                 yield note
@@ -150,13 +154,33 @@ class Contexts:
 
     # --- others ----------------------------------------------------------------------------------------
 
-    async def _read(self, name: str) -> int:
-        """Return the model's context from the server or the table of models, or 0."""
+    def _is_due(self, name: str) -> bool:
+        """Whether the server is to be asked about a model: for the first time, or since it told something."""
+        if name not in self._asked:
+            return not self.is_known(name)
+        return name in self._told and time.monotonic() - self._told[name][1] >= AGAIN_SECONDS
+
+    async def _read(self, name: str) -> None:
+        """Note the model's context, from the server or the table of models; what an error taught is over once
+        the server tells another one.
+        """
+        found, before = await self._found(name), self._told.get(name, (0, 0.0))[0]
+        if found or before:
+            self._told[name] = found or before, time.monotonic()
+        else:
+            about = self._endpoint.kind, self._endpoint.base_url, name
+            self._known[name] = await asyncio.to_thread(listed_context, *about)
+        if found and found != before:
+            self._known[name] = found
+            self._learned.pop(name, None)
+
+    async def _found(self, name: str) -> int:
+        """Return the context that the server tells first, 0 if it tells none."""
         if self._endpoint.kind == "openai":
             async for found in self._said(name):
                 if found:
                     return found
-        return await asyncio.to_thread(listed_context, self._endpoint.kind, self._endpoint.base_url, name)
+        return 0
 
     async def _said(self, name: str) -> AsyncIterator[int]:
         ours = list(_entries(await self._ask("GET", "/models", root=self._root), name))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agent_tui.backend.engine.context.trimming import left_out, prompt_tokens
+from agent_tui.backend.models import contexts
 from agent_tui.backend.models.contexts import limit_named
 from agent_tui.backend.models.endpoints import ProviderAddress
 from agent_tui.backend.models.model import (
@@ -117,6 +118,29 @@ async def test_a_context_is_read_where_the_server_says_it_and_the_oldest_are_lef
         reads = len(server.reads)
         await asked(provider)
         assert len(server.reads) - reads <= 1  # of Ollama alone, whose model may have been loaded anew
+
+
+async def test_a_context_that_changed_is_read_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    def studio(tokens: int) -> dict[str, Answer]:
+        loaded = {"id": "some-model", "loaded_context_length": tokens}
+        return {"/v1/models": listing(), "/api/v0/models": tells({"data": [loaded]})}
+
+    async with FakeModelServer() as server, opened(server) as provider:
+        server.facts = studio(8192)
+        await asked(provider)
+        server.facts = studio(4096)
+        await asked(provider)
+        assert provider.contexts == {"some-model": 8192}
+        monkeypatch.setattr(contexts, "AGAIN_SECONDS", 0.0)
+        await asked(provider)
+        assert provider.contexts == {"some-model": 4096}
+        assert words_told(server) + 1_000 < 4096
+        server.facts = {"/v1/models": listing()}  # it tells nothing for once
+        await asked(provider)
+        assert provider.contexts == {"some-model": 4096}
+        server.facts = studio(16384)
+        await asked(provider)
+        assert provider.contexts == {"some-model": 16384}
 
 
 async def test_a_short_prompt_asks_for_nothing_first() -> None:

@@ -325,9 +325,12 @@ class Attempt:
         return fitted(request, context, limits_answer=False)[1] > 0
 
     async def _context(self, model: Model) -> int:
-        """Return the size of the model's context in tokens; a short history fits any model."""
+        """Return the size of the model's context in tokens, as its server tells it now if the history does not
+        fit into what was known; a short history fits any model.
+        """
         known = self._terms.context_tokens
-        if known < UNLIMITED_TOKENS or prompt_tokens(self._request) < SHORT_TOKENS:
+        is_enough = known < UNLIMITED_TOKENS and not self._is_too_long(known)
+        if is_enough or prompt_tokens(self._request) < SHORT_TOKENS:
             return known
         try:
             return await told_context(model, self._request) or known
