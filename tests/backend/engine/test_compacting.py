@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,22 @@ async def test_what_was_said_is_summarised_and_told_in_its_place_and_nothing_is_
         assert [message.role for message in await house.messages()] == [
             "user", "assistant", "assistant", "user", "assistant", "user", "assistant",
         ]  # fmt: skip
+
+
+async def test_a_context_that_has_grown_meanwhile_needs_no_summary(tmp_path: Path) -> None:
+    class Grown(ScriptedModel):
+        async def context_tokens(self, request: ModelRequest) -> int:
+            models.charged = replace(models.charged, context_tokens=100_000)
+            return 100_000
+
+    model = Grown(lambda _: ("Yes.",), free=True)
+    models = known(model, 3_000)
+    async with open_chats(tmp_path / "a.db", model, models=models) as house:
+        for number in range(8):
+            await house.ask(f"{number} {LONG}")
+            assert (await house.last()).trimmed == 0
+        assert not any(is_summary(one.request) for one in model.calls)
+        assert len(model.calls[-1].request.messages) == 15
 
 
 async def test_an_answer_that_has_no_room_for_the_past_is_given_behind_a_summary(tmp_path: Path) -> None:

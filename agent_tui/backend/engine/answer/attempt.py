@@ -333,9 +333,11 @@ class Attempt:
         if is_enough or prompt_tokens(self._request) < SHORT_TOKENS:
             return known
         try:
-            return await told_context(model, self._request) or known
+            tokens = await told_context(model, self._request) or known
         except ModelError:  # the call will say why
             return known
+        self._terms = self._resources.models.terms(self._agent.provider_id, self._agent.model)
+        return tokens
 
     # --- one call of its model -------------------------------------------------------------------------
 
