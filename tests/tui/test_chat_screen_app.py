@@ -140,6 +140,22 @@ async def test_ctrl_c_clears_the_line_then_twice_quits(tmp_path: Path) -> None:
         assert seen.app.return_value == 0
 
 
+async def test_ctrl_c_clears_the_attachments_and_the_line_and_both_come_back_together(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("all: build")
+    async with program(tmp_path) as seen:
+        await seen.press("tab", "i")
+        seen.app.post_message(events.Paste(f"{tmp_path}/Makefile"))
+        assert "attached: Makefile" in await seen.text()
+        assert "attachments removed" in await seen.press("ctrl+c")
+        seen.app.post_message(events.Paste(f"{tmp_path}/Makefile"))
+        text = await seen.press(*"See.", "ctrl+c")
+        assert "cleared – ↑ brings it back" in text
+        assert "attached: Makefile" in await seen.press("up")
+        assert "› See." in seen.now
+        assert "attached" not in await seen.press("ctrl+c")
+        assert "press ctrl+c again to quit" in await seen.press("ctrl+c")
+
+
 async def test_what_is_said_of_a_cleared_line_goes_when_it_is_written_in_or_by_itself(tmp_path: Path) -> None:
     async with program(tmp_path) as seen:
         await seen.press("tab", "i", *"half a question")

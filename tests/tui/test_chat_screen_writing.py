@@ -164,6 +164,9 @@ def test_paths_are_taken_as_terminals_write_them(form: str) -> None:
     assert pasted_paths(form.format(path), files) == [("a b.txt", path)]
     assert pasted_paths(str(path).replace(" ", "\\ "), files) == [("a b.txt", path)]
     assert pasted_paths("Makefile", files) == []  # a word
+    _write("it's.txt", b"so")
+    of_two_lines = f"{path}\n{Path.cwd()}/it's.txt\n"
+    assert [name for name, _ in pasted_paths(of_two_lines, files)] == ["a b.txt", "it's.txt"]
 
 
 async def test_several_files_dropped_at_once_are_all_attached_or_stay_words() -> None:
@@ -179,6 +182,25 @@ async def test_several_files_dropped_at_once_are_all_attached_or_stay_words() ->
         assert [file.name for file in chat.app.chat._composer.attachments] == ["a b.txt", "Makefile"]
         await chat.paste(f" and {here}/Makefile or {here}/Makefile")
         assert composer_text(chat).endswith(f"or {here}/Makefile")
+
+
+async def test_a_file_that_there_is_not_is_told_once_before_the_question_is_sent() -> None:
+    async with opened() as chat:
+        text = await chat.write("See @nothere.txt, @src and @Makefile", "enter")
+        assert "no such file: @nothere.txt, @src – enter sends it as words" in text
+        assert chat.link.questions == []
+        await chat.press("enter")
+        (question,) = chat.link.questions
+        assert [file.name for file in question.attachments] == ["Makefile"]
+        assert composer_text(chat) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["to a@b.com", "ask @alice", '@app.get("/x") def f()', "@3.5 @v1.2", "@https://a.org/b.txt", "@ @..."],
+)
+def test_an_at_that_names_no_path_is_not_taken_for_a_missing_file(text: str) -> None:
+    assert Files(Path.cwd()).missing_in(text) == []
 
 
 async def test_a_long_paste_becomes_an_attachment_and_a_short_one_is_written() -> None:

@@ -42,14 +42,22 @@ MAX_SHOWN_CHARACTERS: Final = 120
 
 
 class ChatLine(Composer):
-    """``takes_paste`` gets each pasted text and returns whether it became an attachment."""
+    """``takes_paste`` gets each pasted text and returns whether it became an attachment; ``drops`` removes
+    the attachments of a text that is cleared, and returns whether there were any.
+    """
 
     class DropLast(Message):
         """Posted when backspace was pressed with nothing to its left: remove the last attachment."""
 
-    def __init__(self, completer: Callable[[str], Completion], takes_paste: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        completer: Callable[[str], Completion],
+        takes_paste: Callable[[str], bool],
+        drops: Callable[[str], bool],
+    ) -> None:
         super().__init__(may_be_empty=True, completer=completer, id="chat-line")
         self._takes_paste = takes_paste
+        self._drops = drops
 
     def action_delete_left(self) -> None:
         """Delete to the left; if there is nothing, remove the last attachment."""
@@ -57,6 +65,11 @@ class ChatLine(Composer):
             super().action_delete_left()
         else:
             self.post_message(self.DropLast())
+
+    def clear_line(self) -> bool:
+        """Clear the text and the attachments; return whether there was anything."""
+        has_dropped = self._drops(self.text)
+        return super().clear_line() or has_dropped
 
     def on_paste(self, event: events.Paste) -> None:
         """Attach a path or a long text."""
@@ -69,11 +82,12 @@ class ChatComposer(Writing):
     """Keeps the draft of one chat, its attachments and its queue. It sends nothing itself."""
 
     def __init__(self, conversation_id: str) -> None:
-        line = ChatLine(self._complete, self._takes_paste)
+        line = ChatLine(self._complete, self._takes_paste, self._drop_all)
         super().__init__(conversation_id, line)
         self.line: ChatLine = line
         self._kept = ChatDrafts(conversation_id)
         self._edited: tuple[str, tuple[Attachment, ...]] | None = None  # the draft, during an edit
+        self._cleared: tuple[str, tuple[Attachment, ...]] = "", ()  # what ctrl+c took away last
         self._pastes = 0
         self.files = Files(Path(current_folder() or ""))
         self.tools: Sequence[str] = ()  # names for the completion of /tools
@@ -186,6 +200,22 @@ class ChatComposer(Writing):
         if self.attachments:
             self._set_attachments(self.attachments[:-1])
 
+    def _drop_all(self, text: str) -> bool:
+        """Remove all attachments; they come back with ``text``. Return whether there were any."""
+        if not self.attachments:
+            return False
+        self._cleared = text, self.attachments
+        self._set_attachments(())
+        self.tell(say("chat.attach.cleared"))
+        return True
+
+    def on_text_area_changed(self, event: ChatLine.Changed) -> None:
+        """Bring the attachments of a cleared text back with it."""
+        text, attachments = self._cleared
+        if text and text == self.line.text and not self.attachments:
+            self._cleared = "", ()
+            self._set_attachments(attachments)
+
     def _set_attachments(self, attachments: tuple[Attachment, ...]) -> None:
         self.attachments = attachments
         self._told = ""
@@ -196,6 +226,7 @@ class ChatComposer(Writing):
 
     def sent(self, text: str) -> None:
         """Remove what was sent or queued, and remember it."""
+        self._cleared = "", ()
         if self.is_editing:
             self.end_editing()
         else:

@@ -43,6 +43,8 @@ MAX_NAME_CHARACTERS: Final = 200
 MAX_PASTED_CHARACTERS: Final = 20_000  # of paths
 _NAMED: Final = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
 _BEGUN: Final = re.compile(r'(?<!\S)@(?:"([^"\n]*)|([^\s"]*))$')
+# A word that looks like a path: with a slash, or an ending. Others after an @ are names of people or of code.
+_PATH: Final = re.compile(r"[\w.~-]*/[\w./~-]*|[\w.~-]+\.[^\W\d]\w{0,4}")
 _TRAILING: Final = ".,;:!?)]}'\""
 
 
@@ -114,14 +116,32 @@ class Files:
 
     def named_in(self, text: str) -> list[tuple[str, Path]]:
         """Return the files that ``text`` names after an ``@``; other words with ``@`` are ignored."""
-        found: dict[str, Path] = {}
-        for match in _NAMED.finditer(text):
-            name = match[1] or match[2]
-            for one in (name, name.rstrip(_TRAILING)):
-                if one and (path := self.path_of(one)) is not None:
-                    found.setdefault(one, path)
-                    break
+        found = {named[0]: named[1] for match in _NAMED.finditer(text) if (named := self._named(match))}
         return list(found.items())
+
+    def missing_in(self, text: str) -> list[str]:
+        """Return what ``text`` names after an ``@`` as one does a file, but is none: a path, or a folder."""
+        missing = [
+            name
+            for match in _NAMED.finditer(text)
+            if self._named(match) is None
+            and (name := match[1] or match[2].rstrip(_TRAILING))
+            and (match[1] or _PATH.fullmatch(name) or self._is_folder(name))
+        ]
+        return list(dict.fromkeys(missing))
+
+    def _named(self, match: re.Match[str]) -> tuple[str, Path] | None:
+        name = match[1] or match[2]
+        for one in (name, name.rstrip(_TRAILING)):
+            if one and (path := self.path_of(one)) is not None:
+                return one, path
+        return None
+
+    def _is_folder(self, name: str) -> bool:
+        try:
+            return (self.folder / Path(name).expanduser()).is_dir()
+        except (OSError, ValueError, RuntimeError):
+            return False
 
 
 def begun_in(text: str) -> str | None:
@@ -146,12 +166,18 @@ def pasted_paths(text: str, files: Files) -> list[tuple[str, Path]]:
     text = text.strip()
     if len(text) > MAX_PASTED_CHARACTERS:
         return []
-    if (one := _dropped(text, files)) is not None:
-        return [one]
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if found := _all_dropped(lines, files):
+        return found
     with suppress(ValueError):
-        found = [_dropped(word, files) for word in shlex.split(text)]
-        return [file for file in found if file is not None] if all(found) else []
+        return _all_dropped(shlex.split(text), files)
     return []
+
+
+def _all_dropped(paths: list[str], files: Files) -> list[tuple[str, Path]]:
+    """Return the files at these paths; none if one of them is no file."""
+    found = [file for path in paths if (file := _dropped(path, files)) is not None]
+    return found if len(found) == len(paths) else []
 
 
 def _dropped(written: str, files: Files) -> tuple[str, Path] | None:

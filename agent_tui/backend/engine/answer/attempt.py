@@ -325,8 +325,8 @@ class Attempt:
         return fitted(request, context, limits_answer=False)[1] > 0
 
     async def _context(self, model: Model) -> int:
-        """Return the size of the model's context in tokens, as its server tells it now if the history does not
-        fit into what was known; a short history fits any model.
+        """Return the size of the model's context in tokens, as its server tells it now if the history does
+        not fit into what was known; a short history fits any model.
         """
         known = self._terms.context_tokens
         is_enough = known < UNLIMITED_TOKENS and not self._is_too_long(known)
