@@ -126,9 +126,9 @@ async def test_a_context_that_changed_is_read_again_after_a_while(monkeypatch: p
         return {"/v1/models": listing(), "/api/v0/models": tells({"data": [loaded]})}
 
     async with FakeModelServer() as server, opened(server) as provider:
-        server.facts = studio(8192)
+        server.facts = {**studio(8192)}
         await asked(provider)
-        server.facts = studio(4096)
+        server.facts = {**studio(4096)}
         await asked(provider)
         assert provider.contexts == {"some-model": 8192}
         monkeypatch.setattr(contexts, "AGAIN_SECONDS", 0.0)
@@ -138,7 +138,7 @@ async def test_a_context_that_changed_is_read_again_after_a_while(monkeypatch: p
         server.facts = {"/v1/models": listing()}  # it tells nothing for once
         await asked(provider)
         assert provider.contexts == {"some-model": 4096}
-        server.facts = studio(16384)
+        server.facts = {**studio(16384)}
         await asked(provider)
         assert provider.contexts == {"some-model": 16384}
 
