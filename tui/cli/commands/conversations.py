@@ -111,6 +111,7 @@ def _status(conversation: ConversationInfo) -> str:
 
 def _described(conversation: ConversationInfo) -> str:
     temperature, tools = conversation.temperature, conversation.enabled_tools
+    default = say("fact.all" if conversation.kind == "voice" else "command.tools.default")
     facts = [
         ("id", conversation.id),
         ("title", conversation.title),
@@ -120,7 +121,7 @@ def _described(conversation: ConversationInfo) -> str:
         ("provider", conversation.provider_id),
         ("temperature", "" if temperature is None else f"{temperature:g}"),
         ("thinking", {True: say("fact.on"), False: say("fact.off"), None: ""}[conversation.thinking_enabled]),
-        ("tools", say("fact.all") if tools is None else list_of(tools) or say("fact.none")),
+        ("tools", default if tools is None else list_of(tools) or say("fact.none")),
         ("folder", conversation.workspace),
         ("budget", budget(conversation)),
         ("used", spent(conversation.tokens, conversation.cost)),
