@@ -256,7 +256,7 @@ def look_at_the_room(view: Terminal) -> None:
     view.wait_for("nobody")
     view.send("\r")
     view.wait_for("[red]messages[/]")
-    back(view, "enter send")
+    back(view, "enter send ")  # the note says that enter sends it again
     view.send("u")
     view.wait_for("Queued messages")
     view.wait_for(lambda text: text.count("[red]queued[/]") > 1)

@@ -262,7 +262,7 @@ def tools_page(tools: Sequence[ToolInfo], enabled: Sequence[str] | None, about: 
 
 
 def turn_title(turn: Turn, model: str = "") -> str:
-    """Return the head of a turn: what follows a tab is shown at its right, what follows a line end below.
+    """Return the head of a turn: what follows a tab is shown at its right, what follows another one below.
     ``model`` is the speaker if none is named.
     """
     if turn.role == "user":
@@ -277,6 +277,4 @@ def turn_title(turn: Turn, model: str = "") -> str:
     if turn.role != "user" and turn.status != "speaking":
         parts += [duration(turn.seconds)] if turn.seconds is not None else []
         parts += [say("agent.tokens", count=count(turn.tokens))] if turn.tokens else []
-    head = f"{name}\t{' · '.join(parts)}" if parts else name
-    notes = told_apart(turn)
-    return f"{head}\n{' · '.join(notes)}" if notes else head
+    return "\t".join([name, " · ".join(parts), " · ".join(told_apart(turn))]).rstrip("\t")

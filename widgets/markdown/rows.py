@@ -208,7 +208,7 @@ def head_row(label: str, summary: str, width: int, *, is_folded: bool) -> Row:
 
 
 def _title(label: str, summary: str, width: int) -> list[Row]:
-    """Return the rows of a title: what follows its first line is wrapped below it."""
+    """Return the rows of a title: the lines after its first are wrapped below it."""
     name, _, notes = label.partition("\n")
     rows = wrap([(name, DIM | TITLE)], width) if name else []
     if summary:

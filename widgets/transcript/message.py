@@ -423,14 +423,11 @@ class TranscriptMessage:
 
 
 def _title(title: str) -> Block:
-    """Return the block of a title: its name and, after a tab, what is at its right; then lines below it."""
-    first, *below = title.split("\n")
-    name, _, right = first.partition("\t")
-    return Block(
-        "title",
-        label="\n".join(inert_line(line, LABEL_CHARACTERS) for line in (name, *below)),
-        summary=inert_line(right, LABEL_CHARACTERS),
-    )
+    """Return the block of a title: its name, behind a tab what is at its right, behind another what is
+    below.
+    """
+    name, right, below, *_ = [inert_line(part, LABEL_CHARACTERS) for part in [*title.split("\t", 2), "", ""]]
+    return Block("title", label=f"{name}\n{below}" if below else name, summary=right)
 
 
 def _about(characters: int, lines: int, width: int) -> int:

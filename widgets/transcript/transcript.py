@@ -109,7 +109,7 @@ class Transcript(Widget, can_focus=True):
         self, key: str, title: str = "", *, color: str = "", who: str = "", is_spoken: bool = False
     ) -> None:
         """Begin a message, or continue a known one under another ``title``: a dim row above it, what is
-        behind a tab at the right, what is behind a line end in rows below. A ``color`` (it may be anything;
+        behind a tab at the right, what is behind another one wrapped below. A ``color`` (it may be anything;
         ``who`` picks one instead) is that of its title and of a bar. ``is_spoken``: a line of a spoken
         conversation, with the name and the time in its row.
         """

@@ -190,7 +190,7 @@ async def test_what_stands_at_the_right_of_a_title_is_cut_last_and_may_change() 
         " some-model            12 s · 1,902 tok",
         " Words.",
     ]
-    pane.turn_titled("m", "some-model\t12 s · 1,902 tok\nthis model cannot see images · 3 messages left out")
+    pane.turn_titled("m", "some-model\t12 s · 1,902 tok\tthis model cannot see images · 3 messages left out")
     assert (await drawn(pane, hand, (40, 6)))[:5] == [
         "",
         " some-model            12 s · 1,902 tok",
