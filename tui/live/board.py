@@ -13,8 +13,8 @@ from widgets.units import elapsed
 
 def status_part(text: str) -> Part:
     """Return the state as a part of the top line; what needs the person stands out."""
-    asks = (f"{signs.PAUSED} {say(key)}" for key in ("chat.asks", "step.asks.form"))
-    return Part(text, warns=text in asks)
+    needed = text.removeprefix(f"{signs.PAUSED} ")
+    return Part(text, warns=needed != text and needed in (say("chat.asks"), say("step.asks.form")))
 
 
 def used_parts(used: UsedText) -> tuple[Part, ...]:
