@@ -382,7 +382,7 @@ async def test_no_address_and_no_token_stands_in_events_or_the_database(tmp_path
     assert TOKEN.encode() not in stored
 
 
-async def test_a_file_of_a_socket_is_saved_in_the_workspace_of_the_room_only(tmp_path: Path) -> None:
+async def test_a_file_of_a_socket_is_saved_apart_in_the_workspace_of_the_room_only(tmp_path: Path) -> None:
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     theirs.mkdir()
     ours.mkdir()
@@ -394,13 +394,14 @@ async def test_a_file_of_a_socket_is_saved_in_the_workspace_of_the_room_only(tmp
         rooms(tmp_path, socket=server.url, more=more, workspaces=(tmp_path,)) as given,
     ):
         server.answers = [[file("plan.txt"), file("../secret.txt"), text("There."), end()]] * 2
-        room_id = await room(given, ("Wide", "backend:wide"), workspace=str(ours))
+        room_id = await room(given, ("../A/b", "backend:wide"), workspace=str(ours))
         await run_to_end(given, room_id)
-        assert [path.name for path in ours.iterdir()] == ["plan.txt"]
+        kept = ours / "received" / "_A_b"
+        assert [path for path in ours.rglob("*") if path.is_file()] == [kept / "plan.txt"]
         steps = json.loads((await messages(given, room_id))[1]["content"])["steps"]
         kinds = [(step["type"], step.get("name", "")) for step in steps]
         assert ("file_offered", "plan.txt") in kinds
-        assert [kind for kind, _ in kinds].count("file_saved") == 1
+        assert [name for kind, name in kinds if kind == "file_saved"] == [str(kept / "plan.txt")]
         assert [kind for kind, _ in kinds].count("file_refused") == 1
         bare = await room(given, ("Wide", "backend:wide"))
         await run_to_end(given, bare)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.clients.agents.files import MAX_FILE_BYTES, AgentFiles
+from agent_tui.clients.agents.files import MAX_FILE_BYTES, MAX_FILES, AgentFiles
 from agent_tui.clients.agents.socket import AgentSocketClient
 from agent_tui.model import events as ev
 from agent_tui.model.errors import ConfigError
@@ -42,7 +42,9 @@ def saved(files: AgentFiles) -> list[str]:
 
 def test_an_offered_file_is_copied_to_the_downloads_and_overwrites_nothing(files: AgentFiles) -> None:
     (files.workspace / "out" / "a.tar.gz").write_bytes(b"\x00new")
-    first, second = files.take("out/a.tar.gz"), files.take("out/a.tar.gz")
+    first = files.take("out/a.tar.gz")
+    files.answer()
+    second = files.take("out/a.tar.gz")
     assert [first.name, second.name] == ["a.tar.gz", "a.tar (2).gz"]
     assert first.read_bytes() == second.read_bytes() == b"\x00new"
     assert first.parent == files.downloads
@@ -123,6 +125,50 @@ def test_a_file_that_grows_while_it_is_copied_is_refused_and_nothing_is_left(tmp
     assert saved(files) == []
 
 
+def test_a_file_that_is_offered_again_and_again_is_copied_once_until_it_changes(files: AgentFiles) -> None:
+    offered = files.workspace / "a"
+    offered.write_text("one")
+    assert {files.take("a") for _ in range(400)} == {files.downloads / "a"}
+    offered.write_text("a second version")
+    assert files.take("a").name == "a (2)"
+    assert saved(files) == ["a", "a (2)"]
+
+
+def test_no_more_files_of_one_answer_are_saved_than_a_person_looks_through(files: AgentFiles) -> None:
+    for number in range(MAX_FILES + 1):
+        (files.workspace / f"{number}").write_text("x")
+    for number in range(MAX_FILES):
+        files.take(f"{number}")
+    with pytest.raises(ConfigError, match=f"At most {MAX_FILES} files of one answer"):
+        files.take(f"{MAX_FILES}")
+    files.answer()
+    files.take(f"{MAX_FILES}")
+    assert len(saved(files)) == MAX_FILES + 1
+
+
+def test_the_files_of_one_answer_have_a_size_together(tmp_path: Path) -> None:
+    files = AgentFiles(tmp_path, tmp_path / "downloads", max_answer_bytes=10)
+    for name, size in (("a", 6), ("b", 5), ("c", 4)):
+        (tmp_path / name).write_text("x" * size)
+    files.take("a")
+    with pytest.raises(ConfigError, match="At most 10 bytes of one answer"):
+        files.take("b")
+    files.take("c")
+    assert saved(files) == ["a", "c"]
+
+
+def test_the_folders_for_offered_files_have_safe_names_and_are_no_links(
+    files: AgentFiles, tmp_path: Path
+) -> None:
+    (files.workspace / "a").write_text("a")
+    apart = AgentFiles(files.workspace, tmp_path / "project", ("received", "../A\nda"))
+    assert apart.take("a") == tmp_path / "project" / "received" / "_A_da" / "a"
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "received").symlink_to(tmp_path / "project")
+    with pytest.raises(ConfigError, match="was not saved"):
+        AgentFiles(files.workspace, tmp_path / "other", ("received", "Ada")).take("a")
+
+
 @pytest.mark.parametrize(
     ("name", "saved_as"),
     [
@@ -131,6 +177,8 @@ def test_a_file_that_grows_while_it_is_copied_is_refused_and_nothing_is_left(tmp
         ("evil\u202etxt.exe", "evil_txt.exe"),
         (".bashrc", "bashrc"),
         ("...", "file"),
+        ("-rf", "rf"),
+        (".-. -x", "x"),
         ("a" * 240 + ".png", "a" * 196 + ".png"),
         ("日" * 80 + ".txt", "日" * 65 + ".txt"),
         ("back\\slash", "back_slash"),

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 # The client notices when an agent is silent for too long: a tool that it runs may take time.
 SILENCE_SECONDS: Final = 24 * 60 * 60.0
 MAX_CHAT_ID: Final = 2**31 - 1  # a number, like chat ids elsewhere
+RECEIVED: Final = "received"  # the folder of the working folder for files that agents offer
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +143,7 @@ class AgentModel:
         if known is None or known.backend != self.backend.name:
             known = AgentSession(self.backend.name)
         prompt = next_prompt(request, known)
-        turn = _AgentTurn(self, member, known, prompt, prompt.session, prompt.text)
+        turn = _AgentTurn(self, member, request.speaker, known, prompt, prompt.session, prompt.text)
         async with aclosing(turn.pieces(is_apart=bool(request.continues))) as pieces:
             async for piece in pieces:
                 yield piece
@@ -154,6 +155,7 @@ class _AgentTurn:
 
     model: AgentModel
     member: Member
+    name: str  # of the agent, "" for that of a chat
     known: AgentSession
     prompt: AgentPrompt
     session: AgentSession  # after it got the question
@@ -175,7 +177,14 @@ class _AgentTurn:
         if workspace is None:
             backend = replace(backend, workspace="")  # there is no place to save what the agent offers
         role = self.prompt.role
-        agent = make(backend, self.session.id, self.remarks.append, downloads=workspace, system_prompt=role)
+        agent = make(
+            backend,
+            self.session.id,
+            self.remarks.append,
+            downloads=workspace,
+            subfolders=(RECEIVED, self.name or backend.name),  # not among the person's own files
+            system_prompt=role,
+        )
         if self.prompt.is_new and role and backend.kind == SOCKET:
             self.text = f"{role}\n\n{self.text}"  # a socket has no other field for it
         try:

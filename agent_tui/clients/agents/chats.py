@@ -129,7 +129,12 @@ class _SocketChat:
     task_id = ""
 
     def __init__(
-        self, backend: BackendConfig, chat_id: str, note: Note, downloads: Path, reach: Reach | None
+        self,
+        backend: BackendConfig,
+        chat_id: str,
+        note: Note,
+        files: Callable[[Path], AgentFiles],
+        reach: Reach | None,
     ) -> None:
         self._calls: dict[str, str] = {}  # step id → the call that asked
         self._tools: ClientTools | None = None
@@ -150,7 +155,7 @@ class _SocketChat:
             chat_id,
             chat_path=CHAT_PATH if backend.chat_path is None else backend.chat_path,
             authorization=authorization_of(backend.token),
-            files=AgentFiles(Path(backend.workspace), downloads) if backend.workspace else None,
+            files=files(Path(backend.workspace)) if backend.workspace else None,
             hooks=hooks,
             times=SocketTimes(silence=backend.timeout),
         )
@@ -198,9 +203,10 @@ class AgentChats:
     Has the methods of ``ChatClient``: what an agent does not offer raises ``NotOffered``. ``note`` gets what
     does not belong to an answer; without it ``follow`` yields that. ``wanted`` is the id of a session or
     chat, "" for a new session or chat 0. A task that was not taken after ``give_up_seconds`` is not tried
-    again. Offered files are saved in ``downloads``, by default the person's own folder of that name. Every
-    task has the ``system_prompt``; a socket has no field for it. With ``reach``, which returns the client of
-    our own backend, a socket is offered the tools of this machine, if its ``workspace`` is known.
+    again. Offered files are saved in ``subfolders`` of ``downloads``, by default the person's own folder of
+    that name. Every task has the ``system_prompt``; a socket has no field for it. With ``reach``, which
+    returns the client of our own backend, a socket is offered the tools of this machine, if its
+    ``workspace`` is known.
     """
 
     def __init__(
@@ -211,13 +217,14 @@ class AgentChats:
         *,
         give_up_seconds: float = inf,
         downloads: Path | None = None,
+        subfolders: Sequence[str] = (),
         system_prompt: str = "",
         reach: Reach | None = None,
     ) -> None:
         self._backend = backend
         self._reach = reach
         self._give_up_seconds = give_up_seconds
-        self._downloads = downloads or user_downloads_path()
+        self._downloads, self._subfolders = downloads or user_downloads_path(), subfolders
         self._system_prompt = system_prompt
         self._notes: asyncio.Queue[Event] = asyncio.Queue(MAX_NOTES)
         self._note = note or self._keep
@@ -230,7 +237,10 @@ class AgentChats:
     def _made(self, wanted: str) -> _Session | _SocketChat:
         if self._backend.kind == TASKS:
             return _Session(self._backend, wanted, self._note, self._give_up_seconds, self._system_prompt)
-        return _SocketChat(self._backend, wanted or DEFAULT_CHAT, self._note, self._downloads, self._reach)
+        return _SocketChat(self._backend, wanted or DEFAULT_CHAT, self._note, self._files, self._reach)
+
+    def _files(self, workspace: Path) -> AgentFiles:
+        return AgentFiles(workspace, self._downloads, self._subfolders)
 
     def _keep(self, noted: TurnNoted) -> None:
         with suppress(asyncio.QueueFull):

@@ -11,7 +11,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -21,6 +21,8 @@ from agent_tui.model.inert import inert_line
 
 ATTACHMENTS: Final = "attachments"  # the folder of the workspace for copied files
 MAX_FILE_BYTES: Final = 1024 * 1024 * 1024
+MAX_FILES: Final = 50  # that are saved of one answer
+MAX_ANSWER_BYTES: Final = 1024 * 1024 * 1024  # of these together
 MAX_PATH_CHARACTERS: Final = 4_000
 MAX_FOLDERS: Final = 64  # of a path
 _MAX_NAME_BYTES: Final = 200
@@ -33,15 +35,35 @@ _ODD_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:\u2028-\u202e\u2066-\u2069\u
 
 
 class AgentFiles:
-    """Copies files into an agent's workspace, and offered files into ``downloads``.
+    """Copies files into an agent's workspace, and offered files into ``subfolders`` of ``base``, each below
+    the one before it: they are made where they are missing, under safe names.
 
-    All calls block; none overwrites a file. ``max_bytes`` limits the size of a copied file.
+    All calls block; none overwrites a file. ``max_bytes`` limits the size of a copied file, and ``answer``
+    begins an answer, of which only so many files and bytes are saved.
     """
 
-    def __init__(self, workspace: Path, downloads: Path, *, max_bytes: int = MAX_FILE_BYTES) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        base: Path,
+        subfolders: Sequence[str] = (),
+        *,
+        max_bytes: int = MAX_FILE_BYTES,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
+    ) -> None:
         self.workspace = workspace
-        self.downloads = downloads
+        self._base = base
+        self._subfolders = [_file_name(name) for name in subfolders]
+        self.downloads = base.joinpath(*self._subfolders)
         self._max_bytes = max_bytes
+        self._max_answer_bytes = max_answer_bytes
+        self._taken: dict[tuple[object, ...], Path] = {}  # copies of this answer, by path and state of a file
+        self._taken_bytes = 0
+
+    def answer(self) -> None:
+        """Begin an answer: nothing of it was saved."""
+        self._taken.clear()
+        self._taken_bytes = 0
 
     def put(self, file: Path) -> str:
         """Return the path of ``file`` relative to the workspace, after copying it there if it is elsewhere.
@@ -61,38 +83,48 @@ class AgentFiles:
         try:
             with _opened(os.open(file, _READ & ~os.O_NOFOLLOW)) as source:
                 self._check(source)
-                with _opened(os.open(self.workspace, _FOLDER)) as root, self._attachments(root) as folder:
-                    return f"{ATTACHMENTS}/{self._copy(source, folder, _file_name(file.name))}"
+                with _opened(os.open(self.workspace, _FOLDER)) as root, _made(root, ATTACHMENTS) as folder:
+                    name, _ = _copy(source, folder, _file_name(file.name), self._max_bytes)
+                    return f"{ATTACHMENTS}/{name}"
         except _Refusal as error:
             raise ConfigError(f"{shown} cannot be attached", str(error)) from error
         except OSError as error:
             raise _failure(f"{shown} cannot be attached", error) from error
 
     def take(self, path: str) -> Path:
-        """Return the path of a copy of an offered file; ``path`` is relative to the workspace.
+        """Return the path of a copy of an offered file; ``path`` is relative to the workspace. A file that
+        did not change since it was offered in the same answer is not copied again.
 
-        Raises ``ConfigError`` for a path that leads out of the workspace or through a link, and for anything
-        that is not an ordinary file, is too large, or cannot be copied.
+        Raises ``ConfigError`` for a path that leads out of the workspace or through a link, for anything that
+        is not an ordinary file, is too large, or cannot be copied, and for more than an answer may bring.
         """
         title = f"{inert_line(path)} was not saved"
         try:
             parts = _parts(path)
             with _opened(os.open(self.workspace, _FOLDER)) as root, _walked(root, parts) as source:
                 self._check(source)
-                self.downloads.mkdir(parents=True, exist_ok=True)
-                with _opened(os.open(self.downloads, _FOLDER & ~os.O_NOFOLLOW)) as folder:
-                    return self.downloads / self._copy(source, folder, _file_name(parts[-1]))
+                status = os.fstat(source)
+                seen = (*parts, status.st_ino, status.st_mtime_ns, status.st_size)
+                if seen not in self._taken:
+                    self._taken[seen] = self._taken_copy(source, status.st_size, _file_name(parts[-1]))
+                return self._taken[seen]
         except _Refusal as error:
             raise ConfigError(title, str(error)) from error
         except OSError as error:
             raise _failure(title, error) from error
 
-    @contextmanager
-    def _attachments(self, root: int) -> Iterator[int]:
-        with suppress(FileExistsError):
-            os.mkdir(ATTACHMENTS, 0o755, dir_fd=root)
-        with _opened(os.open(ATTACHMENTS, _FOLDER, dir_fd=root)) as folder:
-            yield folder
+    def _taken_copy(self, source: int, size: int, name: str) -> Path:
+        if len(self._taken) >= MAX_FILES:
+            raise _Refusal(f"At most {MAX_FILES} files of one answer are saved.")
+        left = self._max_answer_bytes - self._taken_bytes
+        if size > left:
+            raise _Refusal(f"At most {self._max_answer_bytes:,} bytes of one answer are saved.")
+        self._base.mkdir(parents=True, exist_ok=True)
+        base = os.open(self._base, _FOLDER & ~os.O_NOFOLLOW)
+        with _opened(base), _made(base, *self._subfolders) as folder:
+            name, copied = _copy(source, folder, name, min(self._max_bytes, left))
+        self._taken_bytes += copied
+        return self.downloads / name
 
     def _check(self, source: int) -> None:
         status = os.fstat(source)
@@ -100,22 +132,6 @@ class AgentFiles:
             raise _Refusal("It is no ordinary file.")
         if status.st_size > self._max_bytes:
             raise _Refusal(f"It is larger than {self._max_bytes:,} bytes.")
-
-    def _copy(self, source: int, folder: int, name: str) -> str:
-        """Copy all of ``source`` to a new file; return its name, which is new there."""
-        target, name = _new_file(folder, name)
-        try:
-            with _opened(target):
-                copied = 0
-                while piece := os.read(source, _PIECE_BYTES):
-                    copied += len(piece)
-                    if copied > self._max_bytes:  # it grew
-                        raise _Refusal(f"It is larger than {self._max_bytes:,} bytes.")
-                    _write(target, piece)
-        except BaseException:
-            os.unlink(name, dir_fd=folder)
-            raise
-        return name
 
 
 class _Refusal(Exception):
@@ -134,6 +150,37 @@ def _parts(path: str) -> list[str]:
     if not parts or ".." in parts:
         raise _Refusal("The path leads out of the agent's workspace.")
     return parts
+
+
+@contextmanager
+def _made(folder: int, *names: str) -> Iterator[int]:
+    """Open the folder ``names`` below ``folder``, each below the one before it; missing ones are made, and
+    none may be a link.
+    """
+    if not names:
+        yield folder
+        return
+    with suppress(FileExistsError):
+        os.mkdir(names[0], 0o755, dir_fd=folder)
+    with _opened(os.open(names[0], _FOLDER, dir_fd=folder)) as inner, _made(inner, *names[1:]) as last:
+        yield last
+
+
+def _copy(source: int, folder: int, name: str, max_bytes: int) -> tuple[str, int]:
+    """Copy all of ``source`` to a new file; return its name, which is new there, and its size."""
+    target, name = _new_file(folder, name)
+    copied = 0
+    try:
+        with _opened(target):
+            while piece := os.read(source, _PIECE_BYTES):
+                copied += len(piece)
+                if copied > max_bytes:  # it grew
+                    raise _Refusal(f"It is larger than {max_bytes:,} bytes.")
+                _write(target, piece)
+    except BaseException:
+        os.unlink(name, dir_fd=folder)
+        raise
+    return name, copied
 
 
 @contextmanager
@@ -177,8 +224,8 @@ def _new_file(folder: int, name: str) -> tuple[int, str]:
 
 
 def _file_name(name: str) -> str:
-    """Return a name that is valid on any file system and safe on a terminal."""
-    name = _ODD_IN_NAMES.sub("_", name).strip().lstrip(".") or "file"
+    """Return a name that is valid on any file system and safe on a terminal, and no option of a command."""
+    name = _ODD_IN_NAMES.sub("_", name).strip().lstrip(".- ") or "file"
     stem, ending = PurePosixPath(name).stem, PurePosixPath(name).suffix
     while len(f"{stem}{ending}".encode()) > _MAX_NAME_BYTES:
         stem, ending = (stem[:-1], ending) if len(stem) > 1 else (stem, ending[:-1])

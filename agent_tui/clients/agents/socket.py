@@ -158,6 +158,8 @@ class AgentSocketClient:
         ``TimedOut`` and ``ProtocolError``.
         """
         decoder = AgentSocketDecoder(turn_id or f"{ev.LOCAL_ID}{uuid4().hex}")
+        if self._files is not None:
+            self._files.answer()
         async with aclosing(self._asked(text, attachments)) as frames:
             async for frame in frames:
                 if frame is None:

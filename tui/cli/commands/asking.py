@@ -170,6 +170,12 @@ def note_line(noted: ev.TurnNoted) -> str:
     return f"{name}{say('between.detail')}{found}" if name else found
 
 
+def step_line(step: ev.Step, agent_name: str = "") -> str:
+    """Return one line about a step that tells of a file an agent offered; "" for any other step."""
+    is_file = step.type in ("file_saved", "file_refused")
+    return note_line(ev.TurnNoted("", step.type, about=step.name, agent_name=agent_name)) if is_file else ""
+
+
 def server_line(server: ToolServer) -> str:
     """Return one line about an MCP server's problem, and what helps."""
     fix = f"; {server.fix}" if server.fix else ""

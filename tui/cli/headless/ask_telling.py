@@ -19,7 +19,7 @@ from agent_tui.state.steps import StepState
 from agent_tui.state.turn import Turn
 from agent_tui.wire.chat_encode import answer_content, question_content
 from tui.cli import output
-from tui.cli.commands.asking import note_line
+from tui.cli.commands.asking import note_line, step_line
 from tui.cli.headless.ask_input import AskInput
 from tui.cli.headless.formats import Format, Frame, as_told
 from tui.cli.output import MAX_LINE_CHARACTERS
@@ -59,6 +59,8 @@ class Telling:
                 turn.steps.changed.clear()
         self.state.changed.clear()
         if isinstance(event, ev.TurnNoted) and (line := note_line(event)):
+            self.notice(line)
+        if isinstance(event, ev.StepSet) and (line := step_line(event.step)):
             self.notice(line)
 
     def _tell_call(self, turn_id: str, step: StepState, event: ev.Event) -> None:

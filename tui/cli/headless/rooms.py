@@ -16,7 +16,7 @@ from agent_tui.model.inert import inert_line
 from agent_tui.wire.rooms import TERMINAL, decode
 from tui.cli import output
 from tui.cli.commands import connect
-from tui.cli.commands.asking import check_tools, note_line
+from tui.cli.commands.asking import check_tools, note_line, step_line
 from tui.cli.commands.new_room import SUFFIX, NewRoom
 from tui.cli.headless.answer import Answer
 from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS
@@ -189,6 +189,10 @@ class Run:
                 self._tell_note(ev.TurnNoted(turn_id, "trimmed", trimmed, agent_name=name))
             case ev.TurnNoted():
                 self._tell_note(event)
+            case ev.StepSet(turn_id, step):
+                turn = self.answer.turns.get(turn_id)
+                if line := step_line(step, "" if turn is None else turn.sender_name):
+                    output.notice(line)
             case ev.TurnEnded(turn_id, interrupted="length"):
                 name = inert_line(self.answer.turns[turn_id].sender_name, MAX_NAME_CHARACTERS)
                 output.notice(say("plain.cut.length", who=name))

@@ -104,6 +104,21 @@ def run_with(home: Home, events: list[Event], *options: str) -> Any:
         return home.main("rooms", "run", "r1", "--url", server.url, *options)
 
 
+def test_a_run_says_which_files_of_an_agent_were_saved_and_where(home: Home) -> None:
+    events, step = run_events(), {"id": "s1", "index": 1, "content": ""}
+    at = FIRST_CHUNKS - 2
+    told = [
+        (
+            "message_chunk",
+            {"id": events[at][1]["id"], "content": "", "step": {**step, "type": kind, "name": name}},
+        )
+        for kind, name in (("file_saved", "/w/received/Mika/a.txt"), ("file_refused", "b was not saved: no"))
+    ]
+    done = run_with(home, [*events[:at], *told, *events[at:]])
+    assert f"{AGENTS[0]}: saved /w/received/Mika/a.txt" in done.stderr.splitlines()
+    assert f"{AGENTS[0]}: b was not saved: no" in done.stderr.splitlines()
+
+
 def test_a_server_that_shows_nothing_is_followed_in_lines(home: Home, original: OriginalRoomsServer) -> None:
     room = home.main("rooms", "any", "--plain", "--url", original.url, stdin="/resume\n")
     assert (room.returncode, room.stderr) == (0, "")
