@@ -100,17 +100,19 @@ class FetchUrl:
     async def _fetched(self, url: httpx.URL) -> _Answer:
         import httpx  # as in _url
 
-        is_private = self._is_named(url)
         try:
             # No proxy, no cookies, no login of ~/.netrc: only the address that was checked.
             tls, times = httpx.create_ssl_context(), httpx.Timeout(self.seconds, connect=CONNECT_SECONDS)
             async with httpx.AsyncClient(trust_env=False, verify=tls, timeout=times) as client:
                 for _ in range(MAX_REDIRECTS + 1):
-                    # A redirect from the public network to a private host is refused, named or not.
-                    may_be_private = is_private and self._is_named(url)
-                    answer = await _one(client, url, may_be_private=may_be_private)
+                    answer = await _one(client, url, may_be_private=self._is_named(url))
                     if isinstance(answer, _Answer):
                         return answer
+                    if not is_same_place(url, answer):
+                        target = inert_line(str(answer), MAX_URL_CHARACTERS)
+                        raise ToolError(
+                            f"it redirects to {target}, which has to be fetched by a call of its own"
+                        )
                     url = answer
         except httpx.HTTPError as error:
             why = inert_line(str(error), 200) or type(error).__name__
@@ -141,6 +143,15 @@ def _url(text: str, base: httpx.URL | None = None) -> httpx.URL:
     if len(str(url)) > MAX_URL_CHARACTERS:
         raise ToolError(f"an address has at most {MAX_URL_CHARACTERS:,} characters")
     return url.copy_with(fragment=None)
+
+
+def is_same_place(url: httpx.URL, target: httpx.URL) -> bool:
+    """Return whether a redirect stays where the person or a rule allowed to fetch from: on the same origin,
+    or on the same host with TLS.
+    """
+    ports = (url.port, target.port)
+    is_upgrade = (url.scheme, target.scheme) == ("http", "https") and ports == (None, None)
+    return url.host == target.host and (is_upgrade or (url.scheme == target.scheme and len({*ports}) == 1))
 
 
 async def _one(client: httpx.AsyncClient, url: httpx.URL, *, may_be_private: bool) -> _Answer | httpx.URL:

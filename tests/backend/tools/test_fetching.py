@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any
 
+import httpx
 import pytest
 
 from agent_tui.backend.tools.addresses import is_named, is_public
-from agent_tui.backend.tools.fetching import MAX_BODY_BYTES, FetchUrl
+from agent_tui.backend.tools.fetching import MAX_BODY_BYTES, FetchUrl, is_same_place
 from agent_tui.backend.tools.tool import ToolError, ToolPlace
 from tests.backend.tools.calls import called, refused
 from tests.fakes.http_server import FakeServer, Reply, Request, Responder
@@ -239,7 +240,8 @@ async def test_a_name_with_one_private_address_among_public_ones_is_refused(
 async def test_each_redirect_is_checked_again_and_there_are_not_many() -> None:
     async def answer(request: Request, reply: Reply) -> None:
         target = {
-            "/private": "http://127.0.0.1:1/secret",
+            "/other": "http://127.0.0.1:1/secret",
+            "/host": f"http://localhost:{request.headers['host'].partition(':')[2]}/",
             "/metadata": "http://169.254.169.254/",
             "/file": "file:///etc/passwd",
             "/login": f"http://a:b@{request.headers['host']}/",
@@ -257,7 +259,12 @@ async def test_each_redirect_is_checked_again_and_there_are_not_many() -> None:
         assert (await called(tool, url=f"{server.url}/once")).content == "the end"
         assert "cookie" not in server.requests[-1].headers
         for path, why in (
-            *(("/private", "not fetched"), ("/metadata", "not fetched"), ("/file", "only http and https")),
+            (
+                "/other",
+                "it redirects to http://127.0.0.1:1/secret, which has to be fetched by a call of its own",
+            ),
+            ("/host", f"it redirects to http://localhost:{server.port}/, "),
+            *(("/metadata", "it redirects to http://169"), ("/file", "only http and https")),
             *(("/login", "name or password"), ("/round", "more than 5 times")),
         ):
             assert why in await refused(tool, url=f"{server.url}{path}")
@@ -285,7 +292,25 @@ async def test_a_public_page_does_not_lead_to_a_named_private_host(monkeypatch: 
             return len(asked) == 1
 
         said = await refused(fetcher(server), url=f"http://public.test:{server.port}/")
-        assert "which is not fetched" in said
+        assert "it redirects to http://127.0.0.1" in said
+        assert [request.path for request in server.requests] == ["/"]
+
+
+@pytest.mark.parametrize(
+    ("target", "is_followed"),
+    [
+        ("http://a.test/x", True),
+        ("https://a.test/", True),
+        ("https://a.test:443/", True),
+        ("https://a.test:8443/", False),
+        ("http://a.test:8080/", False),
+        ("http://b.test/", False),
+        ("https://sub.a.test/", False),
+    ],
+)
+def test_a_redirect_is_followed_on_its_own_host_only(target: str, is_followed: bool) -> None:
+    assert is_same_place(httpx.URL("http://a.test/"), httpx.URL(target)) is is_followed
+    assert not is_same_place(httpx.URL("https://a.test/"), httpx.URL("http://a.test/"))
 
 
 async def test_only_text_and_only_so_much_of_it_is_read() -> None:
