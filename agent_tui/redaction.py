@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
+
+from agent_tui.model.errors import AgentTuiError
 
 HIDDEN = "********"
 SECRET_KEYS = ("token", "api_key", "auth_header", "key", "secret")
@@ -15,6 +17,11 @@ _QUERY = re.compile(r"(?<=[\w/.\]])\?[^\s\"'<>#]+")  # after an address: "?key=â
 _QUERY_PART = re.compile(r"([?&])([^&=]*=)?[^&]+")
 _JWT = re.compile(r"\beyJ[\w-]{5,}(?:\.[\w-]*){0,2}")  # LiveKit puts whole tokens into its errors and logs
 _OPTION = re.compile(r"(--[A-Za-z][A-Za-z-]*|-[A-Za-z])(=.*)?", re.DOTALL)
+
+
+def secrets_of(authorization: str) -> tuple[str, ...]:
+    """Return what is secret of an ``Authorization`` header: all but its scheme."""
+    return tuple(authorization.split()[1:])
 
 
 def shown_url(url: str) -> str:
@@ -38,6 +45,12 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     if "://" not in text:
         return text
     return _QUERY.sub(_hidden_query, _LOGIN.sub(HIDDEN, text))
+
+
+def redact(error: AgentTuiError, secrets: Collection[str]) -> None:
+    """Redact the title and the detail of ``error``: its words may be a server's."""
+    error.title, error.detail = redacted(error.title, secrets), redacted(error.detail, secrets)
+    error.args = (error.title, error.detail)
 
 
 def hide_secrets(value: Any, key: str = "") -> Any:

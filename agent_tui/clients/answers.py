@@ -1,12 +1,13 @@
 """Turns an unwanted HTTP answer, its status and body, into one of our errors.
 
-Pure. Quotes from the server are inert and short, because they are shown on a terminal.
+Pure. Quotes from the server are inert and short, because they are shown on a terminal, and redacted: it may
+repeat what it was sent.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -23,6 +24,7 @@ from agent_tui.model.errors import (
     Unauthorized,
 )
 from agent_tui.model.inert import inert_line
+from agent_tui.redaction import redacted
 from agent_tui.wire.content import json_object
 
 MAX_TITLE_CHARACTERS = 200
@@ -32,10 +34,12 @@ EXCERPT_BYTES = 64 * 1024  # of an answer's body that are read to explain it
 _RETRYABLE = (408, 425, 429)
 
 
-def refusal(status: int, headers: Mapping[str, str], body: bytes) -> AgentTuiError:
+def refusal(
+    status: int, headers: Mapping[str, str], body: bytes, secrets: Collection[str] = ()
+) -> AgentTuiError:
     """Return the error for an answer with ``status`` ≥ 400; ``headers`` have lower-case names."""
     problem = json_object(body)
-    title, detail = _said(problem) if problem else ("", first_line(body))
+    title, detail = _said(problem, secrets) if problem else ("", first_line(body, secrets))
     if status in (401, 403):
         default = "the server refused the token" if status == 401 else "the server does not allow that"
         return Unauthorized(
@@ -52,20 +56,23 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> AgentTuiErr
         wish = _retry_after(headers)
         return TransportError(_busy_title(status), explained, retryable=True, retry_after=wish)
     title = title or f"the server refused that ({status})"
-    return Refused(title, detail, status=status, code=_first_text(problem, "code")[:MAX_TITLE_CHARACTERS])
+    code = redacted(_first_text(problem, "code"), secrets)[:MAX_TITLE_CHARACTERS]
+    return Refused(title, detail, status=status, code=code)
 
 
-def unexpected(status: int, content_type: str, body: bytes, wanted: str) -> ProtocolError:
+def unexpected(
+    status: int, content_type: str, body: bytes, wanted: str, secrets: Collection[str] = ()
+) -> ProtocolError:
     """Return the error for an answer that is not ``wanted`` (a word for a person)."""
     kind = inert_line(content_type.partition(";")[0], 60) or "no content type"
-    line = first_line(body) or "nothing"
+    line = first_line(body, secrets) or "nothing"
     return ProtocolError(f"the server's answer is no {wanted}", f"HTTP {status}, {kind}: {line}")
 
 
-def first_line(body: bytes) -> str:
-    """Return the first non-empty line of ``body``, inert and short."""
+def first_line(body: bytes, secrets: Collection[str] = ()) -> str:
+    """Return the first non-empty line of ``body``, inert, short and redacted."""
     for line in body[:EXCERPT_BYTES].decode("utf-8", "replace").splitlines():
-        if shown := inert_line(line, MAX_TITLE_CHARACTERS):
+        if shown := inert_line(redacted(line, secrets), MAX_TITLE_CHARACTERS):
             return shown
     return ""
 
@@ -84,7 +91,7 @@ def _busy_title(status: int) -> str:
     return f"the server failed ({status})" if status >= 500 else f"the server was not ready ({status})"
 
 
-def _said(value: Mapping[str, Any]) -> tuple[str, str]:
+def _said(value: Mapping[str, Any], secrets: Collection[str]) -> tuple[str, str]:
     """Return (title, detail) of a JSON error: problem+json (RFC 9457), or the forms others use."""
     error = value.get("error")
     if isinstance(error, dict):
@@ -93,6 +100,7 @@ def _said(value: Mapping[str, Any]) -> tuple[str, str]:
     detail = _first_text(value, "detail")
     if not title:
         title, detail = detail, ""
+    title, detail = redacted(title, secrets), redacted(detail, secrets)
     return inert_line(title, MAX_TITLE_CHARACTERS), inert_line(detail, MAX_DETAIL_CHARACTERS)
 
 

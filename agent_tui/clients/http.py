@@ -38,9 +38,9 @@ from agent_tui.model.errors import (
     TransportError,
 )
 from agent_tui.model.inert import inert_line
-from agent_tui.redaction import redacted, shown_url
+from agent_tui.redaction import redacted, secrets_of, shown_url
 from agent_tui.tls import tls_context, tls_failure
-from agent_tui.wire.content import dump
+from agent_tui.wire.content import dump, json_object
 
 CONNECT_SECONDS = 10.0
 EXCERPT_SECONDS = 5.0
@@ -96,6 +96,7 @@ class Net:
         self._base = _base_url(base_url)
         token = checked_token(token)
         self._authorization = authorization or (f"Bearer {token}" if token else "")
+        self._secrets = secrets_of(self._authorization)
         self._timeout = timeout
         self._environ = dict(os.environ if environ is None else environ)
         self._ca_bundle = ca_bundle
@@ -160,7 +161,7 @@ class Net:
                 raise ValueError(kind)
             return parse_json(body)
         except ValueError as error:
-            raise unexpected(response.status_code, kind, body, "JSON") from error
+            raise unexpected(response.status_code, kind, body, "JSON", self._secrets) from error
 
     async def methods(self, path: str) -> frozenset[str] | None:
         """Return the methods of ``path``, as ``OPTIONS`` answers; none if there is no such path.
@@ -207,11 +208,19 @@ class Net:
             kind = _media_type(response)
             if response.status_code not in _NO_CONTENT and kind != EVENT_STREAM:
                 excerpt = await self._excerpt(response)
-                raise unexpected(response.status_code, kind, excerpt, "event stream")
+                raise unexpected(response.status_code, kind, excerpt, "event stream", self._secrets)
             async with aclosing(self._body(response)) as body:
                 yield StreamedResponse(response.status_code, dict(response.headers), body)
         finally:
             await _close(response)
+
+    def redacted_error(self, data: str) -> str:
+        """Return the JSON of an error that a stream brought, redacted: the server may repeat what it was
+        sent.
+        """
+        fields = json_object(data)
+        shown = {key: redacted(one, self._secrets) for key, one in fields.items() if isinstance(one, str)}
+        return dump(fields | shown) if shown else data
 
     def _url(self, path: str, params: Mapping[str, str] | None) -> httpx.URL:
         try:
@@ -339,13 +348,14 @@ class Net:
     async def _check_status(self, response: httpx.Response) -> None:
         status = response.status_code
         if status >= 400:
-            raise refusal(status, response.headers, await self._excerpt(response))
+            raise refusal(status, response.headers, await self._excerpt(response), self._secrets)
         if response.is_redirect:
             raise ProtocolError(
                 "the server redirects without saying where", f"HTTP {status} without a Location"
             )
         if not 200 <= status < 300:
-            raise unexpected(status, _media_type(response), await self._excerpt(response), "answer of ours")
+            excerpt = await self._excerpt(response)
+            raise unexpected(status, _media_type(response), excerpt, "answer of ours", self._secrets)
 
     async def _body(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
         """Yield the body as it arrives, unpacked in pieces of at most 64 KiB, however well it was packed."""

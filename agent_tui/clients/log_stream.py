@@ -38,6 +38,7 @@ STEADY_SECONDS = 10.0  # a connection that lasted this long does not count as a 
 FRAMES_PER_TURN = 64  # then other tasks of the loop may run
 GIVE_UP_SECONDS = 10.0  # cli.md: without a screen at most 10 s
 
+_ERRORS = ("error", "agent_error")  # frames that quote what went wrong
 _GONE = 410
 _NO_CONTENT = (204, 205)
 _RELOADS = 3  # in a row, without an event in between
@@ -140,6 +141,8 @@ class LogStream:
                         watch.fed = True
                         for frame in parser.feed(chunk):
                             if self._takes(frame):
+                                if frame.event in _ERRORS:
+                                    frame = frame._replace(data=self._net.redacted_error(frame.data))
                                 yield frame
                                 if self._is_last is not None and self._is_last(frame):
                                     return

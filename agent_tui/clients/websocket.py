@@ -33,6 +33,7 @@ from agent_tui.model.errors import (
     TransportError,
 )
 from agent_tui.model.inert import inert_line
+from agent_tui.redaction import secrets_of
 from agent_tui.tls import tls_context, tls_failure
 
 OPEN_SECONDS = 10.0
@@ -106,7 +107,7 @@ async def open_socket(
     try:
         socket = await connecting
     except (InvalidHandshake, InvalidURI, TimeoutError, OSError, EOFError) as error:
-        raise _failure(error, where) from error
+        raise _failure(error, where, secrets_of(authorization)) from error
     async with socket:
         yield socket
 
@@ -140,13 +141,13 @@ def _closed_by_us(sent: Close) -> StreamLost | None:
             return None
 
 
-def _failure(error: Exception, where: str) -> AgentTuiError:
+def _failure(error: Exception, where: str, secrets: tuple[str, ...]) -> AgentTuiError:
     if (tls := tls_cause(error)) is not None:
         return tls_failure(tls, where)
     match error:
         case InvalidStatus(response=response):
             headers = {name.lower(): value for name, value in response.headers.raw_items()}
-            refused = refusal(response.status_code, headers, bytes(response.body or b""))
+            refused = refusal(response.status_code, headers, bytes(response.body or b""), secrets)
             if response.status_code == CONFLICT:
                 return AgentBusy(str(refused), status=CONFLICT)
             if isinstance(refused, TransportError):

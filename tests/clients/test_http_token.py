@@ -6,6 +6,8 @@ import pytest
 
 from agent_tui.clients.http import Net
 from agent_tui.model.errors import AgentTuiError, ConfigError, ProtocolError
+from tests.clients.stream_reading import data, open_stream, read
+from tests.fakes.clock import FakeClock
 from tests.fakes.http_server import FakeServer, Reply, Request, answers, answers_json, streams
 
 SECRET = "tok-en~SECRET"
@@ -86,6 +88,35 @@ async def test_the_token_shows_nowhere(server: FakeServer, caplog: pytest.LogCap
         shown += [repr(net), str(net)]
     assert all(request.headers["authorization"] == f"Bearer {SECRET}" for request in server.requests)
     assert not any(SECRET in text for text in [*shown, *(r.target for r in server.requests), caplog.text])
+
+
+async def test_a_server_that_repeats_the_token_and_a_login_has_them_hidden(server: FakeServer) -> None:
+    told = f"bad Bearer {SECRET} at http://me:pass@a.test/?key=word"
+    server.on("GET", "/problem", answers_json({"title": told, "detail": told, "code": SECRET}, 400))
+    server.on("GET", "/line", answers(told, 500))
+    server.on("GET", "/html", answers(told, headers={"Content-Type": "text/html"}))
+    async with Net(server.url, SECRET, environ={}) as net:
+        for path in ("/problem", "/line", "/html"):
+            with pytest.raises(
+                AgentTuiError, match=r"bad Bearer \*+ at http://\*+@a.test/\?key=\*+"
+            ) as caught:
+                await net.call("GET", path)
+            assert SECRET not in repr(vars(caught.value))
+
+
+async def test_an_error_in_a_stream_that_repeats_the_token_has_it_hidden(
+    server: FakeServer, clock: FakeClock
+) -> None:
+    frames = [
+        f'event: {name}\ndata: {{"content":"no {SECRET}","round":1}}\n\n'.encode()
+        for name in ("error", "agent_error", "message_chunk")
+    ]
+    server.on("GET", "/s", streams(*frames, b"event: error\ndata: no JSON\n\n", then="stay"))
+    async with Net(server.url, SECRET, environ={}) as net, read(open_stream(net, clock)) as reading:
+        await reading.until(lambda items: len(data(items)) == 4)
+    hidden = '{"content":"no ********","round":1}'
+    said = f'{{"content":"no {SECRET}","round":1}}'  # words are words
+    assert data(reading.items) == [hidden, hidden, said, "no JSON"]
 
 
 @pytest.mark.parametrize("token", ["a b", "a\nb", "пароль", "a\x00b"])

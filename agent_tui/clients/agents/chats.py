@@ -10,6 +10,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from math import inf
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NoReturn, cast
@@ -48,6 +49,7 @@ from agent_tui.model.events import (
 )
 from agent_tui.model.images import image_data, is_image
 from agent_tui.model.inert import inert_line
+from agent_tui.redaction import redact, redacted, secrets_of
 from agent_tui.wire.agent_socket import SEND_FILE, TEXT_CHUNK, SocketFrame
 from agent_tui.wire.agent_tasks import AgentTask
 
@@ -226,8 +228,9 @@ class AgentChats:
         self._give_up_seconds = give_up_seconds
         self._downloads, self._subfolders = downloads or user_downloads_path(), subfolders
         self._system_prompt = system_prompt
+        self._secrets = secrets_of(authorization_of(backend.token))
         self._notes: asyncio.Queue[Event] = asyncio.Queue(MAX_NOTES)
-        self._note = note or self._keep
+        self._take_note = note or self._keep
         self._agent = self._made(wanted)
         self._refusing = ChatClient(cast("Net", _Nothing()))
 
@@ -241,6 +244,9 @@ class AgentChats:
 
     def _files(self, workspace: Path) -> AgentFiles:
         return AgentFiles(workspace, self._downloads, self._subfolders)
+
+    def _note(self, noted: TurnNoted) -> None:
+        self._take_note(replace(noted, about=redacted(noted.about, self._secrets)))
 
     def _keep(self, noted: TurnNoted) -> None:
         with suppress(asyncio.QueueFull):
@@ -274,7 +280,11 @@ class AgentChats:
         if wanted and wanted != self._agent.id:
             await self._agent.aclose()
             self._agent = self._made(wanted)
-        await self._agent.connect()
+        try:
+            await self._agent.connect()
+        except AgentTuiError as error:
+            redact(error, self._secrets)
+            raise
         return self.info
 
     async def answering(
@@ -283,7 +293,7 @@ class AgentChats:
         """Ask, and yield the answer frame by frame; ``files`` are for sockets. An offered file that cannot be
         saved is noted. Raises as the clients of the two protocols do.
         """
-        async with aclosing(self._agent.answer(text, attachments, files, turn_id)) as answer:
+        async with aclosing(self._redacted(self._agent.answer(text, attachments, files, turn_id))) as answer:
             async for told in answer:
                 yield told
                 is_kept = len(told.events) > 1  # the client saved it, or says why not
@@ -291,6 +301,31 @@ class AgentChats:
                     path = inert_line(str(told.data.get("path", "")), MAX_NOTE_CHARACTERS)
                     why = f"{path} was not saved: {NO_WORKSPACE}"
                     yield AnnouncedFrame(told.name, {}, [TurnNoted(turn_id, FILE_REFUSED, about=why)])
+
+    async def _redacted(
+        self, answer: AsyncGenerator[AnnouncedFrame, None]
+    ) -> AsyncGenerator[AnnouncedFrame, None]:
+        """Yield an answer whose errors do not repeat what the server was sent."""
+        try:
+            async with aclosing(answer):
+                async for told in answer:
+                    if any(isinstance(event, RunFailed) for event in told.events):
+                        told = self._redacted_failure(told)
+                    yield told
+        except AgentTuiError as error:
+            redact(error, self._secrets)
+            raise
+
+    def _redacted_failure(self, told: AnnouncedFrame) -> AnnouncedFrame:
+        events = [
+            RunFailed(redacted(event.content, self._secrets)) if isinstance(event, RunFailed) else event
+            for event in told.events
+        ]
+        data = {
+            key: redacted(one, self._secrets) if isinstance(one, str) else one
+            for key, one in told.data.items()
+        }
+        return replace(told, data=data, events=events)
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
         """Ask; yield the question, the answer, and how it ended. Raises as ``ChatClient.ask``; an error after
