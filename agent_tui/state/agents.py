@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_tui.model.events import AgentInfo, RoomInfo, TurnFailed
+from agent_tui.model.records import MAX_AGENTS
 from agent_tui.state.turn import Turn
 
 STRANGER = "?"  # the agent of turns whose speaker the server never named
+OTHERS = "…"  # stands for all agents after the first ``MAX_AGENTS``: several of its turns may be open
 
 AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed", "skipped"]
 
@@ -37,6 +39,12 @@ class Agent:
         return last if last is not None and last.status == "speaking" else None
 
     @property
+    def open_turns(self) -> list[Turn]:
+        """All its current turns: one, or those of ``OTHERS``."""
+        turns = self.turns if self.id == OTHERS else self.turns[-1:]
+        return [turn for turn in turns if turn.status == "speaking"]
+
+    @property
     def tokens(self) -> int:
         """The tokens of all its turns, estimated if they are unknown."""
         return sum(turn.estimated_tokens for turn in self.turns)
@@ -63,10 +71,11 @@ class Agent:
 
 
 class Agents:
-    """All agents ``by_id``."""
+    """The agents ``by_id``; a room has ``MAX_AGENTS`` here, and ``others`` has the ids of the rest."""
 
     def __init__(self) -> None:
         self.by_id: dict[str, Agent] = {}
+        self.others: set[str] = set()
 
     @property
     def ordered(self) -> list[Agent]:
@@ -91,8 +100,15 @@ class Agents:
         return ready if room.execution_mode == "parallel" else ready[:1]
 
     def of(self, agent_id: str, name: str = "") -> Agent:
-        """Return the agent with that id, or a new one."""
+        """Return the agent with that id, or a new one, or ``OTHERS`` if there are too many."""
         agent = self.by_id.get(agent_id)
+        if (
+            agent is None
+            and len(self.by_id.keys() - {OTHERS, STRANGER}) >= MAX_AGENTS
+            and agent_id != STRANGER
+        ):
+            self.others.add(agent_id)
+            return self.by_id.setdefault(OTHERS, Agent(OTHERS, "", is_gone=True))
         if agent is None:
             agent = self.by_id[agent_id] = Agent(agent_id, name, turn_order=len(self.by_id))
         agent.name = agent.name or name
@@ -129,6 +145,8 @@ class Agents:
 
     def take(self, infos: tuple[AgentInfo, ...]) -> None:
         """Take the current agents of a room; a removed agent stays if it said anything."""
+        self.others.update(info.id for info in infos[MAX_AGENTS:])
+        infos = infos[:MAX_AGENTS]
         for place, info in enumerate(infos):
             agent = self.by_id.setdefault(info.id, Agent(info.id, ""))
             agent.name, agent.color = info.name or agent.name, info.color or agent.color
@@ -136,6 +154,7 @@ class Agents:
             agent.system_prompt, agent.skip_next = info.system_prompt, info.skip_next
             agent.turn_order, agent.is_gone = place, False
         here = {info.id for info in infos}
+        self.others -= here
         for agent in [agent for agent in self.by_id.values() if agent.id not in here]:
             if not agent.turns:
                 del self.by_id[agent.id]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent_tui.model import events as ev
-from agent_tui.state.agents import STRANGER, Agent, Agents
+from agent_tui.state.agents import OTHERS, STRANGER, Agent, Agents
 from agent_tui.state.ledger import Ledger
 from agent_tui.state.steps import StepState
 from agent_tui.state.turn import StepEvent, Turn, TurnStatus
@@ -183,7 +183,7 @@ class ConversationState:
 
     def _close_open_turns(self, status: TurnStatus, why: str) -> None:
         for agent in self.agents.values():
-            if (turn := agent.open_turn) is not None:
+            for turn in agent.open_turns:
                 self._close(turn, status, why)
 
     def _round_went_on(self, event: ev.AgentStatusChanged | ev.RoundStarted | ev.ParallelStarted) -> None:
@@ -373,7 +373,9 @@ class ConversationState:
         self._keep(turn, agent)
 
     def _keep(self, turn: Turn, agent: Agent) -> None:
-        if agent.open_turn is not None:  # nobody speaks twice at once: the end of the older turn is missing
+        if (
+            agent.open_turn is not None and agent.id != OTHERS
+        ):  # nobody speaks twice at once: the end of the older turn is missing
             self._close(agent.open_turn, "cut", "lost")
         turn.agent_id, self.run_error = agent.id, ""
         self.turns[turn.id] = turn
@@ -457,7 +459,7 @@ class ConversationState:
             if agents:
                 self.members.take(agents)  # again: agents that spoke and were removed
             for agent in agents:
-                if agent.status == "skipped":
+                if agent.status == "skipped" and agent.id in self.agents:
                     self.agents[agent.id].skip(self.round)
                     self.agents[agent.id].skip_next = agent.skip_next
             self.take_queue(info.queue)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tui.model import events as ev
-from agent_tui.state.agents import STRANGER
+from agent_tui.model.records import MAX_AGENTS
+from agent_tui.state.agents import OTHERS, STRANGER
 from agent_tui.state.conversation import ConversationState
 
 AGENTS = (ev.AgentInfo("a", "Mika", "#111111"), ev.AgentInfo("b", "Ada", "#222222", turn_order=1))
@@ -239,3 +240,35 @@ def test_no_order_of_events_breaks_the_books(events: list[ev.Event]) -> None:
     assert {turn.agent_id for turn in spoken} <= set(state.agents)
     speaking = {agent.open_turn.id for agent in state.agents.values() if agent.open_turn is not None}
     assert {turn_id for turn_id, _ in state.asking} <= speaking
+
+
+# --- too many agents -----------------------------------------------------------------------------------
+
+
+def crowd(count: int) -> tuple[ev.AgentInfo, ...]:
+    return tuple(ev.AgentInfo(f"a{n}", f"Agent {n}", turn_order=n) for n in range(count))
+
+
+def test_agents_after_the_first_64_are_one_and_lose_no_word() -> None:
+    state = ConversationState(ev.RoomInfo(""))
+    state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=crowd(1_000), status="running"), ()))
+    assert (len(state.agents), len(state.members.others)) == (MAX_AGENTS, 1_000 - MAX_AGENTS)
+    for n in (63, 64, 999, 5_000):  # at the same time
+        state.apply(start(f"t{n}", f"Agent {n}", agent_id=f"a{n}"))
+    for n in (63, 64, 999, 5_000):
+        state.apply(ev.TextAdded(f"t{n}", f"words {n}"))
+    assert [turn.text for turn in state.turns.values()] == ["words 63", "words 64", "words 999", "words 5000"]
+    assert [turn.sender_name for turn in state.turns.values()][1:] == ["Agent 64", "Agent 999", "Agent 5000"]
+    assert [turn.agent_id for turn in state.turns.values()] == ["a63", OTHERS, OTHERS, OTHERS]
+    assert (len(state.agents), len(state.members.others)) == (MAX_AGENTS + 1, 1_000 - MAX_AGENTS + 1)
+    state.apply(ev.RunPaused("r", 1, "pause"))
+    assert {turn.status for turn in state.turns.values()} == {"cut"}
+
+
+def test_a_room_that_has_lost_its_many_agents_has_them_all() -> None:
+    state = ConversationState(ev.RoomInfo(""))
+    state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=crowd(MAX_AGENTS + 1)), ()))
+    assert state.members.others == {f"a{MAX_AGENTS}"}
+    state.apply(ev.RoomChanged(ev.RoomInfo("r", agents=crowd(MAX_AGENTS + 1)[1:])))
+    assert not state.members.others
+    assert len(state.agents) == MAX_AGENTS

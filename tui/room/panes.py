@@ -17,7 +17,7 @@ from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.message import Message
 from textual.widget import Widget
 
-from agent_tui.state.agents import Agent
+from agent_tui.state.agents import OTHERS, Agent
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.live.steps.rows import TurnFeed, show_person, turn_key
@@ -151,8 +151,10 @@ class RoomPanes(Container):
     # --- what comes in ---------------------------------------------------------------------------------
 
     async def fit(self) -> None:
-        """Make a pane for every agent; those that stay keep their words and where they were read."""
-        agents = [agent.id for agent in self._state.members.ordered]
+        """Make a pane for every agent but ``OTHERS``; those that stay keep their words and where they were
+        read.
+        """
+        agents = [agent.id for agent in self._state.members.ordered if agent.id != OTHERS]
         kept = self._panes
         if agents != list(kept):
             new = {agent_id: AgentPane(clock=self._clock) for agent_id in agents if agent_id not in kept}
@@ -180,7 +182,8 @@ class RoomPanes(Container):
     @property
     def fits(self) -> bool:
         """Whether every agent has a pane and nothing was loaded anew."""
-        return self._generation == self._state.generation and self._panes.keys() == self._state.agents.keys()
+        agents = self._state.agents.keys() - {OTHERS}
+        return self._generation == self._state.generation and self._panes.keys() == agents
 
     def take(self) -> None:
         """Give the panes the words that are new. Costs what is new."""

@@ -68,12 +68,14 @@ def title(state: ConversationState) -> str:
 
 
 def progress(state: ConversationState) -> list[str]:
-    """Return "round 2 of 3" and "parallel": what is known of them."""
+    """Return "round 2 of 3" and "parallel", what is known of them, and how many agents have no pane."""
     mode = state.room.execution_mode
     words = said(f"setting.execution_mode.{mode}") or mode
+    others = len(state.members.others)
+    told = [say_count("room.others", others)] if others else []
     if state.round:
-        return [say("room.round", round=state.round, most=state.room.max_rounds or "?"), words]
-    return [words] if state.loaded else []
+        return [say("room.round", round=state.round, most=state.room.max_rounds or "?"), words, *told]
+    return [words, *told] if state.loaded else []
 
 
 def status(

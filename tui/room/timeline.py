@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 
 from agent_tui.model.inert import inert_line
+from agent_tui.state.agents import OTHERS, Agent
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
 from tui.live.steps.rows import TurnFeed, show_person, turn_key
@@ -80,22 +81,28 @@ class TimelineFeed:
             show_person(self.transcript, turn)
             return
         # Others may have spoken in between: below its rows it says again who speaks.
-        tone = agent.color or turn.sender_color or NO_COLOR, agent.name
+        tone = self._color(turn, agent), self._name(turn, agent)
         feed = TurnFeed(self.transcript, turn, tone, partial(self._announce, turn))
         feed.take()
         self._turns[turn.id] = _titled(turn), feed
 
     def _announce(self, turn: Turn, key: str = "") -> None:
         agent = self._state.agents.get(turn.agent_id)
-        name = agent.name if agent is not None else turn.sender_name
+        name = self._name(turn, agent)
         title = inert_line(name, 60) if turn.role != "user" else person_title(turn)
         if turn.role != "user" and turn.round_number:
             title = say("timeline.title", name=title, round=turn.round_number)
         if turn.is_synthesis:
             title = f"{title} · {say('turn.synthesis')}"
         # People share one colour; an agent without one gets that of its name.
-        color = PEOPLE if agent is None else agent.color or turn.sender_color or NO_COLOR
+        color = PEOPLE if agent is None else self._color(turn, agent)
         self.transcript.turn_opened(key or turn_key(turn.id), title, color=color, who=name)
+
+    def _name(self, turn: Turn, agent: Agent | None) -> str:
+        return agent.name if agent is not None and agent.id != OTHERS else turn.sender_name
+
+    def _color(self, turn: Turn, agent: Agent) -> str:
+        return (agent.color if agent.id != OTHERS else "") or turn.sender_color or NO_COLOR
 
     def _rule(self) -> None:
         key = f"rule {self._round}"

@@ -63,6 +63,8 @@ ENGLISH: Final[dict[str, str]] = {
     "room.completed": "done",
     "room.error": "failed: {detail}",
     "room.round": "round {round} of {most}",
+    "room.others": "{count} more agents, in the timeline only",
+    "room.others.one": "{count} more agent, in the timeline only",
     "room.untitled": "untitled room",
     "room.loading": "Waiting for the room…",
     "room.unknown": "{count} unknown events kept",
