@@ -63,7 +63,6 @@ class Watch:
     def __init__(self, clock: Clock, *, notice_sleep: bool) -> None:
         self.limit: float | None = None
         self.slept = False
-        self.fed = False  # whether any byte of a good answer came
         self._clock = clock
         self._notice_sleep = notice_sleep
         self._since: float | None = None

@@ -74,7 +74,7 @@ class LogStream:
     ``is_last``. Silence of ``idle_timeout`` seconds counts as a lost connection if the server sent comments
     (its heartbeat) before. It reconnects after transport errors, 408, 425, 429, 5xx and a clean end, and
     stops after 204 (``LinkChanged("ended")``). Raises ``Refused`` and ``ProtocolError`` at once,
-    ``ConnectFailed`` when no byte came for ``give_up_seconds``, and ``StreamLost`` if the rest of a POST
+    ``ConnectFailed`` when nothing new came for ``give_up_seconds``, and ``StreamLost`` if the rest of a POST
     cannot be read.
     """
 
@@ -114,6 +114,7 @@ class LogStream:
         self._heartbeat = False  # whether there ever was a comment
         self._live_at: float | None = None  # when this connection's answer came
         self._frames = 0  # of this connection
+        self._has_news = False  # whether one of them was new
 
     def __aiter__(self) -> AsyncGenerator[Item, None]:
         return self._items()
@@ -138,9 +139,9 @@ class LogStream:
                     self._note_live(watch)
                     yield LinkChanged("live")
                     while chunk := await watch.run(anext(answer.body, b"")):
-                        watch.fed = True
                         for frame in parser.feed(chunk):
                             if self._takes(frame):
+                                self._has_news = True
                                 if frame.event in _ERRORS:
                                     frame = frame._replace(data=self._net.redacted_error(frame.data))
                                 yield frame
@@ -165,7 +166,7 @@ class LogStream:
 
     def _opening(self, watch: Watch) -> AbstractAsyncContextManager[StreamedResponse]:
         """Return the request for the next connection; ``watch`` gets how long it may be silent."""
-        self._live_at, self._frames = None, 0
+        self._live_at, self._frames, self._has_news = None, 0, False
         headers = {**self._headers, **_last_event_id_header(self._event_id)}
         if self._post is not None and self._lost is None:
             post, watch.limit = self._post, self._post.silence_seconds
@@ -223,9 +224,8 @@ class LogStream:
         if parser.retry is not None:
             backoff.server_wishes(parser.retry)
         steady = self._live_at is not None and self._clock.time() - self._live_at >= STEADY_SECONDS
-        if steady or self._frames:
+        if steady or self._has_news:  # else the server only says again what is known, or greets and leaves
             backoff.reset()
-        if steady or watch.fed:
             self._patience.sign_of_life()
         delay = 0.0 if watch.slept else self._patience.delay_after(error)
         return LinkChanged("waiting", str(error), delay, backoff.attempt)

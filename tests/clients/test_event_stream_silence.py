@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 
+import pytest
+
 from agent_tui.clients.http import Net
 from agent_tui.model.errors import (
     ConnectFailed,
@@ -146,7 +148,7 @@ async def test_a_wish_beyond_the_time_to_wait_leaves_the_last_try_its_time(
     assert waits(reading.items) == [9]
 
 
-async def test_giving_up_counts_from_the_last_good_byte(
+async def test_giving_up_counts_from_a_connection_that_held(
     server: FakeServer, net: Net, clock: FakeClock
 ) -> None:
     server.on("GET", "/s", streams(b"data: x\n\n", then="stay"), answers("", 503))
@@ -161,11 +163,12 @@ async def test_giving_up_counts_from_the_last_good_byte(
     assert isinstance(reading.error, ConnectFailed)
 
 
-async def test_answers_without_a_byte_are_no_sign_of_life(
-    server: FakeServer, net: Net, clock: FakeClock
+@pytest.mark.parametrize("sent", [b"", b": hello\n\n", b"id: 3\ndata: known\n\n"])
+async def test_answers_without_anything_new_are_no_sign_of_life(
+    server: FakeServer, net: Net, clock: FakeClock, sent: bytes
 ) -> None:
-    server.on("GET", "/s", streams())
-    async with read(open_stream(net, clock, give_up_seconds=10)) as reading:
+    server.on("GET", "/s", streams(*([sent] if sent else [])))
+    async with read(open_stream(net, clock, after=3, give_up_seconds=10)) as reading:
         for nth in range(1, 10):
             await wait_and_go_on(reading, clock, nth)
         await reading.end()
