@@ -50,6 +50,7 @@ _CALLS = httpx.Limits(max_connections=None, keepalive_expiry=3.0)
 _STREAMS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 MAX_REDIRECTS = 10
 MAX_BODY_BYTES = 64 * 1024 * 1024
+LEAST_BYTES_PER_SECOND = 1024  # of a body
 PIECE_BYTES = 64 * 1024  # of the unpacked body
 EVENT_STREAM = "text/event-stream"
 SOCKETS = "agent_tui.sockets"  # the extension of a request with the sockets to close after it
@@ -150,7 +151,7 @@ class Net:
         response = await self._open(method, url, headers, json, wait)
         try:
             await self._check_status(response)
-            body = await self._whole_body(response)
+            body = await self._whole_body(response, self._timeout + patience)
         finally:
             await _close(response)
         kind = _media_type(response)
@@ -381,13 +382,20 @@ class Net:
         except _FAILURES as error:
             raise StreamLost("the connection broke off", reason(error)) from error
 
-    async def _whole_body(self, response: httpx.Response) -> bytes:
-        body = bytearray()
-        async with aclosing(self._body(response)) as pieces:
-            async for piece in pieces:
-                body += piece
-                if len(body) > MAX_BODY_BYTES:
-                    raise ProtocolError(f"the server's answer is larger than {MAX_BODY_BYTES:,} bytes")
+    async def _whole_body(self, response: httpx.Response, seconds: float) -> bytes:
+        """Return a body; raises ``TimedOut`` for one that lasts longer than ``seconds`` and what its size
+        allows.
+        """
+        body, late_at = bytearray(), asyncio.get_running_loop().time() + CONNECT_SECONDS + seconds
+        try:
+            async with asyncio.timeout_at(late_at) as limit, aclosing(self._body(response)) as pieces:
+                async for piece in pieces:
+                    body += piece
+                    if len(body) > MAX_BODY_BYTES:
+                        raise ProtocolError(f"the server's answer is larger than {MAX_BODY_BYTES:,} bytes")
+                    limit.reschedule(late_at + len(body) / LEAST_BYTES_PER_SECOND)
+        except TimeoutError as error:
+            raise TimedOut("the answer came too slowly", f"{len(body):,} bytes so far") from error
         return bytes(body)
 
     async def _excerpt(self, response: httpx.Response) -> bytes:

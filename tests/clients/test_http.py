@@ -237,6 +237,23 @@ async def test_a_body_that_stops_coming_is_timed_out(server: FakeServer) -> None
             await net.call("GET", "/x")
 
 
+async def test_a_body_that_comes_byte_by_byte_has_an_end(
+    server: FakeServer, net: Net, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every byte comes in time, and all of them never do."""
+
+    async def respond(request: Request, reply: Reply) -> None:
+        monkeypatch.setattr(http_module, "CONNECT_SECONDS", -29.9)  # of the 30 s that the rest may take
+        await reply.head(200, {"Content-Type": "application/json"})
+        await reply.send(b"[")
+        await reply.stay()
+
+    server.on("GET", "/x", respond)
+    with pytest.raises(TimedOut, match="the answer came too slowly"):
+        await net.call("GET", "/x")
+    await server.until(lambda: server.open == 0)
+
+
 async def test_a_cancelled_call_leaves_no_connection(server: FakeServer, net: Net) -> None:
     async def respond(request: Request, reply: Reply) -> None:
         await reply.stay()
