@@ -30,7 +30,7 @@ _TOOLS: list[dict[str, Any]] = [
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("look", "fail", "die", "hang", "large")),
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("flood", "family", "environment", "picture")),
     *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("working", "photo", "links", "many-photos")),
-    *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("question", "two-questions")),
+    *({"name": name, "inputSchema": _NO_ARGUMENTS} for name in ("question", "two-questions", "deep")),
 ]
 _RUDE_TOOLS: list[dict[str, Any]] = [
     {"name": "a name; rm -rf", "inputSchema": _NO_ARGUMENTS},
@@ -54,6 +54,8 @@ _RUDE_TOOLS: list[dict[str, Any]] = [
         },
     },
     {"name": "slow", "inputSchema": _NO_ARGUMENTS},
+    {"name": "typeless", "inputSchema": {"$ref": "#/x"}},
+    {"name": 7, "inputSchema": _NO_ARGUMENTS},
     {"name": "long", "description": "y" * 50_000, "inputSchema": _NO_ARGUMENTS},
 ]
 # A picture of one dot.
@@ -66,6 +68,7 @@ _RESOURCES: dict[str, dict[str, str]] = {
 _SHOWN: dict[str, list[dict[str, Any]]] = {
     "picture": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}, {"type": "text", "text": "seen"}],
     "photo": [{"type": "text", "text": "a dot:"}, {"type": "image", "data": PNG, "mimeType": "text/odd"}],
+    "deep": [{"type": "text", "text": "x", "_meta": json.loads('{"a":' * 300 + "1" + "}" * 300)}],
     "many-photos": [{"type": "image", "data": PNG, "mimeType": "image/png"}] * 9,
     "links": [
         *(
@@ -182,7 +185,7 @@ def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             return _text(json.dumps(dict(os.environ)))
         case "working":
             return _worked()
-        case "picture" | "photo" | "many-photos" | "links":
+        case "picture" | "photo" | "many-photos" | "links" | "deep":
             return {"content": _SHOWN[name]}
         case "look" | "slow":
             return _text("looked")

@@ -113,6 +113,18 @@ async def test_an_answer_that_is_too_large_is_cut() -> None:
         assert len(output.content) < 101_000
 
 
+async def test_an_answer_that_is_nested_too_deep_ends_the_call() -> None:
+    async with running() as (_, tools):
+        assert "nested too deep" in await refused(tools["deep"])
+        assert (await called(tools["look"])).content == "looked"
+
+
+async def test_a_server_none_of_whose_tools_is_valid_says_so() -> None:
+    async with running(config("wrong")) as (server, tools):
+        assert tools == {}
+        assert how_many(server, 0).startswith("1 of 1 tools cannot be used")
+
+
 async def test_a_server_that_dies_in_mid_call_is_told_and_started_again_not_too_soon() -> None:
     async with running(pause_seconds=600) as (_, tools):
         said = await refused(tools["die"])
@@ -180,7 +192,6 @@ async def test_a_server_that_is_killed_takes_its_children_with_it() -> None:
 @pytest.mark.parametrize(
     ("one", "why"),
     [
-        (config("wrong"), "Input should be 'object'"),
         (config("dies"), "it ended with exit code 4: no such database"),
         (McpConfig("fake", "/no/such/program"), "exit code 127: /no/such/program: No such file or directory"),
         (McpConfig("fake", url="http://127.0.0.1:9/mcp"), "Connection refused"),
@@ -202,7 +213,7 @@ async def test_a_server_that_cannot_be_started_says_why_and_offers_nothing(one: 
 
 async def test_descriptions_and_schemas_are_not_believed() -> None:
     async with running(config("rude")) as (_, tools):
-        assert not {"wrong", "wide"} & tools.keys()
+        assert not {"wrong", "wide", "typeless"} & tools.keys()
         assert len(tools["long"].spec.description) == 2_000
         output = await called(tools["slow"], text="a" * 100 + "!", far=1, round={"text": 1})
         assert output.content == "looked"

@@ -279,6 +279,7 @@ class McpServer:
         from mcp_types import ToolListChangedNotification
 
         from agent_tui.backend.tools.mcp.http import http_transport
+        from agent_tui.backend.tools.mcp.listing import with_valid_tools
         from agent_tui.backend.tools.mcp.stdio import stdio_transport
 
         def ended(why: str) -> None:
@@ -301,7 +302,7 @@ class McpServer:
 
         answered_by = self._questions.answer
         async with Client(
-            transport, cache=None, message_handler=told, elicitation_callback=answered_by
+            with_valid_tools(transport), cache=None, message_handler=told, elicitation_callback=answered_by
         ) as client:
             yield client
 
@@ -341,6 +342,7 @@ class McpServer:
 def _load() -> None:
     """Import the package, in a thread: it takes a second or more, and most people have no MCP server."""
     importlib.import_module("agent_tui.backend.tools.mcp.http")
+    importlib.import_module("agent_tui.backend.tools.mcp.listing")
     importlib.import_module("agent_tui.backend.tools.mcp.stdio")
 
 

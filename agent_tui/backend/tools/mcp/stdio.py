@@ -8,6 +8,7 @@ everything it started (``child``), and its last words on stderr as the reason of
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -28,6 +29,11 @@ if TYPE_CHECKING:  # a name only for type checkers: the package does not export 
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 LAST_WORDS_BYTES = 2_000
+UNREADABLE = "its answer is nested too deep, or no valid JSON"
+# The id of an answer, which comes before its result.
+_ANSWER = re.compile(
+    rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2.0"\s*,\s*)?"id"\s*:\s*(?:(\d{1,15})|"([^"\\]*)")\s*,\s*"result"'
+)
 LEAVE_SECONDS = 0.5  # for a server to end after its input, before it is ended
 
 
@@ -107,12 +113,16 @@ async def _receive(child: Child, to_us: anyio.abc.ObjectSendStream[SessionMessag
 
 def _message(line: bytes) -> SessionMessage | Exception:
     """Return a line as a message, or as the error for the session to count: some servers print what they
-    should log.
+    should log. An answer that cannot be read ends the request that waits for it.
     """
     try:
         return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False))
     except (ValueError, RecursionError):
-        return ValueError("a line that is no message")
+        if (found := _ANSWER.match(line)) is None:
+            return ValueError("a line that is no message")
+    error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=UNREADABLE)
+    id_ = int(found[1]) if found[1] else found[2].decode("utf-8", "replace")
+    return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=id_, error=error))
 
 
 async def _last_words(child: Child, words: Spool) -> str:

@@ -1,0 +1,84 @@
+"""A stream of messages in which one wrong tool of a list does not cost all the others: the ``mcp`` package
+refuses a whole page for it. Imported with ``mcp`` itself, only when an MCP server is first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import mcp_types
+from mcp.shared.message import SessionMessage
+from mcp_types.methods import validate_server_result
+
+if TYPE_CHECKING:  # names only for type checkers: the package does not export them
+    from mcp.client._transport import ReadStream, TransportStreams
+
+VERSION: Final = "2025-11-25"  # of the protocol: what a tool has to have
+UNUSABLE: Final = {"type": "object", "properties": {"": {"type": "unknown"}}}  # passes, and is then left out
+
+
+@asynccontextmanager
+async def with_valid_tools(
+    transport: AbstractAsyncContextManager[TransportStreams],
+) -> AsyncGenerator[TransportStreams]:
+    """Open ``transport``; every list of tools that it brings is valid."""
+    async with transport as (read, write):
+        yield _ValidTools(read), write
+
+
+class _ValidTools:
+    """A stream of messages with valid lists of tools."""
+
+    def __init__(self, stream: ReadStream[SessionMessage | Exception]) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def receive(self) -> SessionMessage | Exception:
+        return _mended(await self._stream.receive())
+
+    def __aiter__(self) -> _ValidTools:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return _mended(await anext(self._stream))
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> _ValidTools:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> bool | None:
+        return await self._stream.__aexit__(*raised)
+
+
+def _mended(message: SessionMessage | Exception) -> SessionMessage | Exception:
+    answer = message.message if isinstance(message, SessionMessage) else None
+    if isinstance(answer, mcp_types.JSONRPCResponse):
+        tools = answer.result.get("tools")
+        if isinstance(tools, list) and not _are_valid(tools):
+            answer.result["tools"] = [valid for tool in tools for valid in _valid(tool)]
+    return message
+
+
+def _valid(tool: Any) -> list[Any]:
+    """Return the tool, without its parameters if these are what is wrong with it, or none."""
+    if _are_valid([tool]):
+        return [tool]
+    if not isinstance(tool, dict):
+        return []
+    bare = {"name": tool.get("name"), "inputSchema": UNUSABLE}
+    return [bare] if _are_valid([bare]) else []
+
+
+def _are_valid(tools: list[Any]) -> bool:
+    try:
+        validate_server_result("tools/list", VERSION, {"tools": tools})
+    except ValueError:
+        return False
+    return True
