@@ -40,7 +40,7 @@ class ClientKind(Generic[I]):
     follows. Events are requested with ``params`` and ``headers``, and with ``following`` by clients that
     stay; ``terminal`` names the events that end a run or an answer. ``ended_detail`` says why nothing can be
     followed on a server without a log, ``silence_seconds`` how long it may be silent before it counts as
-    lost.
+    lost, ``is_ours`` which data of a stream is about one of them.
     """
 
     one: str
@@ -57,6 +57,7 @@ class ClientKind(Generic[I]):
     params: Mapping[str, str] = field(default_factory=dict)
     following: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    is_ours: Callable[[str], Callable[[str], bool] | None] = lambda id_: None
 
 
 class Conversations(Generic[I]):
@@ -239,6 +240,7 @@ class Conversations(Generic[I]):
             after=after,
             post=post,
             is_last=None if post is None else lambda frame: frame.event in self._kind.terminal,
+            is_ours=self._kind.is_ours(id_),
             headers=self._kind.headers,
             give_up_seconds=give_up_seconds,
             clock=self._clock,

@@ -71,11 +71,11 @@ class LogStream:
     With ``after``, ids count the frames of a log (protocols.md §1): it begins after that id, each frame comes
     once, and missing ones are requested. Without, it is any event stream, whose ids are sent as
     ``Last-Event-ID``. It begins with ``post`` if there is one, and ends after the frame for which
-    ``is_last``. Silence of ``idle_timeout`` seconds counts as a lost connection if the server sent comments
-    (its heartbeat) before. It reconnects after transport errors, 408, 425, 429, 5xx and a clean end, and
-    stops after 204 (``LinkChanged("ended")``). Raises ``Refused`` and ``ProtocolError`` at once,
-    ``ConnectFailed`` when nothing new came for ``give_up_seconds``, and ``StreamLost`` if the rest of a POST
-    cannot be read.
+    ``is_last``. Frames whose data is not ``is_ours`` get another name. Silence of ``idle_timeout`` seconds
+    counts as a lost connection if the server sent comments (its heartbeat) before. It reconnects after
+    transport errors, 408, 425, 429, 5xx and a clean end, and stops after 204 (``LinkChanged("ended")``).
+    Raises ``Refused`` and ``ProtocolError`` at once, ``ConnectFailed`` when nothing new came for
+    ``give_up_seconds``, and ``StreamLost`` if the rest of a POST cannot be read.
     """
 
     def __init__(
@@ -89,6 +89,7 @@ class LogStream:
         after: int | None = None,
         post: Post | None = None,
         is_last: Callable[[Frame], bool] | None = None,
+        is_ours: Callable[[str], bool] | None = None,
         headers: Mapping[str, str] | None = None,
         give_up_seconds: float | None = None,
         backoff: Backoff | None = None,
@@ -106,6 +107,7 @@ class LogStream:
         self._post = post
         self._lost: TransportError | None = None  # how the POST was lost
         self._is_last = is_last
+        self._is_ours = is_ours
         self._headers = headers or {}
         self._idle_timeout = idle_timeout
         self._patience = Patience(clock, backoff or Backoff(), give_up_seconds)
@@ -142,8 +144,7 @@ class LogStream:
                         for frame in parser.feed(chunk):
                             if self._takes(frame):
                                 self._has_news = True
-                                if frame.event in _ERRORS:
-                                    frame = frame._replace(data=self._net.redacted_error(frame.data))
+                                frame = self._checked(frame)
                                 yield frame
                                 if self._is_last is not None and self._is_last(frame):
                                     return
@@ -207,6 +208,16 @@ class LogStream:
                     raise _FramesMissing
         self.last = last if number is None else number
         return True
+
+    def _checked(self, frame: Frame) -> Frame:
+        """Return ``frame`` as it may be shown; one that is about something else gets a name that nobody
+        knows.
+        """
+        if self._is_ours is not None and not self._is_ours(frame.data):
+            return frame._replace(event=f"{frame.event} of another")
+        if frame.event in _ERRORS:
+            return frame._replace(data=self._net.redacted_error(frame.data))
+        return frame
 
     async def _wait_after(self, error: AgentTuiError, parser: SSEParser, watch: Watch) -> LinkChanged | None:
         """Return the wait before the next connection, ``None`` for none; raises errors that another

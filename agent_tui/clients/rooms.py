@@ -13,7 +13,14 @@ from agent_tui.clients.paths import ROOM_PATHS
 from agent_tui.clients.records import RoomChanges, SendResult, read_changes, read_queue, read_said
 from agent_tui.model.errors import AgentTuiError, StreamLost
 from agent_tui.model.events import Event, LinkChanged, Message, QueuedMessage, RoomInfo, RoomLoaded
-from agent_tui.wire.rooms import TERMINAL, decode, decode_messages, decode_room, decode_rooms
+from agent_tui.wire.rooms import (
+    TERMINAL,
+    RoomOfStream,
+    decode,
+    decode_messages,
+    decode_room,
+    decode_rooms,
+)
 
 Queue = tuple[QueuedMessage, ...]
 
@@ -55,6 +62,7 @@ ROOMS = ClientKind(
     terminal=TERMINAL,
     silence_seconds=IDLE_SECONDS,
     params=_NO_ACCUMULATED,
+    is_ours=RoomOfStream,
     following={"asks": "1"},  # a person answers what tools ask
 )
 

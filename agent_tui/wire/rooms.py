@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, ValidationError
 
 from agent_tui.model import events as ev
 from agent_tui.wire.chat_message import Seconds, StepAddedFrame, ToolStatus, fitting, read_step, stored_steps
-from agent_tui.wire.content import content_text
+from agent_tui.wire.content import content_text, json_object
 from agent_tui.wire.fields import (
     ADVICE,
     NO_REASON,
@@ -200,6 +200,29 @@ def decode(name: str, data: str) -> ev.Event:
         return made(parse(model, data))
     except ValidationError as error:
         return made(model()) if name in TERMINAL else ev.Unknown(name, data, reason(error))
+
+
+class RoomOfStream:
+    """Says of a frame's data whether it is about the room of a stream.
+
+    Some servers give a room another id in their frames than in its address: the first one that a stream names
+    is believed.
+    """
+
+    def __init__(self, room_id: str) -> None:
+        self._ids = {room_id}
+        self._is_named = False
+
+    def __call__(self, data: str) -> bool:
+        if '"room_id"' not in data:  # the words of a turn
+            return True
+        named = json_object(data).get("room_id")
+        if not isinstance(named, str) or not named:
+            return True
+        if not self._is_named:
+            self._is_named = True
+            self._ids.add(named)
+        return named in self._ids
 
 
 def decode_room(value: object) -> ev.RoomInfo:

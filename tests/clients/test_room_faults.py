@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
@@ -13,6 +14,7 @@ from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model.errors import StreamLost
 from agent_tui.model.events import AgentInfo, RoomInfo, RoomLoaded
 from agent_tui.state.conversation import ConversationState
+from agent_tui.wire.rooms import RoomOfStream
 from tests.fakes.http_server import FakeServer, streams
 from tests.fakes.room_frames import Event, frame, person, stored
 from tests.fakes.rooms_server import OriginalRoomsServer
@@ -163,3 +165,26 @@ async def test_a_stored_turn_stays_superseded_when_it_is_told_again_without_that
     again: Event = ("message", stored("1", "old", "Mika", 1))
     state, _, _ = await served([*AGAIN, again, PAUSED])
     assert state.turns["1"].superseded
+
+
+async def test_frames_of_another_room_neither_speak_nor_end_the_run() -> None:
+    other: list[Event] = [
+        ("room_paused", {"room_id": "r2"}),
+        ("room_completed", {"room_id": "r2", "total_rounds": 1}),
+        said("9", "not here", room_id="r2"),
+        ("message", stored("8", "nor here", "Mika", 1, "r2")),
+    ]
+    mine = [STARTED, begun("1"), said("1", "one "), *other, said("1", 'two "room_id"'), PAUSED]
+    async with OriginalRoomsServer(mine) as server:
+        state, _ = await shown(server)
+    assert [turn.text for turn in state.turns.values()] == ['one two "room_id"']
+    assert (state.room.status, state.room.interrupted) == ("paused", "budget")
+    assert [one.name for one in state.unknown] == [f"{name} of another" for name, _ in other]
+
+
+def test_a_room_may_have_another_id_in_its_frames_than_in_its_address() -> None:
+    is_ours = RoomOfStream("address")
+    data = [json.dumps({"room_id": room_id}) for room_id in ("r1", "r1", "address", "r2", "")]
+    assert [is_ours(one) for one in data] == [True, True, True, False, True]
+    is_ours = RoomOfStream("address")
+    assert [is_ours(one) for one in (data[2], data[0])] == [True, False]
