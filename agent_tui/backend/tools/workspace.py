@@ -251,9 +251,11 @@ class _Walk:
     def _down(self, part: str, status: os.stat_result | None) -> None:
         is_made = False
         if status is None:
-            if not self._makes_folders:
+            rest = [one for one in self._parts if one not in ("", ".")]
+            # In a folder that is not there nothing is a link: where the rest leads is known now.
+            if not self._makes_folders or ".." in rest:
                 raise MissingFolder(f"{_shown(self._path)}: there is no such file or folder")
-            _refuse_protected("/".join([*self._names, part]), self._path)
+            _refuse_protected("/".join([*self._names, part, *rest]), self._path)
             try:
                 os.mkdir(part, dir_fd=self._folders[-1])
                 is_made = True

@@ -251,3 +251,14 @@ def test_whatever_the_parts_nothing_outside_is_read_or_written(
             Workspace(root).write(path, b"written")
         assert sorted(entry.name for entry in top.iterdir()) == ["secret", "work"]
         assert (top / "secret").read_bytes() == SECRET
+
+
+@pytest.mark.parametrize(
+    "path", ["new/up/../../../outside", "new/../inner/x", "new/.git/hooks/x", "inner/new/.GIT/config"]
+)
+def test_a_refused_write_leaves_no_folder_behind(root: Path, path: str) -> None:
+    before = sorted(root.rglob("*"))
+    with pytest.raises(ToolError):
+        Workspace(root).write(path, b"x")
+    assert sorted(root.rglob("*")) == before
+    assert not (root.parent / "outside").exists()
