@@ -30,6 +30,7 @@ _INK = re.compile(r"\S")
 _LONG_BLANKS = re.compile(r"[ \t\u3000]{33,}")
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
 _SHORT_BLANKS = re.compile(r"[ \u3000]{3,}")
+_LINES = re.compile(r"\n{3,}")
 _ODD = re.compile(r"([^ -~\n\t\u3000])\1*")
 _WITHOUT_INK = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 # Letters, signs and marks without a visible shape: fillers, the empty Braille pattern, variation selectors.
@@ -84,10 +85,12 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str, limit: int = 500) -> str:
-    """Return ``text`` as one line in which nothing is hidden, as ``visible``: a line break becomes ``⏎``, a
-    tab ``⇥``, three or more blanks ``␣×3``. A text longer than ``limit`` is cut, and says how long it is.
+    """Return ``text`` as one line in which nothing is hidden, as ``visible``: a line break becomes ``⏎``,
+    three or more ``⏎×3``, a tab ``⇥``, three or more blanks ``␣×3``. A text longer than ``limit`` is cut, and
+    says how long it is.
     """
     line = _SHORT_BLANKS.sub(lambda run: f"␣×{len(run.group())}", text)
+    line = _LINES.sub(lambda run: f"⏎×{len(run.group())}", line)
     line = _ODD.sub(_shown, line.replace("\n", "⏎").replace("\t", "⇥"))
     return line if len(line) <= limit else f"{line[:limit]}{ELLIPSIS} ({len(text):,} characters)"
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from agent_tui.model.inert import inert, inert_line
+from agent_tui.model.inert import inert, inert_line, visible, visible_line
 from widgets.markdown.rows import APART
 from widgets.transcript.json_text import GOES_ON, ParsedJson, parse, pretty, readable
 from widgets.units import UnitWords, counted, duration, size
@@ -141,12 +141,12 @@ def _about(arguments: str) -> tuple[str, bool]:
     if not main:
         return "", parsed.is_whole and not given
     whole = str(given[main])
-    text = inert_line(whole, MAX_ABOUT_CHARACTERS)
+    text = visible_line(whole, MAX_ABOUT_CHARACTERS)
     is_all = parsed.is_whole and text == whole and len(text) <= SHOWN_CHARACTERS
     if main in ("pattern", "query"):
         where = next((key for key in PLACE_ARGUMENTS if isinstance(given.get(key), str)), "")
         whole = str(given.pop(where)) if where else ""
-        place = inert_line(whole, SHOWN_CHARACTERS)
+        place = visible_line(whole, SHOWN_CHARACTERS)
         is_all = is_all and place == whole
         text = f'"{text}"' + (f" in {place}" if place else "")
     elif not parsed.is_whole and parsed.is_string_open and main == list(given)[-1]:
@@ -167,8 +167,8 @@ def _arguments_body(arguments: str, limit: str | None) -> str:
         return ""
     parsed = parse(arguments)
     if parsed is None:
-        return fenced(arguments, limit=limit)
-    return fenced(readable(parsed), limit=limit) if parsed.value != {} or not parsed.is_whole else ""
+        return fenced(visible(arguments), limit=limit)
+    return fenced(visible(readable(parsed)), limit=limit) if parsed.value != {} or not parsed.is_whole else ""
 
 
 def _outcome(result: str, success: bool, times: list[str]) -> list[str]:

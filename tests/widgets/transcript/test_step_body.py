@@ -81,6 +81,22 @@ def test_a_search_says_for_what_and_where() -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "title", "body"),
+    [
+        ("echo safe" + "\n" * 54 + "touch X", "echo safe⏎×54touch X", "⏎×54"),
+        ("echo a\rrm -rf /", "echo a␍rm -rf /", "\\r"),
+        ("echo a\n\rrm -rf /", "echo a⏎␍rm -rf /", "␍rm"),
+        ("echo \u200b\u202ex", "echo <U+200B><U+202E>x", "<U+202E>"),
+        ("echo" + " " * 500 + "; rm", "echo␣×500; rm", "␣×500"),
+    ],
+)
+def test_nothing_that_a_call_would_do_is_hidden_in_its_row(command: str, title: str, body: str) -> None:
+    step = step_text("tool_call", name="run_command", arguments=json.dumps({"command": command}), result="")
+    assert step.title == f"run_command  {title}"
+    assert body in step.body
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         {"path": "a/" * 40},
