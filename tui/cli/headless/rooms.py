@@ -11,7 +11,7 @@ from typing import Any
 from agent_tui.clients.log_stream import Item, decimal_id
 from agent_tui.clients.rooms import RoomsClient
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused, TransportError
+from agent_tui.model.errors import AgentTuiError, NotFound, NotOffered, Refused, StreamLost, TransportError
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.rooms import TERMINAL, decode
 from tui.cli import output
@@ -58,8 +58,9 @@ def run(
         async with connect.rooms_client(server) as client:
             room_id = await _room_id(client, wanted, changes or {}, strict=strict, embedded=embedded)
             ending = await Run(client, room_id, embedded, form, answer).until_its_end(interrupts)
-            if ending.reason == "completed" and not answer.turns:  # before: its words are the stored ones
-                with suppress(NotFound, NotOffered):
+            # It was completed before, or its words were lost on the way: they are the stored ones.
+            if ending.reason in ("completed", "lost") and not answer.text:
+                with suppress(NotFound, NotOffered, TransportError):
                     for message in (await client.messages(room_id))[0]:
                         answer.apply(ev.MessageStored(message))
             return ending, await Record.of(client, "room", room_id, ending)
@@ -122,17 +123,40 @@ class Run:
         return Ending("interrupted", ending.detail) if paused else ending
 
     async def _follow(self) -> Ending:
-        if self.last_id:
-            frames = self.client.event_frames(self.room_id, self.last_id, give_up_seconds=PATIENCE_SECONDS)
-        else:
-            frames = self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS)
-        ending = await followed(frames, self._take)
+        ending = await (self._read_from(self.last_id) if self.last_id else self._begun())
         if self.pause_reason == DELETED and not self.stop.was_asked:
             return await self._read_again(ending)  # until there is no such room
         while ending.reason == "paused" and await self._may_go_on():
             output.notice(say("plain.waits"))
             ending = await self._read_again(ending)
         return ending
+
+    async def _begun(self) -> Ending:
+        """Run the room. If the stream is lost before its first frame, and the run goes on, it is read from
+        the log.
+        """
+        before = await self._known()
+        try:
+            frames = self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS)
+            return await followed(frames, self._take)
+        except StreamLost:
+            now = await self._known() if not self.stop.under_way.is_set() else None
+            if before is None or now is None or not now.last_event_id:
+                raise
+            if now.status != "running" and now.last_event_id <= before.last_event_id:
+                raise
+        return await self._read_from(before.last_event_id)
+
+    async def _read_from(self, last_id: int) -> Ending:
+        frames = self.client.event_frames(self.room_id, last_id, give_up_seconds=PATIENCE_SECONDS)
+        return await followed(frames, self._take)
+
+    async def _known(self) -> ev.RoomInfo | None:
+        """Return the room, ``None`` if its server does not show it."""
+        try:
+            return await self.client.show(self.room_id)
+        except AgentTuiError:
+            return None
 
     async def _may_go_on(self) -> bool:
         """Return whether the pause may not be the end: the room is running again, or its server is

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.chat_server import OriginalChatServer
-from tests.fakes.http_server import answers_json, streams
+from tests.fakes.http_server import Reply, Request, answers_json, streams
 from tests.fakes.rooms_server import (
     AGENTS,
     WORDS,
@@ -181,6 +181,33 @@ def test_a_completed_room_with_a_record_gives_the_stored_words(home: Home) -> No
         server.publish("r1", "room_completed", {"room_id": "r1", "total_rounds": 1})
         done = home.main("rooms", "run", "room r1", "--url", server.url)
     assert (done.returncode, done.stdout) == (0, "Ada:\nsaid long ago\n")
+
+
+def test_a_run_that_breaks_off_before_its_first_frame_is_read_from_the_log(home: Home) -> None:
+    with in_thread(LogRoomsServer(LogRoom("r1"))) as server:
+        server.publish("r1", "room_paused")  # of an earlier run
+
+        async def breaks_off(request: Request, reply: Reply) -> None:
+            await reply.head(200, {"Content-Type": "text/event-stream"})
+            await reply.send(b"id: 2\nevent: room_sta")
+            server.rooms["r1"].status = "running"
+            for name, data in run_events():
+                server.publish("r1", name, data)
+            await reply.reset()
+
+        server.on("POST", "/api/rooms/r1/run", breaks_off)
+        done = home.main("rooms", "run", "r1", "--url", server.url)
+        assert len(server.asked("POST", "/api/rooms/r1/run")) == 1
+    assert (done.returncode, done.stdout) == (0, f"{AGENTS[0]}:\n{TEXT}\n\n{AGENTS[1]}:\n{TEXT}\n")
+
+
+def test_a_run_that_is_lost_before_its_first_words_gives_the_stored_ones(home: Home) -> None:
+    room = LogRoom("r1", messages=[stored("m1", "said meanwhile", "Ada", 1)])
+    with in_thread(LogRoomsServer(room)) as server:
+        server.on("POST", "/api/rooms/r1/run", streams(b"event: room_sta"))
+        done = home.main("rooms", "run", "r1", "--url", server.url, "--output", "json")
+    value = json.loads(done.stdout)
+    assert (done.returncode, value["reason"], value["text"]) == (4, "lost", "said meanwhile")
 
 
 @pytest.mark.parametrize(
