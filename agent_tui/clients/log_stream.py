@@ -27,6 +27,7 @@ from agent_tui.model.errors import (
     TransportError,
 )
 from agent_tui.model.events import Event, LinkChanged
+from agent_tui.wire.content import SplitPairs
 from agent_tui.wire.sse import MAX_EVENT_BYTES, Frame, SSEParser
 
 M = TypeVar("M")
@@ -39,6 +40,7 @@ FRAMES_PER_TURN = 64  # then other tasks of the loop may run
 GIVE_UP_SECONDS = 10.0  # cli.md: without a screen at most 10 s
 
 _ERRORS = ("error", "agent_error")  # frames that quote what went wrong
+_PIECES = ("message_chunk", "process_step_delta")  # frames that add to a text
 _GONE = 410
 _NO_CONTENT = (204, 205)
 _RELOADS = 3  # in a row, without an event in between
@@ -108,6 +110,7 @@ class LogStream:
         self._lost: TransportError | None = None  # how the POST was lost
         self._is_last = is_last
         self._is_ours = is_ours
+        self._pairs = SplitPairs()
         self._headers = headers or {}
         self._idle_timeout = idle_timeout
         self._patience = Patience(clock, backoff or Backoff(), give_up_seconds)
@@ -210,11 +213,13 @@ class LogStream:
         return True
 
     def _checked(self, frame: Frame) -> Frame:
-        """Return ``frame`` as it may be shown; one that is about something else gets a name that nobody
-        knows.
+        """Return ``frame`` as it may be shown, with whole characters; one that is about something else gets a
+        name that nobody knows.
         """
         if self._is_ours is not None and not self._is_ours(frame.data):
             return frame._replace(event=f"{frame.event} of another")
+        if frame.event in _PIECES and (self._pairs.held or "\\ud" in frame.data or "\\uD" in frame.data):
+            return frame._replace(data=self._pairs.joined_data(frame.event, frame.data))
         if frame.event in _ERRORS:
             return frame._replace(data=self._net.redacted_error(frame.data))
         return frame

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from agent_tui.model import events as ev
 from agent_tui.model.records import MOST_TOKENS
-from agent_tui.wire.content import content_success, dump, encodable, strict_json
+from agent_tui.wire.content import SplitPairs, content_success, dump, encodable, strict_json
 
 STATUS: Final = "STATUS"
 ERROR: Final = "ERROR"
@@ -222,6 +222,7 @@ class AgentSocketDecoder:
     def __init__(self, turn_id: str) -> None:
         self.turn_id = turn_id
         self._count = 0
+        self._pairs = SplitPairs()
         self._speaking: dict[str, str] = {}  # source → the current step of words
         self._open: dict[str, list[_Call]] = {}  # source → calls without a result, oldest first
         self._answered: dict[str, int] = {}  # name → how many of the client's results the server may repeat
@@ -237,7 +238,7 @@ class AgentSocketDecoder:
             case "CLIENT_TOOL_STATUS" if frame.status is not None:
                 return self._client_stands(frame.text("call_id"), frame.status)
             case "AGENT_EVENT_TEXT_CHUNK" if isinstance(frame.fields.get("text"), str):
-                return self._said(frame.source, frame.text("text"))
+                return self._said(frame.source, self._pairs.joined(frame.source, frame.fields["text"]))
             case "AGENT_EVENT_TOOL_CALL_CHUNK":
                 return self._called(frame)
             case "AGENT_EVENT_TOOL_RESULT" if "result" in frame.fields:

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agent_tui.model import events as ev
-from agent_tui.wire.content import BETWEEN_STEPS, attachment_fields, dump, encodable, json_object, only_set
+from agent_tui.wire.content import (
+    BETWEEN_STEPS,
+    SplitPairs,
+    attachment_fields,
+    dump,
+    encodable,
+    json_object,
+    only_set,
+)
 
 ENGINES: Final = ("claude_api", "claude_agent_sdk")
 ONLY_FILES: Final = "(see attachments)"  # the prompt of a task that consists only of files
@@ -80,6 +88,7 @@ class AgentTaskDecoder:
         self._turn_id = turn_id or task_id
         self._count = 0
         self._has_spoken = False
+        self._pairs = SplitPairs()
         self._open = ""  # type of the current step
         self._calls: list[_Call] = []  # without a result, oldest first
 
@@ -98,7 +107,8 @@ class AgentTaskDecoder:
         """Return the events for the data of a frame; none if the protocol does not have it."""
         match data.get("type"):
             case "text" | "thinking" as kind:
-                return self._said(kind, _text(data, "content", "text", kind))
+                said = _first(data, "content", "text", kind)
+                return self._said(kind, self._pairs.joined(kind, said) if isinstance(said, str) else "")
             case "tool_use":
                 return self._called(data)
             case "tool_result":

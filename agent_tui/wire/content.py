@@ -18,6 +18,40 @@ def encodable(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text) if _SURROGATE.search(text) else text
 
 
+class SplitPairs:
+    """Joins the halves of a surrogate pair, such as of an emoji, that come in two pieces of a text: the first
+    half is held until the next piece.
+    """
+
+    def __init__(self) -> None:
+        self.held: dict[object, str] = {}  # by what the text is of
+
+    def joined(self, key: object, piece: str) -> str:
+        """Return the next ``piece`` of the text of ``key`` with nothing left that cannot be encoded."""
+        if piece.isascii() and not self.held:  # nearly always
+            return piece
+        half = self.held.pop(key, "") if piece else ""
+        if "\udc00" <= piece[:1] <= "\udfff":
+            piece = (half + piece).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        elif half:
+            piece = "\ufffd" + piece
+        if "\ud800" <= piece[-1:] <= "\udbff":
+            self.held[key], piece = piece[-1], piece[:-1]
+        return encodable(piece)
+
+    def joined_data(self, key: object, data: str) -> str:
+        """Return the JSON of a frame whose ``content`` is the next piece of the text of ``key`` and its
+        ``id``.
+        """
+        fields = json_object(data)
+        content = fields.get("content")
+        if not isinstance(content, str):
+            return data
+        whole = self.joined((key, str(fields.get("id"))), content)
+        flat = {name: one for name, one in fields.items() if not isinstance(one, dict | list)}
+        return data if whole == content else dump(flat | {"content": whole})  # the rest may be too deep
+
+
 def dump(value: Any) -> str:
     """Return ``value`` as one line of JSON as the protocol writes it: not ASCII-escaped."""
     return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

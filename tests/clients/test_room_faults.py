@@ -188,3 +188,21 @@ def test_a_room_may_have_another_id_in_its_frames_than_in_its_address() -> None:
     assert [is_ours(one) for one in data] == [True, True, True, False, True]
     is_ours = RoomOfStream("address")
     assert [is_ours(one) for one in (data[2], data[0])] == [True, False]
+
+
+async def test_an_emoji_that_comes_in_two_halves_is_one() -> None:
+    mine = [
+        STARTED,
+        begun("1"),
+        begun("2", "b"),
+        said("1", "so \ud83d"),
+        said("2", "in\ud83d"),
+        said("1", "\ude00"),
+    ]
+    events = [*mine, said("2", " between"), PAUSED]
+    async with FakeServer() as server:
+        sent = [f"event: {name}\ndata: {json.dumps(data)}\n\n".encode() for name, data in events]
+        server.on("POST", "/api/rooms/r1/run", streams(*sent))
+        state, _ = await shown(server)
+    assert [turn.text for turn in state.turns.values()] == ["so \U0001f600", "in\ufffd between"]
+    assert not state.unknown

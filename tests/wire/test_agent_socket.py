@@ -328,9 +328,23 @@ def test_no_frames_are_too_odd_for_the_decoder_and_the_state(frames: list[dict[s
 
 
 def test_halves_of_surrogate_pairs_are_replaced() -> None:
-    assert decoded(parse_frame('{"type":"AGENT_EVENT_TEXT_CHUNK","text":"a\\ud800"}'))[1] == ev.StepAdded(
-        "t1", "step-0", "a\ufffd"
+    assert decoded(parse_frame('{"type":"AGENT_EVENT_TEXT_CHUNK","text":"a\\ud800b"}'))[1] == ev.StepAdded(
+        "t1", "step-0", "a\ufffdb"
     )
+
+
+def test_an_emoji_that_comes_in_two_halves_is_one() -> None:
+    halves = [("main", "a\ud83d"), (SUB, "odd\ud83d"), ("main", "\ude00b"), (SUB, "c")]
+    decoder = AgentSocketDecoder("t1")
+    frames = [frame("TEXT_CHUNK", text=half, source=source) for source, half in halves]
+    events = [event for one in frames for event in decoder.decode(one)]
+    said = [(event.step_id, event.content) for event in events if isinstance(event, ev.StepAdded)]
+    assert said == [
+        ("step-0", "a"),
+        (f"step-1@{SUB}", "odd"),
+        ("step-0", "\U0001f600b"),
+        (f"step-1@{SUB}", "\ufffdc"),
+    ]
 
 
 # --- what clients send -------------------------------------------------------------------------------

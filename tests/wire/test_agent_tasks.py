@@ -147,3 +147,10 @@ def test_the_events_may_be_of_a_turn_with_another_id() -> None:
     )
     assert decoder.decode(frame(type="completed", taskId="local-1")) == []
     assert decoder.decode(frame(type="completed", taskId="t1")) == [TurnDone("local-1", "t1")]
+
+
+def test_an_emoji_that_comes_in_two_halves_is_one() -> None:
+    decoder = AgentTaskDecoder("t1")
+    frames = [frame(type="text", content=half) for half in ("a\ud83d", "\ude00b")]
+    events = [event for one in frames for event in decoder.decode(one)]
+    assert [event.content for event in events if isinstance(event, StepAdded)] == ["a", "\U0001f600b"]
