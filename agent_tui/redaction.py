@@ -11,6 +11,7 @@ from agent_tui.model.errors import AgentTuiError
 
 HIDDEN = "********"
 SECRET_KEYS = ("token", "api_key", "auth_header", "key", "secret")
+MAX_DEPTH = 32
 MIN_SECRET_CHARACTERS = 3  # hiding shorter texts would make errors unreadable
 _LOGIN = re.compile(r"(?<=://)[^/\s\"'<>]+(?=@)")  # user:password of an address
 _QUERY = re.compile(r"(?<=[\w/.\]])\?[^\s\"'<>#]+")  # after an address: "?key=…&more=…"
@@ -45,6 +46,21 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     if "://" not in text:
         return text
     return _QUERY.sub(_hidden_query, _LOGIN.sub(HIDDEN, text))
+
+
+def redacted_values(value: Any, secrets: Collection[str], depth: int = MAX_DEPTH) -> Any:
+    """Return a JSON value with every text in it redacted; what is nested deeper than ``depth`` is hidden."""
+    match value:
+        case str():
+            return redacted(value, secrets)
+        case dict() | list() if not depth:
+            return HIDDEN
+        case dict():
+            return {key: redacted_values(one, secrets, depth - 1) for key, one in value.items()}
+        case list():
+            return [redacted_values(one, secrets, depth - 1) for one in value]
+        case _:
+            return value
 
 
 def redact(error: AgentTuiError, secrets: Collection[str]) -> None:

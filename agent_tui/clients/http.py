@@ -38,9 +38,9 @@ from agent_tui.model.errors import (
     TransportError,
 )
 from agent_tui.model.inert import inert_line
-from agent_tui.redaction import redacted, secrets_of, shown_url
+from agent_tui.redaction import redacted, redacted_values, secrets_of, shown_url
 from agent_tui.tls import tls_context, tls_failure
-from agent_tui.wire.content import dump, json_object
+from agent_tui.wire.content import dump
 
 CONNECT_SECONDS = 10.0
 EXCERPT_SECONDS = 5.0
@@ -216,12 +216,13 @@ class Net:
             await _close(response)
 
     def redacted_error(self, data: str) -> str:
-        """Return the JSON of an error that a stream brought, redacted: the server may repeat what it was
+        """Return the data of an error that a stream brought, redacted: the server may repeat what it was
         sent.
         """
-        fields = json_object(data)
-        shown = {key: redacted(one, self._secrets) for key, one in fields.items() if isinstance(one, str)}
-        return dump(fields | shown) if shown else data
+        try:
+            return dump(redacted_values(parse_json(data.encode("utf-8", "replace")), self._secrets))
+        except ValueError:  # no JSON, or nested too deep to be read
+            return redacted(data, self._secrets)
 
     def _url(self, path: str, params: Mapping[str, str] | None) -> httpx.URL:
         try:

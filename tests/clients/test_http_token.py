@@ -119,6 +119,20 @@ async def test_an_error_in_a_stream_that_repeats_the_token_has_it_hidden(
     assert data(reading.items) == [hidden, hidden, said, "no JSON"]
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        f"plain {SECRET}",
+        f'"{SECRET}"',
+        f'{{"error":{{"message":"{SECRET}"}}}}',
+        "[" * 990 + f'"{SECRET}"' + "]" * 990,
+    ],
+)
+def test_an_error_of_any_form_hides_the_token(error: str) -> None:
+    assert SECRET in error
+    assert SECRET not in Net("http://127.0.0.1:9", SECRET, environ={}).redacted_error(error)
+
+
 @pytest.mark.parametrize("token", ["a b", "a\nb", "пароль", "a\x00b"])
 def test_a_token_that_cannot_be_sent_is_refused_without_showing_it(token: str) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -49,7 +49,7 @@ from agent_tui.model.events import (
 )
 from agent_tui.model.images import image_data, is_image
 from agent_tui.model.inert import inert_line
-from agent_tui.redaction import redact, redacted, secrets_of
+from agent_tui.redaction import redact, redacted, redacted_values, secrets_of
 from agent_tui.wire.agent_socket import SEND_FILE, TEXT_CHUNK, SocketFrame
 from agent_tui.wire.agent_tasks import AgentTask
 
@@ -321,10 +321,7 @@ class AgentChats:
             RunFailed(redacted(event.content, self._secrets)) if isinstance(event, RunFailed) else event
             for event in told.events
         ]
-        data = {
-            key: redacted(one, self._secrets) if isinstance(one, str) else one
-            for key, one in told.data.items()
-        }
+        data = redacted_values(dict(told.data), self._secrets)
         return replace(told, data=data, events=events)
 
     async def ask(self, conversation_id: str, question: Question) -> AsyncGenerator[Event, None]:
