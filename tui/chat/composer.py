@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from textual import events, work
-from textual.message import Message
 
 from agent_tui.model.events import Attachment
 from agent_tui.model.images import bytes_of
@@ -42,33 +41,30 @@ MAX_SHOWN_CHARACTERS: Final = 120
 
 
 class ChatLine(Composer):
-    """``takes_paste`` gets each pasted text and returns whether it became an attachment; ``drops`` removes
-    the attachments of a text that is cleared, and returns whether there were any.
+    """``takes_paste`` gets each pasted text and returns whether it became an attachment; ``drop`` removes
+    the last attachment, or with the text that is cleared all, and returns whether there were any.
     """
-
-    class DropLast(Message):
-        """Posted when backspace was pressed with nothing to its left: remove the last attachment."""
 
     def __init__(
         self,
         completer: Callable[[str], Completion],
         takes_paste: Callable[[str], bool],
-        drops: Callable[[str], bool],
+        drop: Callable[[str | None], bool],
     ) -> None:
         super().__init__(may_be_empty=True, completer=completer, id="chat-line")
         self._takes_paste = takes_paste
-        self._drops = drops
+        self._drop = drop
 
     def action_delete_left(self) -> None:
         """Delete to the left; if there is nothing, remove the last attachment."""
         if self.text:
             super().action_delete_left()
         else:
-            self.post_message(self.DropLast())
+            self._drop(None)
 
     def clear_line(self) -> bool:
         """Clear the text and the attachments; return whether there was anything."""
-        has_dropped = self._drops(self.text)
+        has_dropped = self._drop(self.text)
         return super().clear_line() or has_dropped
 
     def on_paste(self, event: events.Paste) -> None:
@@ -82,7 +78,7 @@ class ChatComposer(Writing):
     """Keeps the draft of one chat, its attachments and its queue. It sends nothing itself."""
 
     def __init__(self, conversation_id: str) -> None:
-        line = ChatLine(self._complete, self._takes_paste, self._drop_all)
+        line = ChatLine(self._complete, self._takes_paste, self._drop)
         super().__init__(conversation_id, line)
         self.line: ChatLine = line
         self._kept = ChatDrafts(conversation_id)
@@ -117,6 +113,11 @@ class ChatComposer(Writing):
         return self._edited is not None
 
     def _show_note(self) -> None:
+        """Show what is written, and bring the attachments of a cleared text back with it."""
+        text, attachments = self._cleared
+        if text and text == self.line.text and not self.attachments:
+            self._cleared = "", ()
+            self._set_attachments(attachments)
         self.show()
 
     def show(self, key: str | None = None, *, is_busy: bool | None = None) -> None:
@@ -195,26 +196,19 @@ class ChatComposer(Writing):
             raise Unfit(say("chat.attach.many", most=count(MOST)))
         self._set_attachments(tuple(named.values()))
 
-    def on_chat_line_drop_last(self, event: ChatLine.DropLast) -> None:
-        event.stop()
-        if self.attachments:
-            self._set_attachments(self.attachments[:-1])
-
-    def _drop_all(self, text: str) -> bool:
-        """Remove all attachments; they come back with ``text``. Return whether there were any."""
+    def _drop(self, cleared: str | None) -> bool:
+        """Remove the last attachment; with a ``cleared`` text all, which come back with it. Return whether
+        there were any.
+        """
         if not self.attachments:
             return False
-        self._cleared = text, self.attachments
-        self._set_attachments(())
-        self.tell(say("chat.attach.cleared"))
+        if cleared is None:
+            self._set_attachments(self.attachments[:-1])
+        else:
+            self._cleared = cleared, self.attachments
+            self._set_attachments(())
+            self.tell(say("chat.attach.cleared"))
         return True
-
-    def on_text_area_changed(self, event: ChatLine.Changed) -> None:
-        """Bring the attachments of a cleared text back with it."""
-        text, attachments = self._cleared
-        if text and text == self.line.text and not self.attachments:
-            self._cleared = "", ()
-            self._set_attachments(attachments)
 
     def _set_attachments(self, attachments: tuple[Attachment, ...]) -> None:
         self.attachments = attachments

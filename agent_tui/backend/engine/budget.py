@@ -18,8 +18,10 @@ def check(room: ConversationRow) -> None:
     if not ceiling:
         return
     tokens, cost = ceilings(room)
-    detail = f"It used {room.used_tokens:,} of {tokens:,} tokens: raise its budget in tokens first."
+    detail = (
+        f"It used {room.used_tokens:,} of {tokens:,} tokens: raise its budget in tokens (max_tokens) first."
+    )
     if ceiling != "max_tokens":
         used = f"{room.used_cost or 0.0:.4f} of {cost or 0.0:.4f}"
-        detail = f"It used {used} US dollars: raise its budget in dollars first."
+        detail = f"It used {used} US dollars: raise its budget in dollars (max_cost) first."
     raise Refused("The budget is used up", detail, status=409)

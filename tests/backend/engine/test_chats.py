@@ -194,7 +194,7 @@ async def test_a_budget_that_is_used_up_refuses_questions_until_it_is_raised(tmp
         await house.ask()
         await house.engine.change(CHATS, house.id, {"max_tokens": 10})
         refused = await refusal(409, house.begin())
-        assert "raise its budget in tokens" in refused.detail
+        assert "raise its budget in tokens (max_tokens) first" in refused.detail
         await house.engine.change(CHATS, house.id, {"max_tokens": 0})
         await house.ask()
 
