@@ -263,7 +263,7 @@ async def test_without_a_workspace_an_attachment_is_an_error(tmp_path: Path) -> 
 
 async def test_what_a_rule_allows_is_run_and_its_file_offered_and_the_rest_is_denied(tmp_path: Path) -> None:
     folder = tmp_path / "work"
-    folder.mkdir()
+    (folder / "out").mkdir(parents=True)
     wanted = ({"path": "./out/../a.txt", "content": "blue"}, {"path": "b.txt", "content": "red"})
     calls = [call("write_file", arguments, place) for place, arguments in enumerate(wanted)]
     async with (

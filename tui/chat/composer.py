@@ -64,8 +64,9 @@ class ChatLine(Composer):
 
     def clear_line(self) -> bool:
         """Clear the text and the attachments; return whether there was anything."""
-        has_dropped = self._drop(self.text)
-        return super().clear_line() or has_dropped
+        text = self.text
+        is_cleared = super().clear_line()
+        return self._drop(text) or is_cleared
 
     def on_paste(self, event: events.Paste) -> None:
         """Attach a path or a long text."""
