@@ -115,6 +115,10 @@ def test_a_detail_that_is_a_sentence_follows_as_one(language: str, text: str) ->
 
 
 SAID = {
+    "the server's answer is no JSON: it said: {'id': 'm1', 'name': 'idle'}": (
+        "服务器的答复不是JSON：它说：{'id': 'm1', 'name': 'idle'}",
+        "ответ сервера не тот (ожидалось: JSON): он ответил: {'id': 'm1', 'name': 'idle'}",
+    ),
     "/nope: cannot be read: No such file or directory": (
         "/nope：无法读取：没有此文件或文件夹",
         "/nope: не читается: нет такого файла или папки",

@@ -19,6 +19,8 @@ from tui.screens.words import list_of, say
 BELOW: Final = "below"  # the context in the catalogues
 PATTERNS: Final = FOLDER / "patterns.txt"
 AS_TYPED: Final = ("agent-tui ", "'", '"')  # what follows is a command or was typed by a person
+QUOTES: Final = "it said: "
+PLACE: Final = "\ufffc"  # for what is quoted
 DEEPEST: Final = 3  # sentences within sentences
 MOST_SENTENCES: Final = 8  # of a line; what follows them is read as one
 MOST_CHARACTERS: Final = 2000  # of a text that is ours
@@ -58,7 +60,12 @@ def _sentences(error: AgentTuiError) -> str:
 def _localised(words: str, language: str) -> str:
     """Return ``words`` in the current ``language``, which decides whether an earlier result can be used."""
     known: dict[tuple[str, int], Translation] = {}
-    return "\n".join(_told(line, DEEPEST, known).text for line in words.split("\n"))
+    lines = []
+    for line in words.split("\n"):
+        ours, quotes, quoted = line.partition(QUOTES)  # the words of a server: nothing in them is ours
+        told = _told(f"{ours}{quotes}{PLACE}" if quotes else line, DEEPEST, known).text
+        lines.append(told.replace(PLACE, quoted))
+    return "\n".join(lines)
 
 
 def parts_of(pattern: str) -> Parts:
