@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
@@ -20,6 +21,13 @@ DEMO_TOKENS_PER_SECOND = 15.0  # a demo room of three rounds lasts more than a m
 DEMO_SEED = 1
 LOOPBACK = "127.0.0.1"
 MAX_PORT = 65535
+PLAIN = {  # argparse's wording: that of all commands
+    r"^argument (\S+): invalid int value: .*": r"\1: must be a whole number",
+    r"^argument (\S+): invalid float value: .*": r"\1: must be a number",
+    r"^argument (\S+): expected one argument$": r"\1: needs a value",
+    r"^argument (\S+): ignored explicit argument .*": r"\1: takes no value",
+    r"^argument (\S+): not allowed with argument (\S+)$": r"\1: not together with \2",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,8 @@ class _OneLineParser(argparse.ArgumentParser):
     """Reports errors in the options in one line, as every command does (cli.md)."""
 
     def error(self, message: str) -> NoReturn:
+        for pattern, said in PLAIN.items():
+            message = re.sub(pattern, said, message, flags=re.DOTALL)
         raise ConfigError(message, f"see {self.prog} --help")
 
 
@@ -85,7 +95,9 @@ def parse(arguments: list[str]) -> Settings:
 
     Raises ``ConfigError`` for invalid ones; exits with 0 after ``--help``.
     """
-    given = _parser().parse_args(arguments)
+    given, others = _parser().parse_known_args(arguments)
+    if others:
+        raise ConfigError(f"unexpected argument '{others[0]}'", f"see agent-tui {given.mode} --help")
     config = named_path(given.config, "--config") if given.config else config_path()
     rate = _number(given.demo_rate, "--demo-rate", "AGENT_TUI_DEMO_RATE", DEMO_TOKENS_PER_SECOND)
     seed = int(_number(given.demo_seed, "--demo-seed", "AGENT_TUI_DEMO_SEED", DEMO_SEED))
@@ -125,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     embedded.add_argument("--data", metavar="DIR", required=True, help="folder of the database")
     embedded.add_argument("--idle-seconds", type=float, default=30.0, help=argparse.SUPPRESS)
     embedded.add_argument("--unwatched-seconds", type=float, default=30.0, help=argparse.SUPPRESS)
-    serve = modes.add_parser("serve", help="the backend alone")
+    serve = modes.add_parser("serve", help="the backend alone", allow_abbrev=False)
     serve.add_argument("--host", default=LOOPBACK, help="address to listen on (default: %(default)s)")
     serve.add_argument("--port", type=int, default=0, help="0 picks a free one (default)")
     serve.add_argument(

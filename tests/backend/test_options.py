@@ -94,6 +94,24 @@ def test_brackets_around_an_ipv6_address_are_taken_off() -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["extra"], "unexpected argument 'extra'"),
+        (["--url", "http://x"], "unexpected argument '--url'"),
+        (["--tok", "t"], "unexpected argument '--tok'"),
+        (["--port", "abc"], "--port: must be a whole number"),
+        (["--port", "--no-token"], "--port: needs a value"),
+        (["--no-token=1"], "--no-token: takes no value"),
+        (["--token-file", "x", "--no-token"], "--no-token: not together with --token-file"),
+    ],
+)
+def test_wrong_usage_of_serve_is_said_as_that_of_every_command(arguments: list[str], line: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse(["serve", *arguments])
+    assert str(caught.value) == f"{line}: see agent-tui serve --help"
+
+
+@pytest.mark.parametrize(
     ("arguments", "says"),
     [
         ([], "mode"),
