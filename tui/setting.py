@@ -191,7 +191,7 @@ def _ended(text: str) -> str:
 def _edit(path: Path, change: Callable[[str], str], *, is_private: bool = False) -> None:
     path = path.resolve()
     try:
-        old = path.read_bytes().decode("utf-8") if path.exists() else ""
+        old = path.read_bytes().decode("utf-8-sig") if path.exists() else ""
         new = change(old)
         if new != old:
             replace_file(path, new.encode(), is_private=is_private)

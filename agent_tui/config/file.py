@@ -33,6 +33,7 @@ PROVIDER_URLS: Mapping[str, str] = {
     "google": "https://generativelanguage.googleapis.com",
 }
 PROVIDER_KINDS = tuple(PROVIDER_URLS)
+ENGINE_TYPES = ("claude_api", "claude_agent_sdk")  # of agent services
 _KNOWN_OF_KIND = {
     ROOMS: ("paths",),
     CHAT: ("paths",),
@@ -70,7 +71,7 @@ class BackendConfig:
     timeout: float = 30.0
     paths: Mapping[str, str] = field(default_factory=dict)
     total_timeout: float = 120.0
-    engine_type: str = "claude_api"
+    engine_type: str = ENGINE_TYPES[0]
     workspace: str = ""
     chat_path: str | None = None
 
@@ -272,6 +273,8 @@ def _backend(name: str, table: Table) -> BackendConfig:
     said = table.said(BackendConfig, {one.name for one in fields(BackendConfig)} - {*known})
     if "chat_path" in known and "chat_path" in table.values:
         said["chat_path"] = table.text("chat_path")
+    if said.get("engine_type", ENGINE_TYPES[0]) not in ENGINE_TYPES:
+        raise table.fail("engine_type", f"must be one of {', '.join(ENGINE_TYPES)}")
     if folder := said.get("workspace"):
         said["workspace"] = str(named_path(folder, table.place("workspace")))
     schemes = ("ws://", "wss://") if kind == SOCKET else ()

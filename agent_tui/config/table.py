@@ -32,7 +32,7 @@ def read_toml(path: Path, most_bytes: int, *, is_needed: bool = True) -> dict[st
     if len(data) > most_bytes:
         raise ConfigError(f"{path}: is too large", f"at most {most_bytes // 1024} KiB")
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML", f"it is no UTF-8: byte {error.start + 1}") from error
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits are plain ValueErrors

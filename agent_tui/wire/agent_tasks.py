@@ -21,7 +21,6 @@ from agent_tui.wire.content import (
     only_set,
 )
 
-ENGINES: Final = ("claude_api", "claude_agent_sdk")
 ONLY_FILES: Final = "(see attachments)"  # the prompt of a task that consists only of files
 _ENDS_SESSION: Final = ("aborted", "exited")
 # The payloads of tools are not specified anywhere: first our form, then those of others.
@@ -34,7 +33,7 @@ class AgentTask:
     """A question. ``voice_mode``: only words come back; ``system_prompt`` is the voice client's."""
 
     prompt: str
-    engine_type: str = ENGINES[0]
+    engine_type: str = "claude_api"
     voice_mode: bool = False
     system_prompt: str = ""
     attachments: Sequence[ev.Attachment] = ()

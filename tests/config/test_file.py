@@ -96,6 +96,7 @@ def test_a_missing_file_is_an_empty_config(tmp_path: Path) -> None:
         ("[backends.x]\nkind='rooms'\nurl='http://:80'", "backends.x.url"),
         ("[mcp.x]\nurl='http://x:port'", "mcp.x.url"),
         ("[backends.x]\nkind='tasks'\nurl='http://x'\ntotal_timeout=0", "backends.x.total_timeout"),
+        ("[backends.x]\nkind='tasks'\nurl='http://x'\nengine_type='foo'", "backends.x.engine_type"),
         ("[backends.x]\nkind='socket'\nurl='http://x'\nworkspace=1", "backends.x.workspace"),
         ("[backends.x]\nkind='rooms'\nurl='http://x'\ntimeout=0", "backends.x.timeout"),
         ("[backends.x]\nkind='rooms'\nurl='http://x'\ntimeout=nan", "backends.x.timeout"),
@@ -115,6 +116,10 @@ def test_what_is_wrong_is_named_with_its_key(tmp_path: Path, text: str, named: s
     assert named in str(error.value)
     assert "config.toml" in str(error.value)
     assert "\n" not in error.value.title
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file(tmp_path: Path) -> None:
+    assert read(tmp_path, "\ufefftheme = 'light'").theme == "light"
 
 
 def test_bytes_that_are_no_text_are_refused_in_one_line(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_tui.config.file import load
 from agent_tui.model.errors import ConfigError
 from tui.setting import add_table, change_table, with_values
 
@@ -79,6 +80,13 @@ def test_a_new_file_is_the_users_alone(tmp_path: Path) -> None:
     path = tmp_path / "new" / "config.toml"
     change_table(path, "", {"theme": "light"})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_file_with_a_byte_order_mark_can_be_changed(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"\xef\xbb\xbftheme = 'dark'\n")
+    change_table(path, "", {"theme": "light"})
+    assert load(path).theme == "light"
 
 
 def test_what_cannot_be_written_or_read_is_said(tmp_path: Path) -> None:
