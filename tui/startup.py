@@ -22,6 +22,7 @@ from tui.voice.request import VoiceRequest
 CHOICES = {"w": "wait for it", "s": "stop it", "q": "quit"}
 INSTEAD = "use agent-tui rooms --plain, agent-tui rooms list or agent-tui rooms run"
 INSTEAD_OF_CHAT = "use agent-tui chat --plain or agent-tui ask"
+INSTEAD_OF_SETUP = "edit the file that agent-tui config path prints"
 INSTEAD_OF_VOICE = "use agent-tui voice --wav FILE, or --text --output text"
 
 
@@ -46,6 +47,8 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
     Raises ``ConfigError`` where no screen can be shown.
     """
     kinds, instead = ((ROOMS,), INSTEAD) if asked.chat is None else (ANSWERING, INSTEAD_OF_CHAT)
+    if asked.setup:
+        instead = INSTEAD_OF_SETUP
     if voice is not None:
         kinds, instead = (CHAT,), INSTEAD_OF_VOICE
     if asked.is_plain:

@@ -22,6 +22,7 @@ from agent_tui.clients.records import (
     read_models,
     read_provider_test,
     read_servers,
+    whole_list,
 )
 from agent_tui.model.errors import NotFound, NotOffered, Refused
 from agent_tui.model.events import Event
@@ -48,9 +49,8 @@ class BackendClient:
 
     async def providers(self) -> list[ProviderInfo]:
         """Return the providers that the server knows, its default first."""
-        return read_all(
-            ProviderInfo, await self._calls.plain("GET", "providers", "a list of providers"), "providers"
-        )
+        value = await self._calls.plain("GET", "providers", "a list of providers")
+        return read_all(ProviderInfo, whole_list(value, "providers"), "providers")
 
     async def models(self, provider_id: str) -> list[str]:
         """Return the names of the models of one provider; see ``offered``."""
@@ -75,11 +75,12 @@ class BackendClient:
         """
         params = {} if is_waiting else {"wait": "0"}
         value = await self._calls.plain("GET", "tools", "a list of tools", params=params)
-        return read_all(ToolInfo, value, "tools"), read_servers(value)
+        return read_all(ToolInfo, whole_list(value, "tools"), "tools"), read_servers(value)
 
     async def rules(self) -> list[ToolRule]:
         """Return which calls run without asking, and which rules of an earlier version are suspended."""
-        return read_all(ToolRule, await self._calls.plain("GET", "rules", "a list of rules"), "rules")
+        value = await self._calls.plain("GET", "rules", "a list of rules")
+        return read_all(ToolRule, whole_list(value, "rules"), "rules")
 
     async def confirm_rule(self, rule_id: str) -> None:
         """Restore a suspended rule."""

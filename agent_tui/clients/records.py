@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_type_hints
 
+from agent_tui.model.errors import ProtocolError
 from agent_tui.model.events import QueuedMessage, RoomInfo
 from agent_tui.wire.content import json_object
 from agent_tui.wire.fields import listed
@@ -162,6 +163,13 @@ def read_changes(value: object, asked_for_all: bool) -> RoomChanges:
         cursor,
         is_all if isinstance(is_all, bool) else asked_for_all or not cursor,
     )
+
+
+def whole_list(value: object, many: str) -> object:
+    """Return an answer that is ``{many: […]}`` or a bare list; raises ``ProtocolError`` for any other."""
+    if not isinstance(value.get(many) if isinstance(value, Mapping) else value, list):
+        raise ProtocolError(f"the server's answer is no list of {many}")
+    return value
 
 
 def read_all(record: type[R], value: object, key: str) -> list[R]:

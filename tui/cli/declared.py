@@ -218,10 +218,10 @@ ROOM_COMMANDS: Final = (
                 choices=_RUN_FORMATS, field="output_format"),
         ),
         usage=("ROOM [OPTIONS]", "FILE.toml [OPTIONS]", "--task TEXT [OPTIONS]"),
-        after="--max-tokens, --max-cost, --on-error, --on-resume, --tool, --workspace, --synthesis and "
-        "--keep-running also change an existing room. A tool that needs approval runs only if a rule of "
-        "the room or the config file allows it. Only the answer goes to stdout; progress and one line per "
-        "failed turn go to stderr.",
+        after="--max-tokens, --max-cost, --on-error, --on-resume, --tool, --workspace, --guide, "
+        "--synthesis and --keep-running also change an existing room. A tool that needs approval runs only "
+        "if a rule of the room or the config file allows it. Only the answer goes to stdout; progress and "
+        "one line per failed turn go to stderr.",
     ),
     Command(
         "rooms export", "export a room and its messages",

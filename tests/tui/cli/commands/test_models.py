@@ -7,6 +7,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.http_server import FakeServer, answers_json
 from tests.fakes.model_server import FakeModelServer, fails
 from tests.fakes.rooms_server import in_thread
@@ -49,6 +51,15 @@ def test_a_server_that_names_no_providers_is_not_said_to_have_the_demo(tmp_path:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "this server names no providers\n")
 
 
+@pytest.mark.parametrize("answer", [{"rooms": 3}, None])
+def test_an_answer_that_is_no_list_of_providers_is_a_failure(tmp_path: Path, answer: object) -> None:
+    with in_thread(FakeServer()) as server:
+        server.on("GET", "/api/providers", answers_json(answer))
+        ran = Home(tmp_path, own_environ(tmp_path)).main("models", "--url", server.url)
+    assert (ran.returncode, ran.stdout) == (4, "")
+    assert ran.stderr == "agent-tui: the server's answer is no list of providers\n"
+
+
 def test_a_broken_config_file_is_wrong_configuration(tmp_path: Path) -> None:
     with home_at(tmp_path) as home:
         home.config.write_text("= 3\n")
@@ -59,7 +70,8 @@ def test_a_broken_config_file_is_wrong_configuration(tmp_path: Path) -> None:
 
 def test_setting_up_needs_a_terminal_and_this_machines_backend(tmp_path: Path) -> None:
     home = Home(tmp_path, own_environ(tmp_path))
-    assert "needs a terminal" in home.main("models", "setup").stderr
+    advice = "edit the file that agent-tui config path prints"
+    assert home.main("models", "setup").stderr == f"agent-tui: a screen needs a terminal: {advice}\n"
     elsewhere = home.main("models", "setup", "--url", "http://127.0.0.1:9")
     assert (elsewhere.returncode, "backend of this machine" in elsewhere.stderr) == (2, True)
 
