@@ -1,14 +1,18 @@
 """Shell completion: the words for a TAB, and the scripts that ask for them.
 
-A shell calls the program with ``_AGENT_TUI_COMPLETE=lines`` and the words so far as arguments. The answer has
-a line for each possible word: the word, a tab and its description. The shell quotes the words itself and
-never evaluates them: a room's name may be anything. Nothing here starts a backend or prints errors.
+A shell calls the program with ``_AGENT_TUI_COMPLETE=lines`` and the words so far, as they were typed, as
+arguments. The answer has a line for each possible word: the word, a tab and its description. The shell
+quotes the words itself and never evaluates them: a room's name may be anything. Bash splits words at signs
+such as =, and does not quote: with ``_AGENT_TUI_COMPLETE=bash`` the arguments are its line so far and the
+part that is replaced, and the answer has what comes in place of that, quoted like it. Nothing here starts a
+backend or prints errors.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -19,29 +23,36 @@ from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
 from tui.cli import output
 from tui.cli.arguments import COMPLETION_VARIABLE, CONNECTION_OPTIONS, take_connection
+from tui.cli.declared import COMMANDS, path_in
 from tui.cli.output import PROGRAM
 from tui.request import wants_embedded
 from tui.runtime import DATABASE
 from tui.screens.localised import localised
 
-LINES: Final = "lines"  # the variable's value that asks for words
+LINES: Final = "lines"  # the variable's values that ask for words
+FOR_BASH: Final = "bash"
+OLD_BASH: Final = "complete_bash"
 BUSY_SECONDS: Final = 0.2  # how long to wait for a locked database
 MOST: Final = 200  # rooms or chats that are offered, the newest first
 MAX_NAME_CHARACTERS: Final = 60
 MAX_ABOUT_CHARACTERS: Final = 60
 ID_CHARACTERS: Final = 12  # of an id: enough to be unique
 _PLAIN: Final = re.compile(r"\w[\w .,+@-]*", re.ASCII)  # a name that only needs quotes because of blanks
+_WORD: Final = re.compile(  # of a command line, as it was typed
+    r"""(?:\\.?|"(?:\\.|[^"\\])*"?|'[^']*'?|[^\s"'\\])+""", re.DOTALL
+)
+_BREAKS: Final = "=:@"  # where bash splits a word, too
 _QUERY: Final = (
     "SELECT id, name, status FROM conversation WHERE kind = ? AND archived = 0 ORDER BY updated_at DESC"
 )
 
 _BASH: Final = """\
 _agent_tui() {
-    local line
+    local line last=${COMP_WORDS[COMP_CWORD]}
     COMPREPLY=()
-    while IFS=$'\\t' read -r line _; do
-        [ -n "$line" ] && COMPREPLY+=("$(printf '%q' "$line")")
-    done < <(_AGENT_TUI_COMPLETE=lines agent-tui "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    while IFS= read -r line; do
+        [ -n "$line" ] && COMPREPLY+=("$line")
+    done < <(_AGENT_TUI_COMPLETE=bash agent-tui "${COMP_LINE:0:COMP_POINT}" "$last" 2>/dev/null)
 }
 complete -o default -F _agent_tui agent-tui
 """
@@ -137,23 +148,38 @@ def answer(command: Any, arguments: Sequence[str], environ: Mapping[str, str]) -
 
     Scripts of earlier versions get an answer only for bash: that of zsh evaluated what it got.
     """
-    words, is_old = list(arguments), environ[COMPLETION_VARIABLE] == "complete_bash"
-    if is_old:
+    words, asked_by = list(arguments), environ[COMPLETION_VARIABLE]
+    if asked_by == FOR_BASH:
+        words = _words_of(arguments[0])[1:]
+    elif asked_by == OLD_BASH:
         words = environ.get("COMP_WORDS", "").split()[1:]
         if len(words) < int(environ.get("COMP_CWORD", "0")):
             words.append("")
-    elif environ[COMPLETION_VARIABLE] != LINES:
+    elif asked_by != LINES:
         return
-    begun = words[-1].lstrip("'\"") if words else ""
     with suppress(Exception):  # a TAB must not print errors over a person's command line
-        before = words[:-1]
-        if before and before[-1] in CONNECTION_OPTIONS:
-            found = backends() if before[-1] == "--backend" else []
+        words = [_unquoted(word) for word in words]
+        found = _candidates(command, words[:-1], words[-1] if words else "")
+        if asked_by == FOR_BASH:
+            lines = [_for_bash(word, words[-1], arguments[1]) for word in found]
+        elif asked_by == OLD_BASH:
+            lines = [*found]
         else:
-            found = _of_commands(command, before, begun)
-        lines = {word: about for word, about in found if word.startswith(begun) and word.isprintable()}
-        told = {word: f"{word}\t{inert_line(about, MAX_ABOUT_CHARACTERS)}" for word, about in lines.items()}
-        output.write("".join(f"{line}\n" for line in (told if is_old else told.values())))
+            lines = [f"{word}\t{inert_line(about, MAX_ABOUT_CHARACTERS)}" for word, about in found.items()]
+        output.write("".join(f"{line}\n" for line in lines))
+
+
+def _candidates(command: Any, before: Sequence[str], begun: str) -> dict[str, str]:
+    """Return each word that begins so and may come after ``before``, with its description."""
+    option, has_value, value = begun.partition("=")
+    if has_value and option.startswith("--"):
+        found = _candidates(command, [*before, option], value)
+        return {f"{option}={word}": about for word, about in found.items()}
+    if before and before[-1] in CONNECTION_OPTIONS:
+        offered = backends() if before[-1] == "--backend" else []
+    else:
+        offered = _of_commands(command, before, begun)
+    return {word: about for word, about in offered if word.startswith(begun) and word.isprintable()}
 
 
 def _of_commands(command: Any, before: Sequence[str], begun: str) -> list[tuple[str, str]]:
@@ -162,8 +188,44 @@ def _of_commands(command: Any, before: Sequence[str], begun: str) -> list[tuple[
     connection, rest = take_connection(before)
     completing = BashComplete(command, {"obj": connection}, PROGRAM, COMPLETION_VARIABLE)
     items = completing.get_completions(rest, begun)
-    options = [(option, "") for option in (*CONNECTION_OPTIONS, "--help") if begun.startswith("-")]
+    options = []
+    if begun.startswith("-"):
+        declared = COMMANDS.get(path_in(rest))
+        options = [("--help", "")]
+        if declared is None or declared.takes_server:
+            options += [(option, "") for option in CONNECTION_OPTIONS]
+        elif declared.own_parser:
+            options += [(option.name, option.text) for option in declared.options]
     return [(item.value, item.help or "") for item in items if item.type == "plain"] + options
+
+
+# --- words as shells have them -----------------------------------------------------------------------------
+
+
+def _words_of(line: str) -> list[str]:
+    """Return the words of a command line as they were typed, quotes and all; the last one may be empty."""
+    found = list(_WORD.finditer(line))
+    is_open = bool(found) and found[-1].end() == len(line)
+    return [*(word[0] for word in found), *([] if is_open else [""])]
+
+
+def _unquoted(word: str) -> str:
+    """Return a word without its quotes, of which the last one may be open."""
+    for whole in (word, word.removesuffix("\\"), f'{word}"', f"{word}'"):
+        with suppress(ValueError):
+            return " ".join(shlex.split(whole))
+    return word
+
+
+def _for_bash(word: str, begun: str, replaced: str) -> str:
+    """Return what bash puts in place of ``replaced``, the end of what was ``begun``, in the same quotes."""
+    kept = begun.removesuffix(_unquoted(replaced)) if replaced.strip(_BREAKS) else begun
+    word = word.removeprefix(kept)
+    if replaced[:1] == '"':
+        return re.sub(r'(["\\$`])', r"\\\1", word)
+    if replaced[:1] == "'":
+        return word.replace("'", "'\\''")
+    return re.sub(r"([^\w@%+=:,./-])", r"\\\1", word)
 
 
 # --- what there is -----------------------------------------------------------------------------------------

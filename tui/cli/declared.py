@@ -100,6 +100,11 @@ class Command(NamedTuple):
         """The path of its group."""
         return self.path.rpartition(" ")[0]
 
+    @property
+    def takes_server(self) -> bool:
+        """Whether the options that name a server mean something to it."""
+        return not (self.local or self.own_parser) and (self.has_server or bool(self.runs))
+
 
 # --- what many have ----------------------------------------------------------------------------------------
 
@@ -455,6 +460,16 @@ broke off, 5 when no server was reached, 6 when it refused the token.""",
         "[voice], and in the options of agent-tui voice.", "tui.voice.devices:list_devices",
         options=(OUTPUT,), local="devices are those of this machine",
     ),
+    Command(
+        "voice-agent", "serve a LiveKit server of your own with the agent",
+        "Serves a LiveKit server of your own with the agent, in the rooms that ask for it by its name. "
+        "LIVEKIT_URL, LIVEKIT_API_KEY and LIVEKIT_API_SECRET name the server. One line of JSON on stdin says "
+        "for whom it works: backend_url, backend_token, conversation_id, locale, agent. What it does is on "
+        "stdout, one JSON object per line.", "tui.voice.commands:serve_agent",
+        options=(Option("--name", "NAME", "the name that rooms ask for (default: none, every room)",
+            default=""),),
+        local="the voice agent has its servers from its environment and stdin",
+    ),
 )
 
 MACHINE_COMMANDS: Final = (
@@ -569,6 +584,12 @@ COMMANDS: Final = {
 def children(path: str) -> list[Command]:
     """Return the commands of a group; those of ``ROOT`` are the first words."""
     return [one for one in COMMANDS.values() if one.group == path and one.path]
+
+
+def path_in(words: Sequence[str]) -> str:
+    """Return the path of the command that ``words`` begin with, ``ROOT`` if it is none."""
+    paths = (" ".join(words[:number]) for number in (2, 1))
+    return next((path for path in paths if path in COMMANDS), ROOT)
 
 
 def takes_value(word: str) -> bool:

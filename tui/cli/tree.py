@@ -26,7 +26,7 @@ from agent_tui.model.records import RoomInfo
 from agent_tui.model.settings import settings_of
 from tui.cli import completion, exits, output
 from tui.cli.arguments import HELP_OPTIONS, Connection, ScreenArguments
-from tui.cli.declared import COMMANDS, ROOT, Argument, Command, Option
+from tui.cli.declared import COMMANDS, ROOT, Argument, Command, Option, path_in
 from tui.cli.output import PROGRAM
 from tui.cli.pages import help_page
 from tui.logs import start_logging
@@ -80,14 +80,8 @@ def _wrong_usage(error: typer.TyperException, arguments: Sequence[str]) -> Confi
     if isinstance(error, MissingParameter) and isinstance(error.param, TyperArgument):
         message = f"{str(error.param.name).upper()} is missing"
     context = getattr(error, "ctx", None)
-    where = _path(context) if context is not None else _named(arguments)
+    where = _path(context) if context is not None else path_in(arguments)
     return ConfigError(message, f"see {f'{PROGRAM} {where}'.strip()} --help")
-
-
-def _named(arguments: Sequence[str]) -> str:
-    """Return the path of the command that ``arguments`` begin with."""
-    paths = (" ".join(arguments[:words]) for words in (2, 1))
-    return next((path for path in paths if path in COMMANDS), ROOT)
 
 
 # --- help --------------------------------------------------------------------------------------------------

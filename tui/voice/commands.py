@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from agent_tui.config.file import CHAT, data_path, load
-from agent_tui.config.voice import DEFAULT_ROOM, MAX_ROOM_CHARACTERS, TOKEN_VARIABLE, named_livekit
+from agent_tui.config.voice import (
+    DEFAULT_ROOM,
+    KEY_VARIABLE,
+    MAX_ROOM_CHARACTERS,
+    SECRET_VARIABLE,
+    TOKEN_VARIABLE,
+    URL_VARIABLE,
+    named_livekit,
+)
 from agent_tui.model.errors import ConfigError
 from agent_tui.paths import file_exists, named_path
-from agent_tui.voice_parts import PARTS, missing_parts, voice_folder
+from agent_tui.voice_parts import PARTS, find_agent_python, missing_parts, voice_folder
 from tui.cli import output
 from tui.cli.arguments import Connection, ScreenArguments
 from tui.cli.headless.formats import FormatName
@@ -126,3 +136,17 @@ def setup(yes: bool, remove: bool, only: Sequence[str] | None, hearing: str, voi
         raise ConfigError(f"--only {unknown[0]}: there is no such part", f"there are {', '.join(names)}")
     wanted = [name for name in names if name in (only or ())]
     return getting.setup(yes=yes, remove=remove, only=wanted, hearing=hearing, voice=voice)
+
+
+def serve_agent(name: str) -> NoReturn:
+    """Become the worker of our voice agent, in the Python that has its libraries; raises ``ConfigError``."""
+    needed = (URL_VARIABLE, KEY_VARIABLE, SECRET_VARIABLE)
+    if missing := [variable for variable in needed if not os.environ.get(variable)]:
+        raise ConfigError("a worker needs a LiveKit server", f"set {', '.join(missing)}")
+    if sys.stdin.isatty():
+        raise ConfigError("voice-agent reads on stdin for whom it works", f"see {PROGRAM} voice-agent --help")
+    python = find_agent_python(data_path())
+    if python is None:
+        raise ConfigError("the libraries of the voice agent are missing", f"{PROGRAM} voice setup gets them")
+    command = [str(python), "-P", "-m", "agent_tui.voice_agent", "worker", "--name", name]
+    os.execv(python, command)  # noqa: S606  no shell to want

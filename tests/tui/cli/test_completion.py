@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -73,6 +74,23 @@ def test_what_else_takes_a_name_has_its_names_offered(home: Home) -> None:
     assert offered(home, "--backend", "work", "rooms", "pa").keys() == {"pause"}
 
 
+def test_options_are_those_that_the_command_takes(home: Home) -> None:
+    serve = offered(home, "serve", "--")
+    assert {"--host", "--port", "--database", "--no-token", "--token-file"} < serve.keys()
+    assert not {"--url", "--backend"} & serve.keys()
+    for command in (["config", "show"], ["config"], ["backend", "status"], ["doctor"], ["voice", "setup"]):
+        assert not {"--url", "--token", "--backend"} & offered(home, *command, "--").keys()
+    for command in ([], ["rooms"], ["rooms", "list"], ["models"], ["voice"]):
+        assert {"--url", "--token", "--backend"} < offered(home, *command, "--").keys()
+
+
+def test_a_word_is_known_in_its_quotes_and_a_value_behind_its_sign(home: Home) -> None:
+    for begun in ("My\\ r", '"My r', "'My r", "My\\"):
+        assert "My room" in offered(home, "rooms", "show", begun)
+    assert list(offered(home, "rooms", "list", "--output=j")) == ["--output=json"]
+    assert list(offered(home, "rooms", "list", "--backend=e")) == ["--backend=embedded"]
+
+
 @pytest.mark.parametrize("where", [["--backend", "work"], ["--url=http://127.0.0.1:9"]])
 def test_what_is_on_this_machine_is_not_offered_for_another_server(home: Home, where: list[str]) -> None:
     assert offered(home, "rooms", "show", *where, "") == {}
@@ -140,6 +158,7 @@ def test_bash_completes_and_runs_nothing_of_a_name(home: Home, tmp_path: Path) -
     assert home.main("--install-completion", "bash").returncode == 0
     script = (
         'source ~/.bash_completions/agent-tui.sh; COMP_WORDS=(agent-tui rooms show ""); COMP_CWORD=3; '
+        'COMP_LINE="agent-tui rooms show "; COMP_POINT=21; '
         '_agent_tui; printf "%s\\n" "${COMPREPLY[@]}"'
     )
     done = subprocess.run(
@@ -147,6 +166,51 @@ def test_bash_completes_and_runs_nothing_of_a_name(home: Home, tmp_path: Path) -
     )
     assert "My\\ room" in done.stdout.splitlines()
     assert not (tmp_path / "PWNED").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "becomes"),
+    [
+        ("rooms show My\\ r", "rooms show My\\ room "),
+        ('rooms show "My r', 'rooms show "My room" '),
+        ("rooms show 'My r", "rooms show 'My room' "),
+        ("rooms list --output=j", "rooms list --output=json "),
+        ("--url http://127.0.0.1:9 rooms pa", "--url http://127.0.0.1:9 rooms pause "),
+        ("--backend=emb", "--backend=embedded "),
+    ],
+)
+def test_bash_replaces_what_was_typed_in_its_own_quotes(home: Home, typed: str, becomes: str) -> None:
+    line = f"agent-tui {typed}"
+    last = re.split(r"(?<!\\)(?<![\"']My)[ =:]", line)[-1]
+    done = home.main(line, last, _AGENT_TUI_COMPLETE="bash")
+    assert (done.returncode, done.stderr) == (0, "")
+    (word,) = done.stdout.splitlines()
+    quote = last[0] if last[0] in "\"'" else ""
+    assert f"{line[: len(line) - len(last)]}{quote}{word}{quote} " == f"agent-tui {becomes}"
+
+
+def test_the_first_tab_in_a_new_bash_completes(home: Home, tmp_path: Path) -> None:
+    bash = installed("bash")
+    assert home.main("--install-completion", "bash").returncode == 0
+    ours, theirs = pty.openpty()
+    environ = {**home.environ, "TERM": "xterm", "PS1": "> "}
+    running = subprocess.Popen(
+        [bash, "-i"], stdin=theirs, stdout=theirs, stderr=theirs, env=environ, cwd=tmp_path
+    )
+    os.close(theirs)
+    try:
+        os.write(ours, b"printf 'REA%s\\n' DY\r")
+        read_until(ours, "READY\r\n")
+        for typed, shown in (("My\\ r", "My\\ room "), ('"My r', '"My room" '), ("'My r", "'My room' ")):
+            os.write(ours, f"\x15agent-tui rooms show {typed}\t".encode())
+            read_until(ours, f"rooms show {shown}")
+        os.write(ours, b"\x15agent-tui rooms list --output=j\t")
+        read_until(ours, "--output=json ")
+        assert not (tmp_path / "PWNED").exists()
+    finally:
+        running.kill()
+        running.wait()
+        os.close(ours)
 
 
 def test_fish_completes(home: Home, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from agent_tui import __version__
+from agent_tui.voice_parts import STAMP_FILE, voice_folder
 from tests.fakes.http_server import FakeServer, Responder, answers_json
 from tests.fakes.rooms_server import in_thread
 from tests.tui.programs import Home, one_line, own_environ
@@ -42,6 +44,21 @@ def test_2_something_has_to_be_set_up_first(home: Home) -> None:
     assert ran.stderr.splitlines()[-1] == (
         "agent-tui: The voice agent is not installed: Run: agent-tui voice setup"
     )
+
+
+def test_the_worker_runs_in_the_python_that_was_set_up(home: Home, tmp_path: Path) -> None:
+    told = home.run("voice-agent")
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "set LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET" in one_line(told.stderr)
+    python = voice_folder(tmp_path / "data") / "env" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "$@"; cat\n')
+    python.chmod(0o700)
+    (python.parent.parent / STAMP_FILE).write_text(__version__)
+    server = {"LIVEKIT_URL": "ws://127.0.0.1:9", "LIVEKIT_API_KEY": "k", "LIVEKIT_API_SECRET": "s"}
+    ran = home.run("voice-agent", "--name", "helper", stdin="{}", **server)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == "-P -m agent_tui.voice_agent worker --name helper\n{}"
 
 
 def test_2_a_file_that_is_no_sound(home: Home, tmp_path: Path) -> None:
