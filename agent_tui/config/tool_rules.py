@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
@@ -90,6 +90,11 @@ def is_pattern(text: str) -> bool:
     if parsed is None or parsed["glob"] is None:
         return parsed is not None
     return _globs(parsed["tool"], parsed["glob"]) is not None
+
+
+def named_tools(patterns: Iterable[str]) -> list[str]:
+    """Return the tools that ``patterns`` name, without those of MCP servers, which may come later."""
+    return [name for pattern in patterns if "__" not in (name := pattern.partition("(")[0])]
 
 
 def allows(pattern: str, tool: str, arguments: Mapping[str, Any]) -> bool:

@@ -60,7 +60,7 @@ def take_connection(arguments: Sequence[str]) -> tuple[Connection, list[str]]:
         name, has_value, value = word.partition("=")
         if name in CONNECTION_OPTIONS:
             value = value if has_value else next(words, "")
-            if not value:
+            if not value or (not has_value and value.startswith("--")):
                 raise ConfigError(f"{name} needs a value")
             found[name.removeprefix("--").replace("-", "_")] = value
             continue

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from importlib import import_module
 from inspect import Parameter, Signature
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -47,6 +48,7 @@ PLAIN: Final = {  # Typer's and pydantic's wording: ours
     r"^Option '([^']*)' requires an argument$": r"\1: needs a value",
     r"^Got unexpected extra argument(?:s|\(s\))? \((.*)\)$": r"unexpected argument '\1'",
 }
+_AN_OPTION: Final = re.compile(r"--[\w-]*(=.*)?")
 _BY_NAME: Final = "tui.rooms.by_name"
 _SETTINGS: Final = {one.option: one for one in settings_of(RoomInfo).values() if one.option}
 
@@ -91,8 +93,31 @@ def _path(context: Any) -> str:
     return str(context.command_path).removeprefix(PROGRAM).removesuffix(OPEN_ROOM).strip()
 
 
+def _check_values(ctx: Any, words: Sequence[str]) -> None:
+    """Raise ``ConfigError`` for an option whose value is missing: what follows is empty, or another option.
+
+    A setting of a room may be empty, and ``--name=--value`` may be any.
+    """
+    command = COMMANDS.get(_path(ctx))
+    if command is None or command.own_parser or ctx.resilient_parsing:  # a shell asks what may come
+        return
+    names = {name: one for one in command.options if one.wants for name in (one.name, one.short) if name}
+    words = words[: words.index("--")] if "--" in words else words
+    for word, following in pairwise([*words, "-"]):
+        name, has_value, value = word.partition("=")
+        if (option := names.get(name)) is None:
+            continue
+        is_empty = not (value if has_value else following) and not option.setting
+        if is_empty or (not has_value and _AN_OPTION.fullmatch(following)):
+            raise ConfigError(f"{name}: needs a value", f"see {PROGRAM} {command.path} --help")
+
+
 class _One(TyperCommand):
     """A command whose help is its page."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _check_values(ctx, args)
+        return super().parse_args(ctx, args)
 
     def get_help(self, ctx: Any) -> str:
         return help_page(_path(ctx))
@@ -100,6 +125,10 @@ class _One(TyperCommand):
 
 class _Group(TyperGroup):
     """A group of commands whose help is its page."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _check_values(ctx, args)
+        return super().parse_args(ctx, args)
 
     def get_help(self, ctx: Any) -> str:
         return help_page(_path(ctx))

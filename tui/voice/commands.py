@@ -62,6 +62,10 @@ def voice(
         wav=wav,
         **said,
     )
+    if text or wav is not None:
+        for option, device in (("--input", request.input_name), ("--output-device", request.output_name)):
+            if device:
+                raise ConfigError(f"{option} has no meaning with {'--text' if text else '--wav'}", _HELP)
     ours = Connection(backend=connection.backend)  # the address and the token were LiveKit's
     if wav is None and output_format is None:
         if transcript is not None:

@@ -82,6 +82,17 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
         "rooms new --task T --on-error stop",
         "rooms new --task T --template no-such-template",
         "rooms new --task T --template=",
+        "rooms new --name --rounds",
+        "rooms new --task T --name --rounds 3",
+        "rooms new --task T --agent --mode=parallel",
+        "ask x --model=",
+        "ask x --model --tools none",
+        "ask x -f --thinking",
+        "voice --agent= --text",
+        "voice setup --hearing=",
+        "voice --text --output text --input nope",
+        "voice --wav x.wav --output-device nope",
+        "rooms list --url --token t",
     ],
 )
 def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(tmp_path: Path, command: str) -> None:
@@ -89,6 +100,14 @@ def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(tmp_path: Path, comma
     assert (done.returncode, done.stdout) == (2, "")
     assert one_line(done.stderr)
     assert not (tmp_path / "data").exists()  # no backend was started for it
+
+
+def test_a_value_may_look_like_an_option_behind_a_sign(tmp_path: Path) -> None:
+    home = Home(tmp_path, own_environ(tmp_path))
+    ran = home.main("rooms", "new", "--task=--rounds", "--name", "", "--template", "no-such")
+    assert "no-such" in one_line(ran.stderr)  # that alone was wrong
+    ran = home.main("rooms", "new", "--task", "T", "--name", "--rounds")
+    assert ran.stderr == "agent-tui: --name: needs a value: see agent-tui rooms new --help\n"
 
 
 @pytest.mark.parametrize("command", ["nonsense", "serve --nonsense", "serve --port many"])

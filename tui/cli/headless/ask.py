@@ -8,6 +8,7 @@ from typing import Final
 
 from agent_tui.clients.chat import ChatClient, Question
 from agent_tui.config.file import SOCKET, BackendConfig
+from agent_tui.config.tool_rules import named_tools
 from agent_tui.model.errors import AgentTuiError, ConfigError, NotOffered, Refused
 from agent_tui.paths import current_folder
 from agent_tui.state.conversation import ConversationState
@@ -78,8 +79,8 @@ def _what_to_do(state: ConversationState, conversation_id: str, ending: Ending) 
 
 async def _conversation_id(client: ChatClient, options: AskOptions, *, embedded: bool) -> str:
     """Return the id of the conversation, a new one if none is named."""
-    if options.tools:
-        await check_tools(client, options.tools)
+    if wanted := [*(options.tools or ()), *named_tools(options.allow)]:
+        await check_tools(client, wanted)
     wished = {"model": options.model, "provider_id": options.provider, "workspace": options.folder}
     if options.conversation is not None:
         id_ = await connect.conversation_id(client, options.conversation)

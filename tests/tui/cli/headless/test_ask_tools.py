@@ -19,7 +19,7 @@ import pytest
 
 from tests.fakes import mcp_server
 from tests.fakes.model_server import Answer, AskedCall, FakeModelServer, fails, says
-from tests.tui.programs import PROGRAM, SECONDS, Home, finish, home_at
+from tests.tui.programs import PROGRAM, SECONDS, Home, finish, home_at, one_line
 
 pytestmark = pytest.mark.slow
 
@@ -279,6 +279,10 @@ def test_tools_that_are_not_there_are_named_before_anything_is_asked(place: Plac
     ran = place.ask("Hi", "--tools", "calculator,calculater,read", code=2)
     assert (ran.stdout, ran.stderr.count("\n"), len(place.model.requests)) == ("", 1, before)
     assert "there is no tool calculater, read" in ran.stderr
+    for pattern in ("nope", "nope_file"):
+        ran = place.ask("Hi", "--allow", "write_file", "--allow", pattern, code=2)
+        assert one_line(ran.stderr).startswith(f"there is no tool {pattern}:")
+    assert len(place.model.requests) == before
 
 
 def test_tools_work_in_the_folder_that_workspace_names(place: Place) -> None:
