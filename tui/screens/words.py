@@ -493,7 +493,7 @@ ENGLISH: Final[dict[str, str]] = {
     "plain.paused.crash": "its server died",
     "plain.waits": "waiting for the room to go on",
     "plain.cut.length": "{who}: cut off, its model ran out of tokens",
-    "plain.reconnecting": "reconnecting in {seconds} s: {why}",
+    "plain.reconnecting": "reconnecting: {why}",
     "plain.conversation": "conversation {id}",
     "plain.event": "the agent sent an event that is not known: {name}",
     "plain.servers": "waiting for MCP server {servers}",

@@ -23,9 +23,9 @@ from tui.cli.headless.formats import Ending, Frame
 from tui.cli.headless.interrupts import (
     PATIENCE_SECONDS,
     Interrupts,
+    LinkTelling,
     Stop,
     followed,
-    tell_link,
     until_its_end,
 )
 from tui.link import OwnBackend
@@ -47,13 +47,13 @@ async def server_answers(
 ) -> Ending:
     """Follow a chat server's answer; the first signal stops it. Return how it ended."""
     stop = Stop("plain.stopping", "stop", "answer", lambda: client.stop(conversation_id), telling.notice)
-    decoder = ChatDecoder(TURN_ID)
+    decoder, link = ChatDecoder(TURN_ID), LinkTelling(telling.notice)
 
     async def take(item: Item) -> Ending | None:
         if isinstance(item, ev.LinkChanged):
             if item.status == "live":
                 stop.under_way.set()
-            tell_link(item, telling.notice)
+            link.take(item)
             return None
         event = decoder.decode(item.event, item.data)
         telling.take(event, (item.id, item.event, item.data))

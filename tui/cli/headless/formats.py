@@ -14,12 +14,14 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError, ConnectFailed
 from agent_tui.model.growing_text import GrowingText
 from agent_tui.model.inert import inert, inert_line
+from agent_tui.state.conversation import INTERRUPTED
 from agent_tui.state.steps import StepState
 from agent_tui.state.turn import Turn
 from agent_tui.wire.chat_encode import TERMINAL
 from agent_tui.wire.steps_encode import step_fields
 from tui.cli import output
 from tui.cli.exits import REASONS, UNREACHABLE, USAGE, exit_code, reason
+from tui.live.texts import why_cut
 from tui.screens.words import say
 
 FormatName = Literal["text", "json", "stream-json"]
@@ -50,6 +52,12 @@ class Ending:
         if exit_code(error) == USAGE:
             raise error
         return cls(reason(error), str(error), gave_up=isinstance(error, ConnectFailed))
+
+    @property
+    def told(self) -> str:
+        """The line for a person; ``detail`` may have the protocol's word for why an answer was cut."""
+        detail = self.detail or ""
+        return why_cut(detail.removeprefix(INTERRUPTED)) if detail.startswith(INTERRUPTED) else detail
 
     @property
     def code(self) -> int:

@@ -202,10 +202,23 @@ async def until_its_end(
     return end
 
 
-def tell_link(link: ev.LinkChanged, tell: Callable[[str], object] = output.notice) -> None:
-    """Say on stderr that the command waits for a connection."""
-    if link.status == "waiting":
-        tell(say("plain.reconnecting", seconds=f"{link.delay:.0f}", why=localised(link.detail)))
+@dataclass(slots=True)
+class LinkTelling:
+    """Says on stderr that the command waits for a connection, and that it is there again: once, however often
+    it is tried.
+    """
+
+    tell: Callable[[str], object] = output.notice
+    is_lost: bool = False
+
+    def take(self, link: ev.LinkChanged) -> None:
+        """Take a state of the connection."""
+        if link.status == "waiting" and link.attempt <= 1:
+            self.is_lost = True
+            self.tell(say("plain.reconnecting", why=localised(link.detail)))
+        elif link.status == "live" and self.is_lost:
+            self.is_lost = False
+            self.tell(say("link.connected"))
 
 
 def _stdout_pipe() -> int | None:
@@ -237,5 +250,5 @@ def carried_out(source: Source, errand: Errand[T], nothing: T, finish: Callable[
                 raise
         ending = interrupts.ending(ending)
         if ending.code not in (exits.DONE, exits.PAUSED):
-            output.complain(ending.detail or ending.reason)
+            output.complain(ending.told or ending.reason)
         return ending.code

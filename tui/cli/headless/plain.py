@@ -420,7 +420,7 @@ class _Chat:
             self.waiting.clear()
         output.end_line()
         if not is_left and ending.reason != "completed":
-            output.notice(localised(ending.detail or "") or say("plain.stopped"))
+            output.notice(localised(ending.told) or say("plain.stopped"))
         return ending, is_left or self.interrupts.is_ending
 
     async def _heard(self, event: ev.ToolStatusChanged) -> None:

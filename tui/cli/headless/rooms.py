@@ -24,10 +24,10 @@ from tui.cli.headless.formats import Ending, Format, FormatName, Record, RoomTex
 from tui.cli.headless.interrupts import (
     PATIENCE_SECONDS,
     Interrupts,
+    LinkTelling,
     Stop,
     carried_out,
     followed,
-    tell_link,
     until_its_end,
 )
 from tui.request import Server, Source
@@ -112,6 +112,7 @@ class Run:
     pause_reason: str = ""
     last_failure: str = ""  # of a turn, in one line
     noted: set[str] = field(default_factory=set)
+    link: LinkTelling = field(default_factory=LinkTelling)
 
     def __post_init__(self) -> None:
         self.stop = Stop("plain.pausing", "pause", "room", lambda: self.client.pause(self.room_id))
@@ -192,7 +193,7 @@ class Run:
 
     async def _take(self, frame: Item) -> Ending | None:
         if isinstance(frame, ev.LinkChanged):
-            tell_link(frame)
+            self.link.take(frame)
             return None
         event = decode(frame.event, frame.data)
         self.stop.under_way.set()
