@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from typing import Final
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.clients.records import Hit, read_all
+from agent_tui.model.errors import AgentTuiError
 from agent_tui.model.events import ConversationInfo
 from agent_tui.model.inert import inert_line
 from agent_tui.wire.chat_encode import conversation_fields
@@ -69,6 +71,10 @@ def search(source: Source, wanted: str, limit: int, output_format: OutputFormat)
         return hits, await ids_of_conversations(client) if hits else {}
 
     hits, short = asked(source, connect.chat_client, find)
+    if any(hit.kind == "room" for hit in hits):
+        with suppress(AgentTuiError):  # not every server of chats lists rooms
+            rooms = asked(source, connect.rooms_client, lambda client: client.listed())
+            short = {**short, **short_ids([(room.id, room.name) for room in rooms])}
     if hits:
         output.say("\n\n".join(_found(hit, short) for hit in hits))
     else:

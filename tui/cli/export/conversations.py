@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from agent_tui.clients.chat import ChatClient
+from agent_tui.clients.records import text_of
 from agent_tui.model.chains import joined
+from agent_tui.model.errors import ConfigError
 from agent_tui.model.events import ConversationInfo, Message
 from agent_tui.state.conversation import ConversationState
 from agent_tui.state.turn import Turn
@@ -25,6 +27,7 @@ from tui.cli.export.document import (
     state_named,
 )
 from tui.cli.headless.formats import as_told
+from tui.cli.output import PROGRAM
 from tui.live.texts import model_name
 from tui.request import Source
 from tui.screens.words import say, say_count
@@ -33,12 +36,23 @@ from tui.screens.words import say, say_count
 def export_conversation(
     source: Source, wanted: str, form: Literal["md", "json", "html", "srt"], out: Path | None
 ) -> None:
-    """Write the shown branch of the conversation that ``wanted`` means; raises as ``export_room``."""
+    """Write the shown branch of the conversation that ``wanted`` means; raises as ``export_room``, and
+    ``ConfigError`` for subtitles of one that was not spoken.
+    """
 
     async def chat_of(client: ChatClient) -> Exported:
         return await fetch(client, await connect.conversation_id(client, wanted))
 
-    export(asked(source, connect.chat_client, chat_of), form, out)
+    exported = asked(source, connect.chat_client, chat_of)
+    if form == "srt" and not _is_spoken(exported):
+        raise ConfigError("srt is for voice sessions", f"see {PROGRAM} conversations export --help")
+    export(exported, form, out)
+
+
+def _is_spoken(exported: Exported) -> bool:
+    document, fields = exported
+    is_voice = text_of(fields["conversation"], "kind") == "voice"
+    return is_voice or any(message.spoken is not None for message in document.messages)
 
 
 async def fetch(client: ChatClient, conversation_id: str) -> Exported:

@@ -116,6 +116,17 @@ def test_words_are_found_where_they_were_said(home: Home) -> None:
     assert len(home.main("conversations", "search", "samovar", "--limit", "1").stdout.splitlines()) == 2
 
 
+def test_a_room_that_is_found_has_the_id_of_the_list(alone: Home) -> None:
+    room, chat = "0123456789abcdef" * 2, "0" * 32
+    hit = {"conversation_id": room, "kind": "room", "title": "Tea", "role": "assistant", "snippet": "x"}
+    with in_thread(LogChatServer(chat)) as server:
+        server.on("GET", "/api/search", answers_json({"hits": [hit]}))
+        where = ("--url", server.url)
+        assert alone.main("conversations", "search", "x", *where).stdout.startswith(f"{room}  Tea")
+        server.on("GET", "/api/rooms", answers_json({"rooms": [{"id": room, "name": "Tea"}]}))
+        assert alone.main("conversations", "search", "x", *where).stdout.startswith(f"{room[:8]}  Tea")
+
+
 def test_what_is_nowhere_is_said_on_stderr(home: Home) -> None:
     ran = home.main("conversations", "search", "zzyzx", '"(*')
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "nothing was found\n")

@@ -226,6 +226,21 @@ def test_hostile_words_reach_neither_stdout_nor_a_file(tmp_path: Path, form: str
         assert "<script" not in text
 
 
+def test_subtitles_are_for_what_was_spoken(tmp_path: Path) -> None:
+    home = Home(tmp_path, own_environ(tmp_path))
+    with in_thread(LogChatServer("c1")) as server:
+        said = user_message("m1", "Hello") | {"created_at": "2026-03-01T12:00:00+00:00"}
+        server.messages = [said]
+        export = ("conversations", "export", "c1", "--format", "srt", "--url", server.url)
+        ran = home.main(*export)
+        assert (ran.returncode, ran.stdout) == (2, "")
+        assert one_line(ran.stderr).startswith("srt is for voice sessions")
+        server.fields = {"kind": "voice"}  # in which everything was typed
+        ran = home.main(*export)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("1\n00:00:00,000 -->")
+
+
 def test_a_server_that_keeps_nothing_is_one_line_and_code_6(tmp_path: Path) -> None:
     home = Home(tmp_path, own_environ(tmp_path))
     file = tmp_path / "kept.md"
