@@ -128,7 +128,7 @@ def test_a_shipped_template_becomes_a_file_to_edit_once(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "[en\nname = 'half done'"
 
 
-@pytest.mark.parametrize("template_id", ["nobody", "../critic", "", "a\x1b[31mb"])
+@pytest.mark.parametrize("template_id", ["nobody", "../critic", " ", "a\x1b[31mb"])
 def test_a_template_that_is_not_there_is_not_kept(tmp_path: Path, template_id: str) -> None:
     home = Home(tmp_path, own_environ(tmp_path))
     done = home.main("rooms", "templates", "--keep", template_id)
