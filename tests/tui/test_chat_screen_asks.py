@@ -653,3 +653,24 @@ async def test_a_paste_beside_a_question_goes_to_the_line_and_its_key_leads_nowh
         assert chat.app.chat._approvals.has_bar_focus
         await chat.paste("yes, all of it")
         assert (chat.app.chat._composer.line.text, chat.asked) == ("yes, all of it", [])
+
+
+async def test_what_is_typed_behind_an_answer_stays_in_its_order() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        for key, character in (("y", "y"), ("enter", "\r"), ("h", "h"), ("i", "i")):
+            chat.app.post_message(events.Key(key, character))
+        await chat.until(lambda: chat.asked == ["answer a1 step-1 once"])
+        await chat.text()
+        assert chat.app.chat._composer.line.text == "hi"
+        assert chat.link.questions == []
+
+
+async def test_a_letter_that_waits_when_the_focus_leaves_is_the_first_of_a_word() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        await chat.pilot.press("y")
+        assert chat.app.chat._approvals.bar.keys.letter.held == "y"
+        chat.app.chat._composer.open()
+        await chat.text()
+        assert (chat.app.chat._composer.line.text, chat.asked) == ("y", [])

@@ -455,6 +455,15 @@ async def test_what_was_not_sent_is_there_at_the_next_start_and_what_was_sent_is
         assert "› Sort the backlog" in await seen.press("tab", "up")
 
 
+async def test_a_second_window_in_which_nothing_was_written_leaves_the_draft(tmp_path: Path) -> None:
+    async with home(tmp_path) as seen:
+        async with home(tmp_path) as second:
+            await second.write("Sort the backlog")
+        await seen.press("escape")
+    async with home(tmp_path) as seen:
+        assert "› Sort the backlog" in await seen.text()
+
+
 async def test_an_example_is_tried_with_one_key_or_a_click(tmp_path: Path) -> None:
     async with home(tmp_path) as seen:
         await seen.key("1")

@@ -294,6 +294,9 @@ def test_the_rounds_that_are_left_are_estimated_by_those_before() -> None:
     assert estimate(state, "3") == estimate(state, "x") == ""
     state.apply(ev.RoomLoaded(replace(room, status="completed"), said))
     assert estimate(state, "4") == "about 1,340 more tokens for 1 round, judging by those so far"
+    unnumbered = tuple(replace(one, round_number=0) for one in said)
+    state.apply(ev.RoomLoaded(replace(room, status="running", current_round=1), unnumbered))
+    assert estimate(state, "5") == ""
 
 
 def test_agents_of_one_name_are_called_apart() -> None:

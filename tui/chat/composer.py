@@ -63,10 +63,12 @@ class ChatLine(Composer):
             self._drop(None)
 
     def clear_line(self) -> bool:
-        """Clear the text and the attachments; return whether there was anything."""
+        """Clear the text with its attachments; return whether there was any text."""
         text = self.text
-        is_cleared = super().clear_line()
-        return self._drop(text) or is_cleared
+        if text:  # in an empty line ctrl+c quits, and ↑ would not bring them back
+            super().clear_line()
+            self._drop(text)
+        return bool(text)
 
     def on_paste(self, event: events.Paste) -> None:
         """Attach a path or a long text."""
@@ -101,11 +103,10 @@ class ChatComposer(Writing):
 
     def belongs_to(self, conversation_id: str) -> None:
         """Keep everything under another id: a new chat was stored."""
-        self._drafts.keep(self._kept_as, "")
         self._kept.keep(KeptDraft())
-        self._kept_as, self._kept = conversation_id, ChatDrafts(conversation_id)
+        self._kept = ChatDrafts(conversation_id)
         self._keep()
-        self.keep_text()
+        self._kept_text.belongs_to(conversation_id)
 
     # --- what is shown ---------------------------------------------------------------------------------
 
@@ -208,7 +209,6 @@ class ChatComposer(Writing):
         else:
             self._cleared = cleared, self.attachments
             self._set_attachments(())
-            self.tell(say("chat.attach.cleared"))
         return True
 
     def _set_attachments(self, attachments: tuple[Attachment, ...]) -> None:

@@ -27,14 +27,13 @@ class ReaderPlace:
     @property
     def question(self) -> Turn | None:
         """The reader's question, or the one of the reader's answer."""
-        found = None
         here = self.turn
-        for turn in self._chat.state.turns.values():
-            if turn.role == "user":
-                found = turn
-            if turn is here:
-                break
-        return found
+        is_before = here is None
+        for turn in reversed(self._chat.state.turns.values()):  # mostly it is among the last
+            is_before = is_before or turn is here
+            if is_before and turn.role == "user":
+                return turn
+        return None
 
     def _is_summary(self, turn: Turn | None) -> bool:
         """Whether it is a turn for a summary alone: it answers no question."""

@@ -141,7 +141,6 @@ CHAT: Final[dict[str, str]] = {
     "chat.attach.binary": "{name} is not text",
     "chat.attach.large": "{name} is too large: {size}, and only {most} are left",
     "chat.attach.missing": "no such file: {names} – enter sends it as words",
-    "chat.attach.cleared": "attachments removed",
     "chat.attach.unreadable": "{name} cannot be read: {reason}",
     "chat.editing": "editing your question; the old version is kept · esc cancels",
     "chat.history": "Earlier questions",

@@ -7,10 +7,9 @@ from typing import Literal
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.timer import Timer
 from textual.widgets import Static
 
-from tui.live.drafts import Drafts
+from tui.live.drafts import Drafts, LineDraft
 from tui.live.key_hints import keys_of
 from tui.screens.words import say
 from widgets.composer import Composer
@@ -18,7 +17,6 @@ from widgets.composer import Composer
 Becomes = Literal["room", "chat"]
 PROMPT = "› "
 KEPT_AS = "home"  # the draft
-DRAFT_SECONDS = 0.3  # after the last letter it is written
 
 
 class HomeAsk(Vertical):
@@ -38,7 +36,7 @@ class HomeAsk(Vertical):
         self.line = Composer(placeholder=say("home.ask.room"))
         self._is_cleared = False  # which is said below the line
         self._drafts = Drafts()
-        self._saving: Timer | None = None
+        self._draft = LineDraft(self, KEPT_AS, lambda: self.line.text)
         self._about = Static("", id="about", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -50,25 +48,19 @@ class HomeAsk(Vertical):
     def on_mount(self) -> None:
         """Restore the draft; say what the line is for, and what keys do while it is empty."""
         self.line.past = self._drafts.past()
-        self.line.put(self._drafts.draft(KEPT_AS))
+        self.line.put(self._draft.load())
         self.become(self.becomes)
         self.line.free_keys = dict.fromkeys(keys_of(self.screen, "app.help"), "app.help")
 
     def on_unmount(self) -> None:
         """Save the draft, with its last letters."""
-        self._keep()
-
-    def _keep(self) -> None:
-        if self._saving is not None:
-            self._saving.stop()
-            self._saving = None
-        self._drafts.keep(KEPT_AS, self.line.text)
+        self._draft.keep()
 
     def sent(self, text: str) -> None:
         """Take away what became a room or a chat."""
         self.line.past = self._drafts.sent(text)
         self.line.take_away(text)
-        self._keep()
+        self._draft.keep()
 
     def become(self, becomes: Becomes) -> None:
         """Make the text become a room, or a chat."""
@@ -104,8 +96,7 @@ class HomeAsk(Vertical):
         """Save the draft a moment later; say again what it will become, once there is another."""
         if self._is_cleared:
             self.become(self.becomes)
-        if self._saving is None:
-            self._saving = self.set_timer(DRAFT_SECONDS, self._keep)
+        self._draft.keep_soon()
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         """Post what was written; the text stays until it was taken."""

@@ -86,6 +86,12 @@ class FirstLetter:
         if bound is not None and bound.enabled:
             await self._screen.app.run_action(bound.binding.action, bound.node)
 
+    def give_up(self) -> str:
+        """Forget the held letter, and return it unless its action was run."""
+        letter = "" if self._has_run else self.held
+        self.let_go()
+        return letter
+
     def let_go(self) -> None:
         """Forget the held letter."""
         self._held, self._has_run, self._is_moving = None, False, False

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.screen import Screen
 
 from agent_tui.model.errors import AgentTuiError, Refused
 from agent_tui.model.events import ToolAsk
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 QUIET_SECONDS: Final = 0.7  # who pressed a key less than this ago is busy, and is not asked in between
 CONFLICT: Final = 409
+T = TypeVar("T")
 
 
 class Questions(Protocol):
@@ -88,14 +91,16 @@ class Approvals(Vertical):
         self._answered: set[Spot] = set()  # on its way to the server
         self._card: tuple[Transcript, str, Spot] | None = None  # that has keys on it, and its row
         self._line_was_begun = False  # before the question came
+        self._dialog: Screen[Any] | None = None  # that was opened last
         self._filled_in: dict[Spot, FilledIn] = {}  # forms whose values are on their way to the server
 
     def compose(self) -> ComposeResult:
         yield self.bar
 
     def on_unmount(self) -> None:
-        """Give the terminal its title back."""
-        name_window(self.app, "")
+        """Give the terminal its title back, unless others have it."""
+        if self.spot is not None:
+            name_window(self.app, "")
 
     @cached_property
     def _guard(self) -> KeyGuard:
@@ -118,10 +123,9 @@ class Approvals(Vertical):
             return
         former, self.spot = self.spot, spot
         self.bar.keys.letter.let_go()
-        top = self.app.screen
-        if former is not None and isinstance(top, AskScreen | KeepScreen | ReasonScreen | ToolFormScreen):
+        if former is not None and self._dialog is not None and self._dialog is self.app.screen:
             self._host.tell(say("ask.gone"))
-            top.dismiss(None)
+            self._dialog.dismiss(None)
         step = self._questions.state.step(*spot) if spot is not None else None
         had_focus = self.has_bar_focus
         name = self._name_of(spot, step) if spot is not None and step is not None else ""
@@ -312,7 +316,11 @@ class Approvals(Vertical):
 
         known = self._filled_in.get(spot)
         texts = known.texts if known is not None else {}
-        self._host.open(ToolFormScreen(form, texts), take)
+        self._open(ToolFormScreen(form, texts), take)
+
+    def _open(self, dialog: Screen[T], take: Callable[[T | None], None]) -> None:
+        self._dialog = dialog
+        self._host.open(dialog, take)
 
     def _show_whole(self, spot: Spot, *, is_unread: bool = False) -> None:
         step = self._questions.state.step(*spot)
@@ -328,7 +336,7 @@ class Approvals(Vertical):
 
         name = self._name_of(spot, step)
         screen = AskScreen(name, step.ask, self._host.clock, is_unread=is_unread)
-        self._host.open(screen, decide)
+        self._open(screen, decide)
 
     def _decide(self, spot: Spot, decision: Decision) -> None:
         ask = self._asked_at(spot)
@@ -352,9 +360,9 @@ class Approvals(Vertical):
             case "deny" if ask.form is not None:
                 self._begin_answer(spot, AskAnswer("decline"))
             case "always":
-                self._host.open(KeepScreen(ask), keep)
+                self._open(KeepScreen(ask), keep)
             case "deny":
-                self._host.open(ReasonScreen(), deny)
+                self._open(ReasonScreen(), deny)
             case _:
                 self._begin_answer(spot, AskAnswer(decision, pattern))
 

@@ -86,6 +86,9 @@ class AskBar(StatusLine, can_focus=True):
         if await self.keys.take(event):
             event.prevent_default().stop()
 
+    def on_blur(self) -> None:
+        self.keys.leave()
+
     def on_paste(self, event: Paste) -> None:
         """Paste into the line."""
         event.prevent_default().stop()
@@ -163,8 +166,15 @@ class AskKeys:
             return True  # no word begins with one of them twice
         if not held or self._acts.has_bar_focus:
             return False
-        self._acts.app.post_message(Key(event.key, event.character))  # for what the answer has opened
+        app = self._acts.app
+        assert isinstance(app, KeysInOrder)  # there is no other kind of app
+        app.answer_next(Key(event.key, event.character))  # for what the answer has opened
         return True
+
+    def leave(self) -> None:
+        """The focus went elsewhere: a letter that waits for the next one was the first of a word."""
+        if letter := self.letter.give_up():
+            self._questions.composer.line.insert(letter)
 
     def paste(self, text: str) -> None:
         self.letter.let_go()

@@ -13,13 +13,12 @@ from textual.widget import Widget
 from textual.widgets import Rule, Static, TextArea
 
 from agent_tui.model.inert import inert_line
-from tui.live.drafts import Drafts
+from tui.live.drafts import Drafts, LineDraft
 from tui.live.key_hints import keys_of
 from tui.screens.words import count, say
 from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer
 from widgets.status_line import Part, StatusLine
 
-DRAFT_SECONDS = 0.3  # after the last letter a draft is written
 SMALL_SCREEN_ROWS = 24  # at most so many: no rule, and one line unless it is written in
 WRITING_SHARE = 6  # while it is: this part of a small screen
 LOW_SCREEN_ROWS = 10  # fewer: only while it is written in
@@ -48,15 +47,14 @@ class Writing(Vertical):
         """``kept_as`` is the id of the room or chat."""
         super().__init__(id="composer")
         self.line = line
-        self._kept_as = kept_as
         self._drafts = Drafts()
+        self._kept_text = LineDraft(self, kept_as, lambda: self._draft)
         self._queued = StatusLine(is_dim=True, classes="-empty")
         self._note = Static(classes="composer--note -empty", markup=False)
         self._note_beside = StatusLine(is_dim=True, classes="-empty")
         self._rule = Rule()
         self._told = ""
         self._told_of = ""  # what was written then
-        self._saving: Timer | None = None
         self._telling: Timer | None = None  # until a note is taken back
 
     def compose(self) -> ComposeResult:
@@ -76,7 +74,7 @@ class Writing(Vertical):
     def on_mount(self) -> None:
         """Restore the draft."""
         self.line.past = self._drafts.past()
-        self.line.put(self._drafts.draft(self._kept_as))
+        self.line.put(self._kept_text.load())
         self._show_note()
         self.line.free_keys = dict.fromkeys(keys_of(self.screen, "app.help"), "app.help")
 
@@ -142,19 +140,14 @@ class Writing(Vertical):
         if self.line.text != self._told_of:
             self._told = ""
         self._show_note()
-        if self._saving is None:
-            self._saving = self.set_timer(DRAFT_SECONDS, self.keep_text)
+        self._kept_text.keep_soon()
 
     @property
     def _draft(self) -> str:
         return self.line.text
 
     def keep_text(self) -> None:
-        if self._saving is not None:
-            self._saving.stop()
-            self._saving = None
-        if not self._drafts.keep(self._kept_as, self._draft) and self.is_mounted:
-            self.notify(say("composer.not_kept"), severity="warning", markup=False)
+        self._kept_text.keep()
 
     def on_composer_cleared(self, event: Composer.Cleared) -> None:
         """Say how to get it back, for as long as a notification stands."""

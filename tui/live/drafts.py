@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agent_tui.config.file import data_path
+from tui.screens.words import say
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+    from textual.widget import Widget
 
 DRAFTS: Final = "drafts"
 HISTORY: Final = "history.json"
+DRAFT_SECONDS: Final = 0.3  # after the first letter that was not written yet
 MAX_PAST: Final = 200
 MAX_PAST_CHARACTERS: Final = 200_000  # of all together
 MAX_FILE_BYTES: Final = 2_000_000
@@ -45,6 +51,49 @@ class Drafts:
 
     def _of(self, room_id: str) -> Path:
         return self._folder / DRAFTS / file_of(room_id)
+
+
+class LineDraft:
+    """The draft of one line, written a moment after a change; one that was not changed here leaves what another
+    window wrote.
+    """
+
+    def __init__(self, owner: Widget, kept_as: str, text: Callable[[], str]) -> None:
+        """``kept_as`` is the id of the room or chat; ``text`` returns what is written now."""
+        self._owner = owner
+        self._kept_as = kept_as
+        self._text = text
+        self._drafts = Drafts()
+        self._known = ""  # on disk
+        self._timer: Timer | None = None
+
+    def load(self) -> str:
+        """Return what was being written."""
+        self._known = self._drafts.draft(self._kept_as)
+        return self._known
+
+    def belongs_to(self, kept_as: str) -> None:
+        """Keep it under another id."""
+        self._drafts.keep(self._kept_as, "")
+        self._kept_as, self._known = kept_as, ""
+        self.keep()
+
+    def keep_soon(self) -> None:
+        if self._timer is None:
+            self._timer = self._owner.set_timer(DRAFT_SECONDS, self.keep)
+
+    def keep(self) -> None:
+        """Write it now; tell the person if that is impossible."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        text = self._text()
+        if text == self._known:
+            return
+        if self._drafts.keep(self._kept_as, text):
+            self._known = text
+        elif self._owner.is_mounted:
+            self._owner.notify(say("composer.not_kept"), severity="warning", markup=False)
 
 
 def file_of(id_: str) -> str:

@@ -103,6 +103,8 @@ class RoomComposer(Writing):
 
     @on(Click, ".composer--when")
     def action_when(self) -> None:
+        if not self._may_cut:
+            return
         self._set_when("now" if self.when == "next" else "next")
 
     def _set_when(self, when: When) -> None:

@@ -157,7 +157,7 @@ def estimate(state: ConversationState, rounds: str) -> str:
     used = sum(turn.spent for turn in state.turns.values() if turn.round_number <= done)
     is_number = rounds.isascii() and rounds.isdecimal() and len(rounds) < 6
     left = int(rounds) - state.round if is_number else 0
-    if not used or left <= 0:
+    if done < 1 or not used or left <= 0:
         return ""
     tokens = count(round(used / done * left))
     return say_count("settings.estimate", left, tokens=tokens)

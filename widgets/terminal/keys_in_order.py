@@ -69,6 +69,10 @@ class KeysInOrder(App[ReturnType]):
         else:
             await self._answer(event)
 
+    def answer_next(self, key: events.Key) -> None:
+        """Answer ``key`` right after the current one, before what was typed meanwhile."""
+        self._typed.appendleft(key)
+
     async def answer_held_keys(self) -> None:
         """Answer the keys that were held, and hold no more."""
         self.holds_keys = False
