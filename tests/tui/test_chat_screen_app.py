@@ -153,7 +153,7 @@ async def test_ctrl_c_clears_the_attachments_and_the_line_and_both_come_back_tog
         assert "attached" not in await seen.press("ctrl+c")
         seen.app.post_message(events.Paste(f"{tmp_path}/Makefile"))
         assert "attached: Makefile" in await seen.text()
-        text = await seen.press("ctrl+c")  # with an empty line it clears nothing that nothing would bring back
+        text = await seen.press("ctrl+c")  # ↑ could not bring them back
         assert "press ctrl+c again to quit" in text
         assert "attached: Makefile" in text
 

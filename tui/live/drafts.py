@@ -54,8 +54,8 @@ class Drafts:
 
 
 class LineDraft:
-    """The draft of one line, written a moment after a change; one that was not changed here leaves what another
-    window wrote.
+    """The draft of one line, written a moment after a change; without a change here it is left as another
+    window wrote it.
     """
 
     def __init__(self, owner: Widget, kept_as: str, text: Callable[[], str]) -> None:

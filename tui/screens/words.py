@@ -338,7 +338,7 @@ ENGLISH: Final[dict[str, str]] = {
     "queue.line": "queued for the next turn: {words}",
     "queue.title": "Queued messages",
     "queue.whisper": "to {name}: {words}",
-    "queue.whisper.gone": "to an agent that left, nobody will read it: {words}",
+    "queue.whisper.gone": "to an agent that left (nobody will read it): {words}",
     "queue.said": "already sent",
     "queue.none": "nothing is queued",
     "queue.hint": "enter edit · {queue.to} recipient · {queue.drop} discard · {queue.back} back",

@@ -137,7 +137,7 @@ def test_what_is_nowhere_is_said_on_stderr(home: Home) -> None:
 
 def test_one_is_shown_with_what_is_set_in_it_and_as_json_what_the_server_answered(home: Home) -> None:
     id_ = begin(home, "Shown alone", "What is 2 + 3?")
-    assert "default (all but the tools for rooms" in home.main("conversations", "show", id_).stdout
+    assert "default (all except the tools for rooms" in home.main("conversations", "show", id_).stdout
     how = {"system_prompt": "Be brief.", "enabled_tools": ["calculator"], "max_cost": 1.5, "temperature": 0.5}
     home.api("PATCH", f"/api/conversations/{id_}", how)
     ran = home.main("conversations", "show", "Shown al")
