@@ -214,7 +214,8 @@ CHAT: Final[dict[str, str]] = {
     "command.tools.now": "tools: {names}",
     "command.tools.title": "Tools",
     "command.tools.suspended": "suspended rules from an earlier version: {count}, listed in the settings",
-    "command.tools.default": "default (all except the tools for rooms; those that change something ask first)",
+    "command.tools.default": "default (all except the tools for rooms; those that change something ask "
+    "first)",
     "command.tools.none": "none",
     "command.tools.unknown": "no tool called {name} – /tools lists them",
     "command.thinking.on": "thinking on, if the model can",
