@@ -156,9 +156,9 @@ class ChatClient(Conversations[ConversationInfo]):
         """Ask, and yield the frames of the answer to its end.
 
         Sends exactly one POST. If its stream is lost after frames with ids, the rest is read from ``events``,
-        which reconnects until ``give_up_seconds`` passed without a byte (``ConnectFailed``); otherwise raises
-        ``StreamLost``, or ``TimedOut`` after 30 s without a byte. Raises ``AgentBusy`` while another answer
-        is being given, and ``Refused`` for a question that is not taken.
+        which reconnects until ``LogStream`` gives up (``ConnectFailed``); otherwise raises ``StreamLost``,
+        or ``TimedOut`` after 30 s without a byte. Raises ``AgentBusy`` while another answer is being given,
+        and ``Refused`` for a question that is not taken.
         """
         path = self._paths.of("messages", conversation_id)
 

@@ -76,8 +76,9 @@ class LogStream:
     ``is_last``. Frames whose data is not ``is_ours`` get another name. Silence of ``idle_timeout`` seconds
     counts as a lost connection if the server sent comments (its heartbeat) before. It reconnects after
     transport errors, 408, 425, 429, 5xx and a clean end, and stops after 204 (``LinkChanged("ended")``).
-    Raises ``Refused`` and ``ProtocolError`` at once, ``ConnectFailed`` when nothing new came for
-    ``give_up_seconds``, and ``StreamLost`` if the rest of a POST cannot be read.
+    Raises ``Refused`` and ``ProtocolError`` at once, ``ConnectFailed`` when for ``give_up_seconds``
+    nothing new came and it was not connected (connections that end at once are none), and ``StreamLost`` if
+    the rest of a POST cannot be read.
     """
 
     def __init__(
@@ -239,10 +240,12 @@ class LogStream:
             raise error
         if parser.retry is not None:
             backoff.server_wishes(parser.retry)
-        steady = self._live_at is not None and self._clock.time() - self._live_at >= STEADY_SECONDS
-        if steady or self._has_news:  # else the server only says again what is known, or greets and leaves
+        live = 0.0 if self._live_at is None else self._clock.time() - self._live_at
+        if live >= STEADY_SECONDS or self._has_news:
             backoff.reset()
             self._patience.sign_of_life()
+        else:  # a model may think, or the server only says again what is known, or greets and leaves
+            self._patience.was_connected(live)
         delay = 0.0 if watch.slept else self._patience.delay_after(error)
         return LinkChanged("waiting", str(error), delay, backoff.attempt)
 

@@ -56,7 +56,8 @@ class Backoff:
 
 
 class Patience:
-    """Delays between tries, until ``give_up_seconds`` after the last sign of life (``None``: forever).
+    """Delays between tries, until ``give_up_seconds`` without a connection passed since the last sign of life
+    (``None``: forever).
 
     Delays that only doubled would leave the second half of that time to one try, at its very end.
     """
@@ -70,6 +71,10 @@ class Patience:
     def sign_of_life(self) -> None:
         """Start over: the server was heard."""
         self._since = self._clock.time()
+
+    def was_connected(self, seconds: float) -> None:
+        """Do not count a connection of so many ``seconds``, nor as long a wait before it."""
+        self._since = min(self._since + 2 * seconds, self._clock.time())
 
     def left(self) -> float | None:
         """Return the seconds left until giving up, ``None`` if that never happens."""

@@ -172,8 +172,8 @@ class RoomsClient(Conversations[RoomInfo]):
         """Start or resume the room and yield this run's frames, to its last event.
 
         Sends exactly one POST. If its stream is lost after frames with ids, the rest is read from ``events``,
-        which reconnects until ``give_up_seconds`` passed without a byte (``ConnectFailed``). Raises
-        ``StreamLost`` if that is not possible.
+        which reconnects until ``LogStream`` gives up (``ConnectFailed``). Raises ``StreamLost`` if that is
+        not possible.
         """
         post = Post(self._paths.of("run", room_id), _NO_ACCUMULATED)
         return aiter(self._log(room_id, post=post, give_up_seconds=give_up_seconds))
@@ -183,8 +183,8 @@ class RoomsClient(Conversations[RoomInfo]):
     ) -> AsyncGenerator[Item, None]:
         """Yield every frame of the room with an id above ``after``, each once, and then live ones.
 
-        Reconnects without end, or until no byte came for ``give_up_seconds`` (``ConnectFailed``), and at once
-        if frames are missing.
+        Reconnects without end, or until ``LogStream`` gives up (``ConnectFailed``), and at once if frames are
+        missing.
         """
         return aiter(self._log(room_id, after, give_up_seconds=give_up_seconds))
 

@@ -175,6 +175,23 @@ async def test_answers_without_anything_new_are_no_sign_of_life(
     assert isinstance(reading.error, ConnectFailed)
 
 
+@pytest.mark.parametrize("seconds", [4, 8])
+async def test_connections_that_last_a_while_are_never_given_up(
+    server: FakeServer, net: Net, clock: FakeClock, seconds: float
+) -> None:
+    beats = [streams(b": a model thinks\n\n", then="stay")] * 14
+    server.on("GET", "/s", *beats, streams(b"id: 8\ndata: x\n\n", then="stay"))
+    async with read(open_stream(net, clock, after=7, give_up_seconds=10)) as reading:
+        for nth in range(1, 15):
+            await server.until(lambda: server.open == 1)
+            await reading.until(lambda items: statuses(items)[-1] == "live")
+            await settle()
+            await tick(clock, seconds)
+            await server.drop_all()
+            await wait_and_go_on(reading, clock, nth)
+        await reading.until(lambda items: data(items) == ["x"])
+
+
 async def test_giving_up_does_not_wait_for_a_server_that_never_answers(
     server: FakeServer, net: Net, clock: FakeClock
 ) -> None:
