@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -76,7 +76,8 @@ class Contexts:
         self._known = known
         self._learned: dict[str, int] = {}
         self._asked: set[str] = set()  # models whose server has been asked
-        self._told: dict[str, tuple[int, float]] = {}  # tokens, when; of servers that are asked again
+        # Place in ``_said``, tokens, when; of servers that are asked again.
+        self._told: dict[str, tuple[int, int, float]] = {}
         self.is_ollama = endpoint.kind == "ollama"
         self.without_tools: set[str] = set()  # models that take no tools, by their server
         self.without_images: set[str] = set()  # models that see no images, by their server
@@ -158,48 +159,56 @@ class Contexts:
         """Whether the server is to be asked about a model: for the first time, or since it told something."""
         if name not in self._asked:
             return not self.is_known(name)
-        return name in self._told and time.monotonic() - self._told[name][1] >= AGAIN_SECONDS
+        return name in self._told and time.monotonic() - self._told[name][2] >= AGAIN_SECONDS
 
     async def _read(self, name: str) -> None:
         """Note the model's context, from the server or the table of models; what an error taught is over once
-        the server tells another one.
+        the server tells another one. A busy server may say only what is less certain: that changes nothing.
         """
-        found, before = await self._found(name), self._told.get(name, (0, 0.0))[0]
-        if found or before:
-            self._told[name] = found or before, time.monotonic()
+        place, found = await self._found(name)
+        known_place, before, _ = self._told.get(name, (place, 0, 0.0))
+        if not found or place > known_place:
+            place, found = known_place, before
+        if found:
+            self._told[name] = place, found, time.monotonic()
         else:
             about = self._endpoint.kind, self._endpoint.base_url, name
             self._known[name] = await asyncio.to_thread(listed_context, *about)
-        if found and found != before:
+        if found != before:
             self._known[name] = found
             self._learned.pop(name, None)
 
-    async def _found(self, name: str) -> int:
-        """Return the context that the server tells first, 0 if it tells none."""
+    async def _found(self, name: str) -> tuple[int, int]:
+        """Return the place in ``_said`` of the first context, and that context: 0 if there is none."""
+        place = 0
         if self._endpoint.kind == "openai":
             async for found in self._said(name):
                 if found:
-                    return found
-        return 0
+                    return place, found
+                place += 1
+        return place, 0
 
     async def _said(self, name: str) -> AsyncIterator[int]:
+        """Yield what each source says, 0 if that is nothing: always in the same places, the best first."""
         ours = list(_entries(await self._ask("GET", "/models", root=self._root), name))
-        for entry in ours:
-            yield next(filter(None, (_tokens(entry.get(key)) for key in _LISTED)), 0)
+        yield _first(ours, *_LISTED)
         props = await self._ask("GET", "/props")  # before ``meta``: it may use less than the maximum
         yield _tokens(_at(props, "default_generation_settings", "n_ctx"))
-        for entry in ours:
-            yield _tokens(_at(entry, "meta", "n_ctx")) or _tokens(_at(entry, "meta", "n_ctx_train"))
+        meta = [entry.get("meta") for entry in ours]
+        yield _first(meta, "n_ctx")
+        yield _first(meta, "n_ctx_train")
         if ours and await self._loaded(name) is not None:
             self.is_ollama = True
             async for _ in self._prepare_ollama(name):
                 pass
-            yield self._known.get(name, 0)
-        for entry in _entries(await self._ask("GET", "/api/v0/models"), name):
-            yield _tokens(entry.get("loaded_context_length")) or _tokens(entry.get("max_context_length"))
-        for entry in _entries(await self._ask("GET", "/model/info"), name):
-            about = entry.get("model_info")
-            yield _tokens(_at(about, "max_input_tokens")) or _tokens(_at(about, "max_tokens"))
+        yield self._known.get(name, 0) if self.is_ollama else 0
+        studio = list(_entries(await self._ask("GET", "/api/v0/models"), name))
+        yield _first(studio, "loaded_context_length")
+        yield _first(studio, "max_context_length")
+        info = _entries(await self._ask("GET", "/model/info"), name)
+        about = [entry.get("model_info") for entry in info]
+        yield _first(about, "max_input_tokens")
+        yield _first(about, "max_tokens")
 
     async def _ask(
         self, method: str, path: str, body: object = None, seconds: float = READ_SECONDS, *, root: str = ""
@@ -231,6 +240,11 @@ def _at(value: object, *keys: str) -> object:
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
+
+
+def _first(entries: Iterable[object], *keys: str) -> int:
+    """Return the first valid number of tokens under one of the keys, 0 if there is none."""
+    return next(filter(None, (_tokens(_at(entry, key)) for entry in entries for key in keys)), 0)
 
 
 def _tokens(value: object) -> int:

@@ -143,6 +143,38 @@ async def test_a_context_that_changed_is_read_again_after_a_while(monkeypatch: p
         assert provider.contexts == {"some-model": 16384}
 
 
+BUSY: dict[str, tuple[dict[str, Answer], dict[str, Answer]]] = {  # what it tells, and what while it is busy
+    "llama.cpp": (SERVERS["llama.cpp"], {"/v1/models": listing(meta={"n_ctx_train": 131072})}),
+    "LM Studio": (
+        SERVERS["LM Studio"],
+        {
+            "/v1/models": listing(),
+            "/api/v0/models": tells({"data": [{"id": "some-model", "max_context_length": 131072}]}),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BUSY)
+async def test_a_server_that_is_busy_does_not_raise_a_context(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(contexts, "AGAIN_SECONDS", 0.0)
+    free, busy = BUSY[name]
+    async with FakeModelServer() as server, opened(server) as provider:
+        server.facts = {**busy}
+        await asked(provider)
+        assert provider.contexts == {"some-model": 131072}
+        server.facts = {**free}
+        await asked(provider)
+        assert provider.contexts == {"some-model": 4096}
+        server.will(fails(400, NAMED.replace("4096", "3000")))
+        await asked(provider)
+        server.facts = {**busy}
+        await asked(provider)
+        assert provider.contexts == {"some-model": 3000}
+
+
 async def test_a_short_prompt_asks_for_nothing_first() -> None:
     async with FakeModelServer() as server, opened(server) as provider:
         await asked(provider, OFFERED)
