@@ -57,6 +57,9 @@ _RUDE_TOOLS: list[dict[str, Any]] = [
     {"name": "typeless", "inputSchema": {"$ref": "#/x"}},
     {"name": 7, "inputSchema": _NO_ARGUMENTS},
     {"name": "long", "description": "y" * 50_000, "inputSchema": _NO_ARGUMENTS},
+    {"name": "noted", "description": "Notes.", "inputSchema": _NO_ARGUMENTS, "annotations": 5},
+    {"name": "shaped", "inputSchema": _NO_ARGUMENTS, "outputSchema": {"type": 5}},
+    {"name": "mute", "description": 5, "inputSchema": _NO_ARGUMENTS},
 ]
 # A picture of one dot.
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

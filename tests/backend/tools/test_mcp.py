@@ -215,6 +215,8 @@ async def test_descriptions_and_schemas_are_not_believed() -> None:
     async with running(config("rude")) as (_, tools):
         assert not {"wrong", "wide", "typeless"} & tools.keys()
         assert len(tools["long"].spec.description) == 2_000
+        assert tools["noted"].spec.description == "Notes."  # only its annotations are wrong
+        assert (await called(tools["noted"])).content == "this is noted"
         output = await called(tools["slow"], text="a" * 100 + "!", far=1, round={"text": 1})
         assert output.content == "looked"
 
@@ -231,6 +233,9 @@ async def test_a_name_that_models_may_not_use_is_told_in_letters_and_called_as_i
             "fake____0_title_": "ask",
             "fake__slow": "ask",
             "fake__long": "ask",
+            "fake__noted": "ask",
+            "fake__shaped": "ask",
+            "fake__mute": "ask",
         }
         assert (await called(tools["look_up_2"])).content == "this is look.up"
         assert (await called(tools["look_up_3"])).content == "this is look/up"

@@ -67,13 +67,15 @@ def _mended(message: SessionMessage | Exception) -> SessionMessage | Exception:
 
 
 def _valid(tool: Any) -> list[Any]:
-    """Return the tool, without its parameters if these are what is wrong with it, or none."""
-    if _are_valid([tool]):
-        return [tool]
+    """Return the tool, or only what is needed of it if the rest is wrong, also without its parameters if
+    these are wrong, or none.
+    """
     if not isinstance(tool, dict):
         return []
-    bare = {"name": tool.get("name"), "inputSchema": UNUSABLE}
-    return [bare] if _are_valid([bare]) else []
+    needed = {key: tool[key] for key in ("name", "description", "inputSchema") if key in tool}
+    named = {"name": tool.get("name"), "inputSchema": needed.get("inputSchema")}
+    tries = (tool, needed, named, named | {"inputSchema": UNUSABLE})
+    return next(([one] for one in tries if _are_valid([one])), [])
 
 
 def _are_valid(tools: list[Any]) -> bool:
