@@ -13,8 +13,11 @@ HIDDEN = "********"
 SECRET_KEYS = ("token", "api_key", "auth_header", "key", "secret")
 MAX_DEPTH = 32
 MIN_SECRET_CHARACTERS = 3  # hiding shorter texts would make errors unreadable
+SURE_SECRET_CHARACTERS = 12  # no shorter one is hidden inside other words, or in what is no words: "agent-1"
+_WORDS = ("error", "message", "detail", "content", "title", "msg", "reason")  # fields of errors for people
 _LOGIN = re.compile(r"(?<=://)[^/\s\"'<>]+(?=@)")  # user:password of an address
-_QUERY = re.compile(r"(?<=[\w/.\]])\?[^\s\"'<>#]+")  # after an address: "?key=…&more=…"
+# After an address: "?key=…&more=…"; a question mark before Chinese begins none.
+_QUERY = re.compile(r"(?<=[\w/.\]])\?(?=[!-~])[^\s\"'<>#]+")
 _QUERY_PART = re.compile(r"([?&])([^&=]*=)?[^&]+")
 _JWT = re.compile(r"\beyJ[\w-]{5,}(?:\.[\w-]*){0,2}")  # LiveKit puts whole tokens into its errors and logs
 _OPTION = re.compile(r"(--[A-Za-z][A-Za-z-]*|-[A-Za-z])(=.*)?", re.DOTALL)
@@ -39,26 +42,30 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     """Return ``text`` without the ``secrets`` and signed tokens (JWT) and, in every address, without the
     login and the values of a query.
     """
-    for secret in sorted(secrets, key=len, reverse=True):
-        if len(secret) >= MIN_SECRET_CHARACTERS:
-            text = text.replace(secret, HIDDEN)
-    text = _JWT.sub(HIDDEN, text)
+    text = _JWT.sub(HIDDEN, _without(text, secrets, MIN_SECRET_CHARACTERS))
     if "://" not in text:
         return text
     return _QUERY.sub(_hidden_query, _LOGIN.sub(HIDDEN, text))
 
 
-def redacted_values(value: Any, secrets: Collection[str], depth: int = MAX_DEPTH) -> Any:
-    """Return a JSON value with every text in it redacted; what is nested deeper than ``depth`` is hidden."""
+def redacted_values(
+    value: Any, secrets: Collection[str], depth: int = MAX_DEPTH, *, are_words: bool = True
+) -> Any:
+    """Return the JSON value of an error with its words redacted, and with no long secret in any other text;
+    what is nested deeper than ``depth`` is hidden.
+    """
     match value:
         case str():
-            return redacted(value, secrets)
+            return redacted(value, secrets) if are_words else _without(value, secrets, SURE_SECRET_CHARACTERS)
         case dict() | list() if not depth:
             return HIDDEN
         case dict():
-            return {key: redacted_values(one, secrets, depth - 1) for key, one in value.items()}
+            return {
+                key: redacted_values(one, secrets, depth - 1, are_words=key in _WORDS)
+                for key, one in value.items()
+            }
         case list():
-            return [redacted_values(one, secrets, depth - 1) for one in value]
+            return [redacted_values(one, secrets, depth - 1, are_words=are_words) for one in value]
         case _:
             return value
 
@@ -82,6 +89,15 @@ def hide_secrets(value: Any, key: str = "") -> Any:
             return HIDDEN if key in SECRET_KEYS else redacted(value)
         case _:
             return HIDDEN if key in SECRET_KEYS and value else value
+
+
+def _without(text: str, secrets: Iterable[str], shortest: int) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= SURE_SECRET_CHARACTERS:
+            text = text.replace(secret, HIDDEN)
+        elif len(secret) >= shortest:
+            text = re.sub(rf"(?<![\w-]){re.escape(secret)}(?![\w-])", HIDDEN, text, flags=re.ASCII)
+    return text
 
 
 def _hidden_query(query: re.Match[str]) -> str:

@@ -16,6 +16,8 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from json import loads
+from math import isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -217,12 +219,14 @@ class Net:
 
     def redacted_error(self, data: str) -> str:
         """Return the data of an error that a stream brought, redacted: the server may repeat what it was
-        sent.
+        sent. Data without a secret stays as it came.
         """
         try:
-            return dump(redacted_values(parse_json(data.encode("utf-8", "replace")), self._secrets))
-        except ValueError:  # no JSON, or nested too deep to be read
+            value = loads(data, parse_float=_finite, parse_constant=_finite)
+        except (ValueError, RecursionError):  # no JSON, or nested too deep to be read
             return redacted(data, self._secrets)
+        shown = redacted_values(value, self._secrets)
+        return data if shown == value else dump(shown)
 
     def _url(self, path: str, params: Mapping[str, str] | None) -> httpx.URL:
         try:
@@ -448,6 +452,12 @@ async def _close(response: httpx.Response) -> None:
 async def _close_sockets(sockets: list[Any]) -> None:
     for stream in sockets:
         await stream.aclose()
+
+
+def _finite(number: str) -> float | None:
+    """Return a number of JSON; ``None`` for what Python could not write as JSON again, such as 1e999."""
+    value = float(number)
+    return value if isfinite(value) else None
 
 
 def _base_url(text: str) -> httpx.URL:

@@ -133,6 +133,29 @@ def test_an_error_of_any_form_hides_the_token(error: str) -> None:
     assert SECRET not in Net("http://127.0.0.1:9", SECRET, environ={}).redacted_error(error)
 
 
+@pytest.mark.parametrize(
+    ("token", "error", "shown"),
+    [
+        (
+            "agent",
+            '{"agent_id": "agent-1", "agent": "agent", "error": "agent-1, management: no agent"}',
+            '{"agent_id":"agent-1","agent":"agent","error":"agent-1, management: no ********"}',
+        ),
+        (SECRET, '{"n": 1e999, "error": "x"}', '{"n": 1e999, "error": "x"}'),
+        (SECRET, f'{{"n": 1e999, "error": "{SECRET}"}}', '{"n":null,"error":"********"}'),
+        (
+            SECRET,
+            '{"content": "http://a.test/c: is it loaded?请检查配置"}',
+            '{"content": "http://a.test/c: is it loaded?请检查配置"}',
+        ),
+        (SECRET, f'{{"sent": "Bearer {SECRET}"}}', '{"sent":"Bearer ********"}'),
+        (SECRET, '{"error": "tok\\u002den~SECRET"}', '{"error":"********"}'),
+    ],
+)
+def test_an_error_hides_the_token_and_keeps_all_else(token: str, error: str, shown: str) -> None:
+    assert Net("http://127.0.0.1:9", token, environ={}).redacted_error(error) == shown
+
+
 @pytest.mark.parametrize("token", ["a b", "a\nb", "пароль", "a\x00b"])
 def test_a_token_that_cannot_be_sent_is_refused_without_showing_it(token: str) -> None:
     with pytest.raises(ConfigError) as caught:
