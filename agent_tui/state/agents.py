@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
 from agent_tui.model.events import AgentInfo, RoomInfo, TurnFailed
@@ -10,6 +12,7 @@ from agent_tui.model.records import MAX_AGENTS
 from agent_tui.state.turn import Turn
 
 STRANGER = "?"  # the agent of turns whose speaker the server never named
+MAX_OTHERS = 10_000  # ids that are counted
 OTHERS = "…"  # stands for all agents after the first ``MAX_AGENTS``: several of its turns may be open
 
 AgentWord = Literal["waiting", "thinking", "speaking", "said", "cut", "failed", "skipped"]
@@ -44,6 +47,18 @@ class Agent:
         turns = self.turns if self.id == OTHERS else self.turns[-1:]
         return [turn for turn in turns if turn.status == "speaking"]
 
+    def failing_turn(self, event: TurnFailed) -> Turn | None:
+        """Return its current turn that failed; of those of ``OTHERS`` one with that id, or the only one with
+        that name.
+        """
+        if self.id != OTHERS:
+            return self.open_turn
+        turns = self.open_turns
+        if event.agent_id:
+            return next((turn for turn in turns if turn.told_agent_id == event.agent_id), None)
+        named = [turn for turn in turns if event.agent_name in ("", turn.sender_name)]
+        return named[0] if len(named) == 1 else None
+
     @property
     def tokens(self) -> int:
         """The tokens of all its turns, estimated if they are unknown."""
@@ -71,7 +86,9 @@ class Agent:
 
 
 class Agents:
-    """The agents ``by_id``; a room has ``MAX_AGENTS`` here, and ``others`` has the ids of the rest."""
+    """The agents ``by_id``; a room has ``MAX_AGENTS`` here, and ``others`` has the ids of the rest, at most
+    ``MAX_OTHERS``.
+    """
 
     def __init__(self) -> None:
         self.by_id: dict[str, Agent] = {}
@@ -107,12 +124,15 @@ class Agents:
             and len(self.by_id.keys() - {OTHERS, STRANGER}) >= MAX_AGENTS
             and agent_id != STRANGER
         ):
-            self.others.add(agent_id)
+            self._count((agent_id,))
             return self.by_id.setdefault(OTHERS, Agent(OTHERS, "", is_gone=True))
         if agent is None:
             agent = self.by_id[agent_id] = Agent(agent_id, name, turn_order=len(self.by_id))
         agent.name = agent.name or name
         return agent
+
+    def _count(self, ids: Iterable[str]) -> None:
+        self.others.update(islice(ids, MAX_OTHERS - len(self.others)))
 
     def name_of(self, agent_id: str) -> str:
         """Return the agent's name, or its id if it is unknown."""
@@ -136,6 +156,8 @@ class Agents:
         speaking = self.speaking
         if event.agent_id in self.by_id:
             return self.by_id[event.agent_id]
+        if event.agent_id in self.others:
+            return self.of(event.agent_id)
         named = [agent for agent in speaking if agent.name == event.agent_name]
         if named:
             return named[0]
@@ -145,7 +167,7 @@ class Agents:
 
     def take(self, infos: tuple[AgentInfo, ...]) -> None:
         """Take the current agents of a room; a removed agent stays if it said anything."""
-        self.others.update(info.id for info in infos[MAX_AGENTS:])
+        self._count(info.id for info in infos[MAX_AGENTS:])
         infos = infos[:MAX_AGENTS]
         for place, info in enumerate(infos):
             agent = self.by_id.setdefault(info.id, Agent(info.id, ""))

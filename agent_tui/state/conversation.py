@@ -222,6 +222,7 @@ class ConversationState:
             self.changed.add(older.id)
         if turn is not None:  # repeated, or late: fill in what orphaned words could not know
             turn.sender_name = event.sender_name or turn.sender_name
+            turn.told_agent_id = turn.told_agent_id or event.agent_id
             turn.parent_id = turn.parent_id or event.parent_id
             turn.round_number = turn.round_number or event.round_number
             turn.trimmed = turn.trimmed or event.trimmed
@@ -312,9 +313,10 @@ class ConversationState:
 
     def _turn_failed(self, event: ev.TurnFailed) -> None:
         agent = self.members.failing(event, self.round)
-        turn = agent.open_turn
+        turn = agent.failing_turn(event)
         if turn is None:
-            turn = Turn(f"failed-{len(self.turns)}", round_number=self.round, sender_name=agent.name)
+            name = agent.name or event.agent_name
+            turn = Turn(f"failed-{len(self.turns)}", round_number=self.round, sender_name=name)
             self._begin(turn, agent)
         self._close(turn, "failed", event.error)
 
@@ -438,7 +440,7 @@ class ConversationState:
     def _orphan(self, turn_id: str, agent_id: str) -> Turn:
         """Keep words of a turn that was never announced, under the agent if it is named."""
         agent = self.members.of((agent_id or STRANGER) if self.is_room else "")
-        turn = Turn(turn_id, round_number=self.round, sender_name=agent.name)
+        turn = Turn(turn_id, told_agent_id=agent_id, round_number=self.round, sender_name=agent.name)
         self._begin(turn, agent)
         return turn
 
@@ -530,6 +532,7 @@ class ConversationState:
 def _new_turn(id_: str, told: ev.TurnStarted | ev.Message) -> Turn:
     return Turn(
         id_,
+        told_agent_id=told.agent_id,
         role=told.role,
         sender_name=told.sender_name,
         sender_color=told.sender_color,

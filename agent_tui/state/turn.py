@@ -38,6 +38,7 @@ class Turn:
 
     id: str
     agent_id: str = ""
+    told_agent_id: str = ""  # as it was received: which of the agents that are one to the state
     role: str = "assistant"
     sender_name: str = ""  # in a chat, the model's name
     sender_color: str = ""

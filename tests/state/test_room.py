@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent_tui.model import events as ev
 from agent_tui.model.records import MAX_AGENTS
-from agent_tui.state.agents import OTHERS, STRANGER
+from agent_tui.state.agents import MAX_OTHERS, OTHERS, STRANGER
 from agent_tui.state.conversation import ConversationState
 
 AGENTS = (ev.AgentInfo("a", "Mika", "#111111"), ev.AgentInfo("b", "Ada", "#222222", turn_order=1))
@@ -263,6 +263,36 @@ def test_agents_after_the_first_64_are_one_and_lose_no_word() -> None:
     assert (len(state.agents), len(state.members.others)) == (MAX_AGENTS + 1, 1_000 - MAX_AGENTS + 1)
     state.apply(ev.RunPaused("r", 1, "pause"))
     assert {turn.status for turn in state.turns.values()} == {"cut"}
+
+
+@pytest.mark.parametrize(
+    ("event", "failed"),
+    [
+        (ev.TurnFailed("no", "a70"), ["t70"]),
+        (ev.TurnFailed("no", "a70", "Agent 71"), ["t70"]),
+        (ev.TurnFailed("no", "", "Agent 71"), ["t71"]),
+        (ev.TurnFailed("no", "a900"), []),
+        (ev.TurnFailed("no", "nobody"), []),
+        (ev.TurnFailed("no"), []),
+    ],
+)
+def test_of_many_agents_the_one_that_failed_has_failed(event: ev.TurnFailed, failed: list[str]) -> None:
+    state = ConversationState(ev.RoomInfo(""))
+    state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=crowd(1_000), status="running"), ()))
+    for n in (70, 71, 72):
+        state.apply(start(f"t{n}", f"Agent {n}", agent_id=f"a{n}"))
+    state.apply(event)
+    told = [turn for turn in state.turns.values() if turn.status == "failed"]
+    assert [turn.id for turn in told] == (failed or ["failed-3"])
+    assert [turn.error for turn in told] == ["no"]
+
+
+def test_only_so_many_of_the_other_agents_are_counted() -> None:
+    state = ConversationState(ev.RoomInfo(""))
+    state.apply(ev.RoomLoaded(ev.RoomInfo("r", agents=crowd(MAX_OTHERS + 50), status="running"), ()))
+    for n in range(100):
+        state.apply(start(f"t{n}", "", agent_id=f"new-{n}"))
+    assert len(state.members.others) == MAX_OTHERS
 
 
 def test_a_room_that_has_lost_its_many_agents_has_them_all() -> None:
