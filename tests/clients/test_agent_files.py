@@ -244,6 +244,15 @@ def test_what_cannot_be_attached_is_said(files: AgentFiles, tmp_path: Path) -> N
             files.put(tmp_path / name)
 
 
+def test_links_in_a_circle_cannot_be_attached_or_attached_to(files: AgentFiles, tmp_path: Path) -> None:
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    (tmp_path / "file").write_text("x")
+    for folder, file in ((circle, tmp_path / "file"), (files.workspace, circle)):
+        with pytest.raises(ConfigError, match="cannot be attached"):
+            AgentFiles(folder, tmp_path / "downloads").put(file)
+
+
 # --- over the socket -----------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from typing import Any, Final
 from agent_tui.config.file import AGENT_KINDS, AGENT_PROVIDER, DEMO_PROVIDER, EMBEDDED, data_path, load
 from agent_tui.model.errors import ConfigError
 from agent_tui.model.inert import inert_line
+from agent_tui.paths import file_exists, named_path
 from tui.cli import output
 from tui.cli.arguments import COMPLETION_VARIABLE, CONNECTION_OPTIONS, take_connection
 from tui.cli.declared import COMMANDS, path_in
@@ -120,7 +121,7 @@ def set_up(option: str, shell: str) -> None:
     if option == "--show-completion":
         output.write(script)
         return
-    home = Path.home()
+    home = named_path("~", "completion cannot be set up")
     bash = home / ".bash_completions" / f"{PROGRAM}.sh"
     path, line = {
         "bash": (bash, f"source '{bash}'"),
@@ -131,7 +132,7 @@ def set_up(option: str, shell: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(script, encoding="utf-8")
         start = home / f".{shell}rc"
-        known = start.read_text(encoding="utf-8", errors="surrogateescape") if start.is_file() else ""
+        known = start.read_text(encoding="utf-8", errors="surrogateescape") if file_exists(start) else ""
         if line and line not in known.splitlines():
             with start.open("a", encoding="utf-8") as file:
                 file.write(("\n" if known and not known.endswith("\n") else "") + line + "\n")
@@ -247,7 +248,7 @@ def _stored(kind: str) -> list[tuple[str, str]]:
     import sqlite3  # lazy: only a TAB reads the store directly
 
     path = data_path() / DATABASE
-    if not path.is_file():
+    if not file_exists(path):
         return []
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as database:
         rows = database.execute(f"{_QUERY} LIMIT {MOST}", (kind,)).fetchall()

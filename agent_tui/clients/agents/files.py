@@ -18,6 +18,7 @@ from typing import Final
 
 from agent_tui.model.errors import ConfigError, DiskFull, not_written
 from agent_tui.model.inert import inert_line
+from agent_tui.paths import file_exists, named_path
 
 ATTACHMENTS: Final = "attachments"  # the folder of the workspace for copied files
 MAX_FILE_BYTES: Final = 1024 * 1024 * 1024
@@ -71,15 +72,10 @@ class AgentFiles:
         Raises ``ConfigError`` for a file that cannot be read or copied, ``DiskFull`` if there is no space.
         """
         shown = inert_line(str(file))
-        try:
-            inside = file.resolve(strict=True).relative_to(self.workspace.resolve(strict=True))
-        except ValueError:
-            pass
-        except OSError as error:
-            raise ConfigError(f"{shown} cannot be attached", error.strerror or str(error)) from error
-        else:
-            if file.is_file():
-                return inside.as_posix()
+        title = f"{shown} cannot be attached"
+        real, workspace = (named_path(path, title, resolves=True) for path in (file, self.workspace))
+        if real.is_relative_to(workspace) and file_exists(real):
+            return real.relative_to(workspace).as_posix()
         try:
             with _opened(os.open(file, _READ & ~os.O_NOFOLLOW)) as source:
                 self._check(source)
@@ -87,9 +83,9 @@ class AgentFiles:
                     name, _ = _copy(source, folder, _file_name(file.name), self._max_bytes)
                     return f"{ATTACHMENTS}/{name}"
         except _Refusal as error:
-            raise ConfigError(f"{shown} cannot be attached", str(error)) from error
+            raise ConfigError(title, str(error)) from error
         except OSError as error:
-            raise _failure(f"{shown} cannot be attached", error) from error
+            raise _failure(title, error) from error
 
     def take(self, path: str) -> Path:
         """Return the path of a copy of an offered file; ``path`` is relative to the workspace. A file that

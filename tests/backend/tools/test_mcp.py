@@ -194,6 +194,7 @@ async def test_a_server_that_is_killed_takes_its_children_with_it() -> None:
     [
         (config("dies"), "it ended with exit code 4: no such database"),
         (McpConfig("fake", "/no/such/program"), "exit code 127: /no/such/program: No such file or directory"),
+        (McpConfig("fake", "~no-such-user/x"), "its program: there is no path ~no-such-user/x"),
         (McpConfig("fake", url="http://127.0.0.1:9/mcp"), "Connection refused"),
         (config("silent"), "did not start within 0.5 s"),
     ],

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.model.errors import ConfigError
 from tests.tui.programs import Home, own_environ, reap
+from tui.cli.completion import set_up
 from tui.cli.declared import COMMANDS, ROOT
 from tui.cli.pages import help_page
 
@@ -144,6 +146,16 @@ def test_each_shell_has_its_own_script(home: Home, shell: str, has: str) -> None
     refused = home.main("--show-completion", "csh")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "bash, zsh, fish" in refused.stderr
+
+
+def test_nobody_without_a_home_gets_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    with pytest.raises(ConfigError, match="completion cannot be set up"):
+        set_up("--install-completion", "bash")
 
 
 def installed(shell: str) -> str:

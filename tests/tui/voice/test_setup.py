@@ -207,6 +207,14 @@ def test_too_little_room_is_said_before(data: Path, monkeypatch: pytest.MonkeyPa
         getting.check_room(data, [SERVER])
 
 
+def test_downloads_with_a_link_that_cannot_be_looked_at_are_deleted(data: Path) -> None:
+    place = voice_folder(data) / "bin"
+    place.mkdir(parents=True)
+    (place / "link").symlink_to("x" * 300)  # a longer name than any file has
+    assert getting.remove_all(data) == 300
+    assert not place.exists()
+
+
 def test_what_is_missing_is_described_with_size_licence_and_what_goes_without() -> None:
     said = "\n".join(described([SERVER, AGENT, MODELS]))
     for word in ("Apache-2.0", "GPL-3.0", "MIT", "300 MB", "699 MB", "local session", "typed conversation"):

@@ -25,6 +25,7 @@ import agent_tui
 from agent_tui import __version__
 from agent_tui.model.errors import AgentTuiError, ConfigError
 from agent_tui.model.inert import inert_line
+from agent_tui.paths import folder_exists
 from agent_tui.redaction import redacted
 from agent_tui.voice_parts import (
     SERVER_VERSION,
@@ -75,7 +76,7 @@ def one_at_a_time(data: Path) -> Iterator[None]:
 def check_room(data: Path, parts: Sequence[VoicePart]) -> None:
     """Raise ``ConfigError`` if there is not enough disk space."""
     needed = max((part.room for part in parts), default=0) + sum(part.kept for part in parts)
-    free = shutil.disk_usage(data if data.exists() else data.parent).free
+    free = shutil.disk_usage(data if folder_exists(data) else data.parent).free
     if free < needed:
         detail = f"{needed / 1e9:.1f} GB are needed for a while, {free / 1e9:.1f} GB are free."
         raise ConfigError(f"{data}: not enough room", detail)
@@ -373,6 +374,6 @@ def remove_all(data: Path) -> int:
     freed = 0
     for name in ("bin", "env", "models"):
         place = folder / name
-        freed += sum(file.lstat().st_size for file in place.rglob("*") if not file.is_dir())
+        freed += sum(file.lstat().st_size for file in place.rglob("*") if not folder_exists(file))
         _remove(place)
     return freed

@@ -23,6 +23,7 @@ from agent_tui.backend.tools.programs.environment import passed_environment
 from agent_tui.backend.tools.texts import Spool
 from agent_tui.config.tools import McpConfig
 from agent_tui.model.inert import inert_line
+from agent_tui.paths import named_path
 
 if TYPE_CHECKING:  # a name only for type checkers: the package does not export it
     from mcp.client._transport import TransportStreams
@@ -84,7 +85,7 @@ async def stdio_transport(
 
 
 def _with_home(command: str) -> str:
-    return str(Path(command).expanduser()) if command.startswith("~") else command
+    return str(named_path(command, "its program")) if command.startswith("~") else command
 
 
 async def _receive(child: Child, to_us: anyio.abc.ObjectSendStream[SessionMessage | Exception]) -> str:
