@@ -205,11 +205,11 @@ async def test_an_agent_that_left_cannot_be_whispered_to_and_what_waits_for_it_s
         screen.app.screen.query_one("#agents").focus()
         screen.link.calls.changed = ev.RoomInfo("r", agents=here, status="running", queue=(waits,))
         text = await screen.press("down", "d", "ctrl+s")
-        assert "queued for the next turn: to an agent that left, nobody will read it: psst (1)" in text
+        assert "queued for the next turn: to an agent that left (nobody will read it): psst (1)" in text
         told = [told.message for told in screen.app._notifications]
         assert any("a queued whisper is for an agent that left" in message for message in told)
         assert "Ada" not in (await screen.press("i", "@")).partition("whisper: only")[2]
-        assert "to an agent that left, nobody will read it: psst" in await screen.press("escape", "u")
+        assert "to an agent that left (nobody will read it): psst" in await screen.press("escape", "u")
 
 
 async def test_a_command_is_done_and_not_said() -> None:
