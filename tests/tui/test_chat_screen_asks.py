@@ -177,10 +177,10 @@ async def test_who_has_just_sent_a_question_is_asked_once_no_key_is_pressed_any_
         text = await chat.later()
         assert "tab answer" not in text
         assert "y once" in text
-        await chat.pilot.press("y")
-        assert chat.asked == []  # too soon to have been read
+        await chat.pilot.press("y")  # too soon to have been read
+        assert (chat.asked, chat.app.chat._composer.line.text) == ([], "y")
         chat.time += 1.5
-        await chat.press("y")
+        await chat.press("tab", "y")
         assert chat.asked == ["answer a1 step-1 once"]
 
 
@@ -196,9 +196,10 @@ async def test_who_goes_away_from_a_question_is_not_called_back() -> None:
 async def test_a_key_pressed_before_it_could_be_read_decides_nothing() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
-        await chat.press("y")  # in the same moment
-        assert chat.asked == []
-        await chat.press("y")
+        await chat.press("y")  # in the same moment: it was meant for the line
+        assert (chat.asked, chat.app.chat._composer.line.text) == ([], "y")
+        await chat.press("c", "tab", "y")
+        assert chat.app.chat._composer.line.text == "yc"
         assert chat.asked == ["answer a1 step-1 once"]
 
 
@@ -433,13 +434,15 @@ async def test_a_key_that_waited_in_the_terminal_since_before_the_question_answe
         assert chat.asked == []
 
 
-async def test_a_key_answers_a_third_of_a_second_after_the_question_was_drawn() -> None:
-    for seconds, answers in ((0.2, []), (0.4, ["answer a1 step-1 once"])):
-        async with opened(message("q1", "Look.")) as chat:
-            await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
-            chat.time += seconds
-            await chat.press("y")
-            assert chat.asked == answers
+@pytest.mark.parametrize(("seconds", "answers"), [(0.2, []), (0.4, ["answer a1 step-1 once"])])
+async def test_a_key_answers_a_third_of_a_second_after_the_question_was_drawn(
+    seconds: float, answers: list[str]
+) -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
+        chat.time += seconds
+        await chat.press("y")
+        assert chat.asked == answers
 
 
 async def test_a_key_answers_nothing_before_a_slow_terminal_has_taken_the_question() -> None:
@@ -456,9 +459,10 @@ async def test_a_key_answers_nothing_before_a_slow_terminal_has_taken_the_questi
         await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
         chat.time += 5.0
         assert "Allow this?" in await chat.press("y")
-        assert (chat.asked, chat.told) == ([], [])
+        assert (chat.asked, chat.told, chat.app.chat._composer.line.text) == ([], [], "y")
         is_slow = False
-        await chat.text()
+        await chat.press("tab")
+        chat.time -= 1.5
         await chat.pilot.press("y")
         assert chat.asked == []
         chat.time += 2.0
@@ -674,3 +678,14 @@ async def test_a_letter_that_waits_when_the_focus_leaves_is_the_first_of_a_word(
         chat.app.chat._composer.open()
         await chat.text()
         assert (chat.app.chat._composer.line.text, chat.asked) == ("y", [])
+
+
+async def test_escape_right_behind_no_closes_what_it_opened() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        await asking(chat)
+        for key, character in (("n", "n"), ("escape", None)):
+            chat.app.post_message(events.Key(key, character))
+        await chat.until(lambda: chat.app.screen is chat.app.chat and not chat.app.is_answering)
+        await chat.text()
+        assert chat.app.screen is chat.app.chat
+        assert (chat.asked, chat.app.chat._approvals.has_bar_focus) == ([], True)

@@ -71,12 +71,16 @@ class ReaderPlace:
 
     @property
     def acts(self) -> frozenset[str]:
-        """What can be done with the reader's message: again, edit (a question), version."""
+        """What can be done with the reader's message: again, edit (a question), version (an earlier one), newer
+        (a later one).
+        """
         turn = self.turn
+        versions = turn.versions if turn is not None and turn.id in turn.versions else ()
         fits = {
             "again": True,
             "edit": turn is not None and turn.role == "user",
-            "version": turn is not None and len(turn.versions) > 1,
+            "version": turn is not None and turn.id in versions[1:],
+            "newer": turn is not None and turn.id in versions[:-1],
         }
         return frozenset(act for act, does_fit in fits.items() if does_fit and not self.why_not(act))
 

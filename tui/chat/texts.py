@@ -168,6 +168,8 @@ def hints(state: ConversationState, shown: ChatShown) -> list[Hint]:
         found.append(Hint("e", say("hint.edit"), 3))
     if "version" in shown.acts:
         found.append(Hint("[", say("hint.versions"), 3))
+    elif "newer" in shown.acts:
+        found.append(Hint("]", say("hint.versions"), 3))
     found += [
         Hint("space", say("hint.fold"), 4),
         Hint("F", say("hint.fold_all"), 6),
@@ -244,6 +246,7 @@ def tools_page(tools: Sequence[ToolInfo], enabled: Sequence[str] | None, about: 
     (``None``: all).
     """
     known = [tool.name for tool in tools]
+    usual = [tool.name for tool in tools if not tool.only_if_named]
     rows = [
         (tool.name, about_tool(tool.name, tool.source, tool.description), tool.permission == "ask")
         for tool in tools
@@ -251,7 +254,7 @@ def tools_page(tools: Sequence[ToolInfo], enabled: Sequence[str] | None, about: 
     rows += [(name, say("chat_form.tools.unknown"), False) for name in enabled or () if name not in known]
     listed = []
     for name, does, asks in rows:
-        mark = "x" if enabled is None or name in enabled else " "
+        mark = "x" if name in (usual if enabled is None else enabled) else " "
         more = [escaped(does), say("chat_form.tools.asks") if asks else ""]
         said_of_it = " · ".join(filter(None, more))
         listed.append(f"- [{mark}] **{escaped(inert_line(name, MAX_NAME_CHARACTERS))}** {said_of_it}")

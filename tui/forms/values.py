@@ -101,7 +101,7 @@ def read_value(setting: Setting, text: str, least: int = 0) -> Any:
 
 
 def _whole(setting: Setting, text: str, least: int) -> int:
-    digits = text.replace(",", "").replace(" ", "").replace("_", "")
+    digits = (text.replace(",", "") if _THOUSANDS.match(text) else text).replace(" ", "").replace("_", "")
     is_number = digits.isascii() and digits.isdecimal() and len(digits) <= MAX_DIGITS
     least, most = max(int(setting.least), least), int(setting.most)
     key = f"setting.{setting.name}.{'wrong' if least == setting.least else 'range'}"

@@ -28,11 +28,13 @@ class FirstLetter:
         screen: Screen[Any],
         write: Callable[[str], None],
         is_key: Callable[[ActiveBinding], bool] = lambda _bound: True,
+        hold_seconds: float = HOLD_SECONDS,
     ) -> None:
         """``is_key`` says which bindings count; the letters of others are text."""
         self._screen = screen
         self._write = write
         self._is_key = is_key
+        self._hold_seconds = hold_seconds
         self._held: tuple[str, ActiveBinding] | None = None
         self._has_run = False  # the held letter is a key that moves, which it did at once
         self._is_moving = False  # so did the one before it: neither begins a word
@@ -64,7 +66,7 @@ class FirstLetter:
             return False
         else:
             self._held = character, bound
-            self._timer = self._screen.set_timer(HOLD_SECONDS, self.act)
+            self._timer = self._screen.set_timer(self._hold_seconds, self.act)
             if MOVES in bound.binding.action and (is_moving or has_moved):
                 self._is_moving = has_moved  # of two, no word begins with them
                 await self._run()

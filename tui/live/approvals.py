@@ -103,7 +103,7 @@ class Approvals(Vertical):
             name_window(self.app, "")
 
     @cached_property
-    def _guard(self) -> KeyGuard:
+    def guard(self) -> KeyGuard:
         return KeyGuard(self.screen)
 
     @property
@@ -129,7 +129,7 @@ class Approvals(Vertical):
         step = self._questions.state.step(*spot) if spot is not None else None
         had_focus = self.has_bar_focus
         name = self._name_of(spot, step) if spot is not None and step is not None else ""
-        self._guard.begin()
+        self.guard.begin()
         self.bar.ask(name, step.ask if step else None)
         self.is_focus_due = False
         self._line_was_begun = bool(self._questions.composer.line.text)
@@ -153,7 +153,7 @@ class Approvals(Vertical):
     def _may_be_interrupted(self) -> bool:
         """Whether a new question may take the focus."""
         is_free = self._questions.composer.has_line_focus and not self._questions.composer.line.text
-        is_quiet = self._guard.quiet_seconds > QUIET_SECONDS
+        is_quiet = self.guard.quiet_seconds > QUIET_SECONDS
         return is_quiet and (is_free or isinstance(self.screen.focused, Transcript))
 
     def ask_who_is_quiet(self) -> None:
@@ -178,10 +178,11 @@ class Approvals(Vertical):
         self.is_focus_due = False
         self.bar.keys.has_come = by_itself
         if self.spot is not None:
+            self.bar.keys.is_first = not self.has_bar_focus
             if not self.has_bar_focus:
                 self.bar.keys.came_from_line = self._questions.composer.has_line_focus
             self._questions.go_to_ask(self.spot)
-            self._guard.begin()
+            self.guard.begin()
             self.screen.set_focus(self.bar, scroll_visible=False)
             self.call_after_refresh(self._bring_into_sight)
             self._host.show_soon()
@@ -245,19 +246,19 @@ class Approvals(Vertical):
 
     def uncovered(self) -> None:
         """A dialog was closed: a key that is still down was meant for it."""
-        self._guard.begin()
+        self.guard.begin()
         self._show_card()
 
     def _card_seen(self) -> None:
         """Start the guard once everything drawn so far is on the screen."""
         if self.has_bar_focus:
-            self.call_after_refresh(self._guard.shown)
+            self.call_after_refresh(self.guard.shown)
 
     # --- answers ---------------------------------------------------------------------------------------
 
     def action_answer(self, decision: Decision) -> None:
         """Take the decision if the question was seen; to let the tool run, all of it must have been."""
-        if self.spot is not None and self._guard.lets_through:
+        if self.spot is not None and self.guard.lets_through:
             self._take(self.spot, decision)
 
     def action_whole(self) -> None:

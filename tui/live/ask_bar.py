@@ -41,6 +41,7 @@ MAX_REASON_CHARACTERS: Final = 400
 GUARD_SECONDS: Final = 0.3  # a key this soon after the question could be read was meant for something else
 HELP: Final = "app.help"  # the key that lists the keys is no word either
 LOOKS: Final = "answer_tool"  # nor is the one that leads to the question
+HOLD_SECONDS: Final = 0.4  # a letter that no other follows for so long was an answer
 LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has taken the question
 
 
@@ -138,13 +139,14 @@ class AskKeys:
     def __init__(self, acts: Approvals, questions: Questions) -> None:
         self.came_from_line = True  # what had the focus before the question: letters are words for the line
         self.has_come = False  # the question took the focus by itself: words may be under way to the line
+        self.is_first = False  # it took it from the line, and not after another question
         self._acts = acts
         self._questions = questions
 
     @cached_property
     def letter(self) -> FirstLetter:
         """A letter that may be an answer, or the first of a word."""
-        return FirstLetter(self._acts.screen, self._write, self._is_answer)
+        return FirstLetter(self._acts.screen, self._write, self._is_answer, HOLD_SECONDS)
 
     async def take(self, event: Key) -> bool:
         """Scroll around the question, answer it or type into the line; return whether the key was used.
@@ -161,10 +163,14 @@ class AskKeys:
         if not self.has_come and bound is not None and bound.enabled and self._is_answer(bound):
             await self._acts.app.run_action(bound.binding.action, bound.node)
             return True
+        is_early = self.has_come and self.is_first and self._acts.guard.is_too_early
+        if is_early and bound is not None and bound.node is self._acts and event.character:
+            self._write(event.character)  # it was meant for the line
+            return True
         held = self.letter.held
         if (held and event.character == held) or await self.letter.takes(event, is_moving=False):
             return True  # no word begins with one of them twice
-        if not held or self._acts.has_bar_focus:
+        if not held or (self._acts.has_bar_focus and self._acts.app.screen is self._acts.screen):
             return False
         app = self._acts.app
         assert isinstance(app, KeysInOrder)  # there is no other kind of app
@@ -222,6 +228,11 @@ class KeyGuard:
     def lets_through(self) -> bool:
         """Whether the key that is being handled may decide."""
         return self._presses.began_at >= self._shown_at + GUARD_SECONDS
+
+    @property
+    def is_too_early(self) -> bool:
+        """Whether it was pressed just now, before the question could be read; a held key was not."""
+        return not self.lets_through and self._presses.began_at == self._presses.last_at
 
     @property
     def quiet_seconds(self) -> float:

@@ -105,6 +105,7 @@ class RoomComposer(Writing):
     def action_when(self) -> None:
         if not self._may_cut:
             return
+        self.open()
         self._set_when("now" if self.when == "next" else "next")
 
     def _set_when(self, when: When) -> None:
