@@ -71,8 +71,8 @@ class ReaderPlace:
 
     @property
     def acts(self) -> frozenset[str]:
-        """What can be done with the reader's message: again, edit (a question), version (go to an earlier one),
-        newer (to a later one).
+        """What can be done with the reader's message: again, edit (a question), version (an earlier one),
+        newer (a later one).
         """
         turn = self.turn
         versions = turn.versions if turn is not None and turn.id in turn.versions else ()
