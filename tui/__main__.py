@@ -49,17 +49,23 @@ def program() -> NoReturn:
 def main() -> int:
     """Run the program with ``sys.argv``; return its exit code. No traceback ever reaches the terminal."""
     try:
-        output.prepare_streams()
-        return _run(sys.argv[1:])
-    except AgentTuiError as error:
-        output.complain(error)
-        return exits.exit_code(error)
-    except KeyboardInterrupt:
+        return _ended()
+    except KeyboardInterrupt:  # perhaps while an error is told
         for number in SIGNALS:  # a key held down does not change the exit code
             signal.signal(number, signal.SIG_IGN)
         output.drop()  # nobody reads it, perhaps: the last flush must not wait
         output.complain("interrupted")
         return exits.PAUSED
+
+
+def _ended() -> int:
+    """Run the program; return its exit code, after telling what it raised."""
+    try:
+        output.prepare_streams()
+        return _run(sys.argv[1:])
+    except AgentTuiError as error:
+        output.complain(error)
+        return exits.exit_code(error)
     except BrokenPipeError:
         output.drop()
         return exits.READER_GONE

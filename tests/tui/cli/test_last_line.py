@@ -26,7 +26,7 @@ def home(tmp_path: Path) -> Home:
 
 def crashing(home: Home, error: str) -> subprocess.CompletedProcess[str]:
     code = f"""
-import sys, tui.startup
+import os, signal, sys, tui.startup
 def fail(*_): raise {error}
 tui.startup.open_screen = fail
 from tui.__main__ import program
@@ -86,6 +86,13 @@ def test_an_interrupt_before_anything_ran_is_exit_code_3(home: Home) -> None:
     done = crashing(home, "KeyboardInterrupt")
     assert done.returncode == 3
     assert one_line(done.stderr) == "interrupted"
+
+
+def test_an_interrupt_while_an_error_is_told_is_exit_code_3(home: Home) -> None:
+    told = "lambda _: os.kill(os.getpid(), signal.SIGTERM)"
+    error = f"type('Told', (__import__('agent_tui').model.errors.ConfigError,), {{'__str__': {told}}})('x')"
+    done = crashing(home, error)
+    assert (done.returncode, one_line(done.stderr)) == (3, "interrupted")
 
 
 INTERRUPTED = """
