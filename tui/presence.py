@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final
 
-from agent_tui.model.errors import AgentTuiError, Refused
+from agent_tui.model.errors import AgentBusy, AgentTuiError, Refused
 from tui.link import EMBEDDED_PATIENCE_SECONDS, RoomLink
 
 if TYPE_CHECKING:
@@ -64,9 +64,11 @@ class Presence:
                     async for pausing in told:
                         self._tell(pausing)
                 return
-            except Refused:  # it may not have this call
-                return
-            except AgentTuiError:
+            except AgentTuiError as error:
+                if isinstance(error, Refused) and not isinstance(
+                    error, AgentBusy
+                ):  # it may not have this call
+                    return
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _report(self) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.clients.records import PausesSoon
-from agent_tui.model.errors import NotFound
+from agent_tui.model.errors import AgentBusy, NotFound
 from tests.tui.whole_app import opened_app
 
 SOON = PausesSoon("r0", "Stores\x1b[2J", 120.0)
@@ -39,6 +39,18 @@ async def test_a_server_that_does_not_count_who_is_there_is_told_of_no_key(tmp_p
             await seen.text()
         await seen.press(*"tt")
         assert seen.link.calls.presses == 0
+
+
+async def test_keys_are_reported_again_once_a_backend_that_was_busy_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.presence.RETRY_SECONDS", 0)
+    async with opened_app(tmp_path) as seen:
+        seen.link.calls.pausing.put_nowait(AgentBusy("a program is open"))
+        while not seen.link.calls.pausing.empty():
+            await seen.text()
+        await seen.press("t")
+        assert seen.link.calls.presses == 1
 
 
 @pytest.mark.parametrize("rooms", [1, 2], ids=["in a room", "in the list"])
