@@ -15,6 +15,7 @@ from tui.background import Query
 from tui.cli import output
 from tui.cli.arguments import Connection
 from tui.runtime import Starting
+from tui.screens.localised import localised
 from tui.voice.request import VoiceRequest
 
 WARNING = (
@@ -70,13 +71,13 @@ class ScreenRequest:
 
 def reach(source: Source, tell: Callable[[str], object] = lambda line: None) -> Server:
     """Return the server behind ``source``. Blocks while the embedded backend starts (20 s at most), and for
-    10 s more if the backend of another version has work to do; ``tell`` gets a line about that.
+    10 s more while one that this program cannot use is in use; ``tell`` gets a line about that.
 
     Raises what ``Starting.wait`` raises.
     """
     if isinstance(source, Server):
         return source
-    endpoint = source.wait(tell)
+    endpoint = source.wait(lambda line: tell(localised(line)))
     return Server(endpoint.url, endpoint.token)
 
 

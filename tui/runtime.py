@@ -16,15 +16,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import agent_tui
 from agent_tui.config.file import config_path, data_path
 from agent_tui.model.errors import AgentBusy, AgentTuiError, ConfigError, ConnectFailed, DiskFull, not_written
 from agent_tui.model.inert import inert_line
+
+if TYPE_CHECKING:
+    import http.client
 
 RUNTIME_FILE = "backend.json"
 DATABASE = "agent-tui.db"
@@ -40,9 +45,9 @@ MAX_ANSWER_BYTES = 16 * 1024 * 1024
 MAX_RUNTIME_BYTES = 64 * 1024
 MAX_COMPLAINT_BYTES = 64 * 1024
 INSTEAD_OF_CUTTING = "try again when it is done, or cut it: agent-tui backend stop"
-BUSY_SECONDS = 10.0  # how long to wait until another version has finished its work
+BUSY_SECONDS = 10.0  # how long to wait until a backend that we cannot use may be ended
 BUSY_POLL_SECONDS = 0.2
-OK, BAD_REQUEST, CONFLICT = 200, 400, 409  # HTTP
+OK, BAD_REQUEST, CONFLICT, STOPPING = 200, 400, 409, 503  # HTTP
 EXIT_DONE = 0  # the backend's own exit codes: it got no requests for a while
 EXIT_USAGE = 2  # a folder or file is wrong
 EXIT_FULL = 4  # there is no space for them
@@ -79,9 +84,12 @@ class Work(NamedTuple):
 class Starting:
     """A backend that is starting. ``wait`` may be called from any thread, and again after a failure."""
 
-    def __init__(self, data: Path, config: Path) -> None:
+    def __init__(self, data: Path, config: Path, *, any_config: bool = False) -> None:
+        """With ``any_config``, a backend that reads another config file is used, too."""
         self._data = data
         self._config = config
+        self._any_config = any_config
+        self._release: Callable[[], object] = lambda: None  # ends the call that says that we use a backend
         self._child: subprocess.Popen[bytes] | None = None
         self._answered = False  # our child answered once: if it is gone, it did not fail at its start
         self._complaints: BinaryIO | None = None  # the child's stderr
@@ -109,12 +117,13 @@ class Starting:
         """Return the running backend, ours or one that another process started meanwhile.
 
         A backend of another version is used if it speaks our protocol, and replaced if it is older and idle;
-        one with another config file is replaced if it is idle and no program is open on it. It is never
-        stopped while it works: its work is waited for, for 10 s, and ``tell`` gets a line about that. Blocks
-        for at most 20 s more. Raises ``ConfigError`` for a folder or database that cannot be used,
-        ``AgentBusy`` when ``agent-tui serve`` uses the database, another version is working or newer or
-        another config file is in use, ``ConnectFailed`` when nothing answers. Threads that wait at the same
-        time get the same answer or error.
+        one with another config file is replaced if it is idle and no program or command uses it. What is in
+        use is never stopped, but waited for, for 10 s, and ``tell`` gets a line about that. Blocks for at
+        most 20 s more. From now on, as long as this object lives, the backend counts as in use. Raises
+        ``ConfigError`` for a folder or database that cannot be used, ``AgentBusy`` when ``agent-tui serve``
+        uses the database, another version is working or newer or another config file is in use,
+        ``ConnectFailed`` when nothing answers. Threads that wait at the same time get the same answer or
+        error.
         """
         failures = self._failures
         with self._waiting:
@@ -136,18 +145,24 @@ class Starting:
             runtime = _read_runtime(self._data)
             if runtime is not None and _is_it(runtime):
                 if self._is_usable(runtime):
-                    return self._endpoint(runtime)
-                if work := self._work_of(runtime):
+                    if self._use(runtime):
+                        return self._endpoint(runtime)
+                elif user := self._user_of(runtime):
                     if not busy_since:
                         busy_since = time.monotonic()
-                        tell(f"waiting for {work}")
+                        tell(f"waiting for {user}")
                     if time.monotonic() - busy_since > BUSY_SECONDS:
-                        raise AgentBusy(f"{work} under way", INSTEAD_OF_CUTTING)
+                        raise self._refusal(runtime, user)
                     deadline = time.monotonic() + START_SECONDS
                     time.sleep(BUSY_POLL_SECONDS)
                     continue
-                _end(self._data, runtime, if_idle=True)
-                self._child = None
+                else:
+                    _end(
+                        self._data,
+                        runtime,
+                        "if_idle=1" if self._is_ours(runtime) else "if_idle=1&if_unused=1",
+                    )
+                    self._child = None
             self._spawn_if_needed()
             is_late = deadline - time.monotonic() < START_SECONDS - LOOK_SECONDS
             # Upgrading the database takes the longer the larger it is.
@@ -158,39 +173,67 @@ class Starting:
             time.sleep(POLL_SECONDS)
         raise ConnectFailed("the backend does not answer", f"see {self._data / LOG_FILE}")
 
-    def in_the_way(self) -> str:
+    def in_the_way(self, tell: Callable[[str], object] = lambda line: None) -> str:
         """Return the work of a backend that this program cannot use and must not stop, since it is of another
-        version or reads another config file, as "2 rooms and 1 answer of agent-tui 0.1.0", or "".
+        version or reads another config file, as "2 rooms and 1 answer of agent-tui 0.1.0", or "". A program
+        that is open with another config file is waited for, as in ``wait``, which says what is raised.
         """
         runtime = _read_runtime(self._data)
         if runtime is None or (runtime.version == agent_tui.__version__ and self._is_ours(runtime)):
             return ""  # quickly: this is asked before the first frame
-        return "" if not _is_it(runtime) or self._is_usable(runtime) else self._work_of(runtime)
+        if not _is_it(runtime) or self._is_usable(runtime):
+            return ""
+        user = self._user_of(runtime)
+        if self._is_ours(runtime) or (user and user != _program_on(runtime)):
+            return user
+        self.wait(tell)
+        return ""
 
     def _is_ours(self, runtime: Endpoint) -> bool:
         """Return whether a backend reads our config file: another one has other models."""
-        return not runtime.config or os.path.realpath(runtime.config) == os.path.realpath(self._config)
+        is_same = not runtime.config or os.path.realpath(runtime.config) == os.path.realpath(self._config)
+        return is_same or self._any_config
 
     def _is_usable(self, runtime: Endpoint) -> bool:
         """Return whether this program can use a backend as it is. Raises ``AgentBusy`` for a newer one with
-        another protocol, and for one with another config file on which programs are open.
+        another protocol.
         """
-        if self._is_ours(runtime):
-            return _version_fits(runtime)
-        if _has_programs(runtime):
-            title = f"a program is open with another config file, {inert_line(runtime.config)}"
-            raise AgentBusy(title, "close it, or end its backend: agent-tui backend stop")
-        return False
+        return self._is_ours(runtime) and _version_fits(runtime)
 
-    def _work_of(self, runtime: Endpoint) -> str:
-        """Return the work of a backend, with what sets it apart from ours, or "" if it is idle."""
-        counts = zip(_under_way_now(runtime), ("room", "answer", "voice room"), strict=True)
+    def _use(self, runtime: Endpoint) -> bool:
+        """Tell a backend that this program uses it, by a call that stays open; return whether it is not
+        stopping.
+        """
+        call = ExitStack()
+        try:
+            answer = call.enter_context(_opened(runtime.url, "GET", "/api/backend/use", runtime.token))
+        except ConnectFailed:
+            return False
+        self._release()  # the call to an earlier one
+        self._release = weakref.finalize(self, call.close)
+        return answer.status != STOPPING  # another version may not have this call
+
+    def _user_of(self, runtime: Endpoint) -> str:
+        """Return why a backend must not be ended: its work, with what sets it apart from ours, or a program
+        with another config file, or "". A screen counts more than its work: it would start it again.
+        """
+        try:
+            told = _told_by(runtime)
+        except ConnectFailed:
+            return ""  # it is ending by itself: nothing can be interrupted
+        counts = zip(_counts(told), ("room", "answer", "voice room"), strict=True)
         counted = " and ".join(_counted(count, what) for count, what in counts if count)
-        if not counted:
-            return ""
         if self._is_ours(runtime):
-            return f"{counted} of agent-tui {inert_line(runtime.version, 40)}"
-        return f"{counted} with the config file {inert_line(runtime.config)}"
+            return f"{counted} of agent-tui {inert_line(runtime.version, 40)}" if counted else ""
+        if told.get("programs_open") or (told.get("in_use") and not counted):
+            return _program_on(runtime)
+        return f"{counted} with the config file {inert_line(runtime.config)}" if counted else ""
+
+    def _refusal(self, runtime: Endpoint, work: str) -> AgentBusy:
+        if work != _program_on(runtime):
+            return AgentBusy(f"{work} under way", INSTEAD_OF_CUTTING)
+        title = f"a program is open with another config file, {inert_line(runtime.config)}"
+        return AgentBusy(title, "close it first")
 
     def _endpoint(self, runtime: Endpoint) -> Endpoint:
         ours = self._child is not None and self._child.pid == runtime.pid
@@ -250,12 +293,13 @@ class Starting:
         return ConnectFailed("the backend ended at its start", complaint or f"exit code {code}")
 
 
-def begin() -> Starting:
-    """Start the embedded backend unless it is running; returns at once.
+def begin(*, any_config: bool = False) -> Starting:
+    """Start the embedded backend unless it is running; returns at once. With ``any_config``, one that reads
+    another config file is used, too.
 
     Raises ``ConfigError`` when the data folder cannot be written, ``DiskFull`` when the disk is full.
     """
-    return Starting(data_path(), config_path())
+    return Starting(data_path(), config_path(), any_config=any_config)
 
 
 def find() -> Endpoint | None:
@@ -408,29 +452,25 @@ def _under_way_now(runtime: Endpoint) -> Work:
         return Work()  # it is ending by itself: nothing can be interrupted
 
 
-def _has_programs(runtime: Endpoint) -> bool:
-    try:
-        return bool(_told_by(runtime).get("programs_open"))
-    except ConnectFailed:
-        return False
+def _program_on(runtime: Endpoint) -> str:
+    return f"a program with the config file {inert_line(runtime.config)}"
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d{1,9}", version))
 
 
-def _end(data: Path, runtime: Endpoint, *, if_idle: bool = False) -> Work:
+def _end(data: Path, runtime: Endpoint, condition: str = "") -> Work:
     """Ask a backend to stop, and wait until it has released the database; return the work that was
     interrupted.
 
-    With ``if_idle``, a backend that has work is left running.
+    With a ``condition``, such as "if_idle=1", a backend that does not meet it is left running.
     """
-    path = "/api/backend/stop?if_idle=1" if if_idle else "/api/backend/stop"
     try:
-        status, answer = _call(runtime.url, "POST", path, runtime.token)
+        status, answer = _call(runtime.url, "POST", f"/api/backend/stop?{condition}", runtime.token)
     except ConnectFailed:
         status, answer = 0, {}  # perhaps it was ending by itself: the lock will show that
-    if if_idle and status == CONFLICT:
+    if condition and status == CONFLICT:
         return Work()
     if status >= BAD_REQUEST:
         raise ConnectFailed("the backend refuses to stop", f"status {status}, process {runtime.pid}")
@@ -443,7 +483,15 @@ def _end(data: Path, runtime: Endpoint, *, if_idle: bool = False) -> Work:
 
 
 def _call(url: str, method: str, path: str, token: str) -> tuple[int, dict[str, object]]:
-    """Return the status and JSON object of one call; raises ``ConnectFailed``. Never uses a proxy."""
+    """Return the status and JSON object of one call; raises ``ConnectFailed``."""
+    with _opened(url, method, path, token) as answer:
+        value = json.loads(answer.read(MAX_ANSWER_BYTES) or b"{}")
+    return answer.status, value if isinstance(value, dict) else {}
+
+
+@contextmanager
+def _opened(url: str, method: str, path: str, token: str) -> Iterator[http.client.HTTPResponse]:
+    """Give the answer of one call as it begins; raises ``ConnectFailed``. Never uses a proxy."""
     match = _LOOPBACK_URL.fullmatch(url)
     if match is None:
         raise ConnectFailed("the backend is not on this machine", url)
@@ -454,10 +502,8 @@ def _call(url: str, method: str, path: str, token: str) -> tuple[int, dict[str, 
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         connection.request(method, path, headers=headers)
-        answer = connection.getresponse()
-        value = json.loads(answer.read(MAX_ANSWER_BYTES) or b"{}")
+        yield connection.getresponse()
     except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
         raise ConnectFailed("the backend does not answer", type(error).__name__) from error
     finally:
         connection.close()
-    return answer.status, value if isinstance(value, dict) else {}

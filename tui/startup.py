@@ -26,9 +26,10 @@ INSTEAD_OF_SETUP = "edit the file that agent-tui config path prints"
 INSTEAD_OF_VOICE = "use agent-tui voice --wav FILE, or --text --output text"
 
 
-def choose_source(connection: Connection, *kinds: str) -> Source:
+def choose_source(connection: Connection, *kinds: str, any_config: bool = False) -> Source:
     """Return where the rooms or chats are. The embedded backend, which has both, is started here without
-    waiting for it. ``kinds`` are the protocols that another server may speak, by default rooms.
+    waiting for it; with ``any_config`` it may be one with another config file. ``kinds`` are the protocols
+    that another server may speak, by default rooms.
 
     Raises ``ConfigError`` when flags, environment or file are wrong.
     """
@@ -37,7 +38,7 @@ def choose_source(connection: Connection, *kinds: str) -> Source:
         if connection.token is not None or connection.token_file is not None:
             option = "--token" if connection.token is not None else "--token-file"
             raise ConfigError(f"{option} needs --url or --backend", "your own backend has its own token")
-        return begin()
+        return begin(any_config=any_config)
     return other_server(connection, *kinds)
 
 
@@ -87,10 +88,11 @@ def open_screen(connection: Connection, asked: ScreenArguments, *, voice: VoiceR
 
 
 def _may_open(source: Starting) -> bool:
-    """Return whether the screen can open. If the backend of another version is working, which this program
-    cannot show, the person chooses to wait, to stop that work or to leave.
+    """Return whether the screen can open. If a backend of another version, or with another config file,
+    is working, which this program cannot show, the person chooses to wait, to stop that work or to leave.
+    Raises ``AgentBusy`` if a program is open with another config file, and stays so.
     """
-    work = source.in_the_way()
+    work = source.in_the_way(lambda line: output.notice(localised(line)))
     if not work:
         return True
     choice = output.choice(

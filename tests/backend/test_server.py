@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -160,10 +161,21 @@ async def test_stop_is_asked_for_with_the_token_and_turns_newcomers_away(talking
         "voice_rooms": 0,
     }
     assert talking.stops == [None]
-    talking.traffic.closed = True
     refused = await talking.client.call("GET", "/api/rooms")
     assert_problem(refused, 503)
     assert refused.headers["retry-after"] == "1"
+
+
+async def test_a_backend_in_use_is_not_stopped_where_only_an_unused_one_may_be(talking: Backend) -> None:
+    async with talking.client.open("GET", "/api/backend/use") as stream:
+        await anext(stream.chunks())
+        assert (await talking.client.call("GET", "/api/backend")).json["in_use"] is True
+        assert_problem(await talking.client.call("POST", "/api/backend/stop?if_unused=1"), 409)
+        assert talking.stops == []
+    while talking.traffic.under_way:  # noqa: ASYNC110 - until it noticed that the client has left
+        await asyncio.sleep(0)
+    assert (await talking.client.call("GET", "/api/backend")).json["in_use"] is False
+    assert (await talking.client.call("POST", "/api/backend/stop?if_unused=1")).status == 202
 
 
 async def test_requests_under_way_are_counted(talking: Backend) -> None:

@@ -29,6 +29,7 @@ OWN_WAY: Final = (
 RAISED: Final = {name for name, one in vars(errors).items() if isinstance(one, type)} | {"not_written"}
 SAYS: Final = {
     "localised": slice(0, 1),
+    "tell": slice(0, 1),
     "complain": slice(0, 1),
     "print_one": slice(0, 1),
     "Check": slice(2, 5),

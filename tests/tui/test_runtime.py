@@ -291,7 +291,8 @@ def test_a_backend_with_another_config_file_is_never_ended_at_work(tmp_path: Pat
     with home.start(*ASK) as work:
         assert work.stdout is not None
         assert work.stdout.readline()
-        done = home.run("rooms", "list", AGENT_TUI_CONFIG=other, PYTHONPATH=path)
+        assert home.run("conversations", "list", AGENT_TUI_CONFIG=other).returncode == 0
+        done = home.run("models", AGENT_TUI_CONFIG=other, PYTHONPATH=path)
         assert (done.returncode, done.stdout) == (6, "")
         first, last = done.stderr.splitlines()
         assert first == f"waiting for 1 answer with the config file {home.config}"
@@ -308,12 +309,32 @@ def test_a_backend_with_another_config_file_stays_while_a_program_is_open_on_it(
     program.request("GET", "/api/presence", headers={"Authorization": f"Bearer {first.token}"})
     with program.getresponse(), monkeypatch.context() as elsewhere:
         elsewhere.setenv("AGENT_TUI_CONFIG", str(data / "other.toml"))
-        with pytest.raises(AgentBusy, match=f"open with another config file, {first.config}: close it"):
-            runtime.begin().wait()
-        with pytest.raises(AgentBusy):
-            runtime.begin().in_the_way()
+        elsewhere.setattr("tui.runtime.BUSY_SECONDS", 0)
+        said: list[str] = []
+        for waiting in (runtime.begin().wait, runtime.begin().in_the_way):
+            with pytest.raises(
+                AgentBusy, match=f"open with another config file, {first.config}: close it first"
+            ):
+                waiting(said.append)
+        assert said == [f"waiting for a program with the config file {first.config}"] * 2
+        assert runtime.begin(any_config=True).wait().pid == first.pid
     program.close()
     assert runtime.begin().wait().pid == first.pid
+
+
+def test_a_backend_with_another_config_file_is_replaced_once_no_command_uses_it(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = runtime.begin()
+    first = command.wait()
+    monkeypatch.setenv("AGENT_TUI_CONFIG", str(data / "other.toml"))
+    with monkeypatch.context() as impatience:
+        impatience.setattr("tui.runtime.BUSY_SECONDS", 0)
+        with pytest.raises(AgentBusy):
+            runtime.begin().wait()
+    assert command.is_at(first.url)
+    del command
+    assert runtime.begin().wait().config == str(data / "other.toml")
 
 
 class Stranger:

@@ -26,7 +26,7 @@ sys.exit(main())
 """
 
 SPAWNS = """
-def begin():
+def begin(**_):
     heavy = {"textual", "typer", "httpx", "pydantic", "rich", "asyncio"} & set(sys.modules)
     print("spawned before:", sorted(heavy))
     raise SystemExit(0)
@@ -44,8 +44,8 @@ sys.modules["tui.app"] = types.SimpleNamespace(run_rooms=run_rooms)
 tui.startup.is_terminal = lambda: True
 tui.startup.restored = __import__("contextlib").nullcontext
 class Alone(tui.runtime.Starting):
-    def __init__(self): pass
-    def in_the_way(self): return ""
+    def __init__(self, **_): pass
+    def in_the_way(self, tell): return ""
 tui.startup.begin = Alone
 """
 
@@ -91,8 +91,8 @@ def run_rooms(request):
     raise RuntimeError("in the middle of a screen")
 sys.modules["tui.app"] = types.SimpleNamespace(run_rooms=run_rooms)
 class Alone(tui.runtime.Starting):
-    def __init__(self): pass
-    def in_the_way(self): return ""
+    def __init__(self, **_): pass
+    def in_the_way(self, tell): return ""
 tui.startup.begin = Alone
 """
 

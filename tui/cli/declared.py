@@ -94,6 +94,7 @@ class Command(NamedTuple):
     after: str = ""
     has_server: bool = True  # it can be used with another server
     own_parser: bool = False  # the program that it starts reads what follows
+    needs_config: bool = False  # models or tools of the config file: the backend must have the same file
 
     @property
     def group(self) -> str:
@@ -207,7 +208,7 @@ ROOM_COMMANDS: Final = (
         "rooms resume", "resume a room at the turn that was cut",
         "Resumes a paused room at the turn that was cut. On your own backend a room that nobody watches "
         "pauses after 30 s, unless it was made with --keep-running.",
-        f"{_ROOMS}:resume_room", (ROOM,), (OUTPUT,), ROOMS,
+        f"{_ROOMS}:resume_room", (ROOM,), (OUTPUT,), ROOMS, needs_config=True,
     ),
     Command(
         "rooms run", "run or resume a room to its end, without a screen",
@@ -375,7 +376,7 @@ CHAT_COMMANDS: Final = (
         "tools list", "list the tools",
         "Lists the tools, including those of MCP servers in the config file, and whether they need "
         "approval. As json: also their parameters.", f"{_TOOLS}:list_tools", options=(OUTPUT,),
-        kinds=CHATS,
+        kinds=CHATS, needs_config=True,
     ),
     Command(
         "tools rules", "list what was allowed, and where",
@@ -500,7 +501,7 @@ MACHINE_COMMANDS: Final = (
         "Lists the configured providers, each with its models or the reason it has none, and what was found "
         "on this machine but is not set up. The exit code is 0 if all answered, 4 if one did not.",
         "tui.cli.commands.models:list_models",
-        options=(OUTPUT,), usage=("[--output text|json]", "setup"), kinds=ROOMS,
+        options=(OUTPUT,), usage=("[--output text|json]", "setup"), kinds=ROOMS, needs_config=True,
         after="A key comes from the environment (api_key_env), the system's keyring (keyring = true), or "
         "the config file.",
     ),

@@ -174,7 +174,7 @@ def _callback(command: Command, *, is_group: bool = False) -> Any:
         elif command.kinds is None:
             values["connection"] = connection
         else:
-            values["source"] = choose_source(connection, *command.kinds)
+            values["source"] = choose_source(connection, *command.kinds, any_config=not command.needs_config)
         # Only now: it loads while the backend comes up.
         module, _, name = command.runs.partition(":")
         return getattr(import_module(module), name)(**values) or exits.DONE

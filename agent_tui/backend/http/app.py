@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -21,7 +22,7 @@ from agent_tui.backend.http.problem import ERROR_ANSWERS, json_answer, problem
 from agent_tui.backend.http.providers import Providers
 from agent_tui.backend.http.rooms import RoomRoutes
 from agent_tui.backend.http.routing import by_method
-from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS
+from agent_tui.backend.http.streaming import KEEP_ALIVE_SECONDS, EventStream
 from agent_tui.backend.http.workspaces import Workspaces
 from agent_tui.backend.hub import Hub
 from agent_tui.backend.models.providers import Models
@@ -102,16 +103,26 @@ def build_app(
         }
 
     async def backend(_request: Request) -> Response:
-        return json_answer({**under_way(), "programs_open": face.programs()})
+        return json_answer({**under_way(), "programs_open": face.programs(), "in_use": is_in_use()})
+
+    def is_in_use() -> bool:
+        return traffic.under_way > 1  # the others than the one that asks
+
+    async def use(_request: Request) -> Response:
+        return EventStream(_open_until(hub), math.inf)  # its reader waits for nothing
 
     async def stop(request: Request) -> Response:
         cut = under_way()
         if request.query_params.get("if_idle") and any(cut.values()):
             return problem(HTTPStatus.CONFLICT, "The backend is at work")
+        if request.query_params.get("if_unused") and is_in_use():
+            return problem(HTTPStatus.CONFLICT, "The backend is in use")
+        traffic.closed = True  # at once: nobody else begins to use it
         face.stop()
         return json_answer({"status": "stopping", **cut}, HTTPStatus.ACCEPTED)
 
     routes: list[BaseRoute] = [by_method("/health", GET=health), by_method("/api/backend", GET=backend)]
+    routes.append(by_method("/api/backend/use", GET=use))
     if face.token is not None:
         routes.append(by_method("/api/backend/stop", POST=stop))
     routes += RoomRoutes(engine, hub, face.keep_alive_seconds, workspaces).routes()
@@ -122,3 +133,9 @@ def build_app(
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=ERROR_ANSWERS)
     app.router.redirect_slashes = False
     return app
+
+
+async def _open_until(hub: Hub) -> AsyncGenerator[bytes, None]:
+    """Yield one comment, when the backend ends."""
+    await hub.closed()
+    yield b": stopping\n\n"
