@@ -461,8 +461,8 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _end(data: Path, runtime: Endpoint, condition: str = "") -> Work:
-    """Ask a backend to stop, and wait until it has released the database; return the work that was
-    interrupted.
+    """Ask a backend to stop, and wait until it has released the database, which another one may then have;
+    return the work that was interrupted.
 
     With a ``condition``, such as "if_idle=1", a backend that does not meet it is left running.
     """
@@ -472,11 +472,12 @@ def _end(data: Path, runtime: Endpoint, condition: str = "") -> Work:
         status, answer = 0, {}  # perhaps it was ending by itself: the lock will show that
     if condition and status == CONFLICT:
         return Work()
-    if status >= BAD_REQUEST:
+    if status >= BAD_REQUEST and status != STOPPING:
         raise ConnectFailed("the backend refuses to stop", f"status {status}, process {runtime.pid}")
     deadline = time.monotonic() + STOP_SECONDS
     while time.monotonic() < deadline:
-        if _lock_holder(data) is None:
+        holder = _lock_holder(data)
+        if holder is None or holder.split()[:1] not in ([str(runtime.pid)], []):  # []: it is written just now
             return _counts(answer)
         time.sleep(POLL_SECONDS)
     raise ConnectFailed("the backend does not stop", f"process {runtime.pid}")

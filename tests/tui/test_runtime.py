@@ -338,7 +338,7 @@ def test_a_backend_with_another_config_file_is_replaced_once_no_command_uses_it(
 
 
 class Stranger:
-    """Another program on the port of a backend that is gone; keeps what it was sent."""
+    """Another program on the port of a backend that is gone, or one that is stopping; keeps what it got."""
 
     def __init__(self) -> None:
         self.received: list[bytes] = []
@@ -349,7 +349,7 @@ class Stranger:
 
     def _serve(self) -> None:
         body = b'{"status":"ok","version":"0.1.0","instance":"another"}'
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+        head = b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
         while True:
             try:
                 connection, _ = self._listener.accept()
@@ -357,7 +357,8 @@ class Stranger:
                 return
             with connection:
                 self.received.append(connection.recv(65536))
-                connection.sendall(head + body)
+                is_get = self.received[-1].startswith(b"GET ")
+                connection.sendall(b"HTTP/1.1 %d Said\r\n" % (200 if is_get else 503) + head + body)
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
@@ -497,3 +498,19 @@ def test_a_backend_that_ended_by_itself_before_anybody_asked_is_started_again(da
     child = runtime._children[-1]
     assert child.wait(runtime.STOP_SECONDS) == 0
     assert starting.wait().pid == runtime._children[-1].pid != child.pid
+
+
+def test_a_backend_that_others_stop_has_ended_when_another_one_has_the_database(data: Path) -> None:
+    stopping = Stranger()
+    data.mkdir(exist_ok=True)
+    try:
+        fields = {"url": f"http://127.0.0.1:{stopping.port}", "port": stopping.port, "token": "t"}
+        tell(data, fields | {"pid": os.getpid(), "version": agent_tui.__version__, "instance": "another"})
+        with (data / runtime.LOCK_FILE).open("w") as lock:
+            lock.write("1 embedded")
+            lock.flush()
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            assert runtime.stop() == runtime.Work()
+    finally:
+        stopping.close()
+        (data / runtime.RUNTIME_FILE).unlink()
