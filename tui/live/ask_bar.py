@@ -40,6 +40,7 @@ MAX_CALL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 400
 GUARD_SECONDS: Final = 0.3  # a key this soon after the question could be read was meant for something else
 HELP: Final = "app.help"  # the key that lists the keys is no word either
+DECIDES: Final = "answer("  # begins the actions that answer
 LOOKS: Final = "answer_tool"  # nor is the one that leads to the question
 HOLD_SECONDS: Final = 0.4  # a letter that no other follows for so long was an answer
 LOOK_SECONDS: Final = 0.05  # how often it is looked whether a slow terminal has taken the question
@@ -164,7 +165,7 @@ class AskKeys:
             await self._acts.app.run_action(bound.binding.action, bound.node)
             return True
         is_early = self.has_come and self.is_first and self._acts.guard.is_too_early
-        if is_early and bound is not None and bound.node is self._acts and event.character:
+        if is_early and bound is not None and bound.binding.action.startswith(DECIDES) and event.character:
             self._write(event.character)  # it was meant for the line
             return True
         held = self.letter.held
