@@ -443,6 +443,7 @@ class Interrupt:
     def __init__(self, app: AgentTuiApp) -> None:
         self._app = app
         self._waiting: Timer | None = None  # while another press quits
+        self._armed_by = 0  # the number of the key that made it wait
 
     def press(self) -> None:
         """Copy the selection; else clear the line with the focus; else ask for another press."""
@@ -457,7 +458,9 @@ class Interrupt:
         elif isinstance(self._app.screen, CommandPalette):  # it would cover the notification
             self._app.simulate_key("escape")
         else:
-            is_again = self._waiting is not None
+            pressed = self._app.answered
+            is_again = self._waiting is not None and pressed == self._armed_by + 1  # no other key in between
+            self._armed_by = pressed
             self._forget()
             self._waiting = self._app.set_timer(AGAIN_SECONDS, self._forget)
             if is_again:

@@ -16,6 +16,7 @@ from tui.keys.keymap import catalogue
 from tui.keys.palette import MOST_USED, NOT_IN_PALETTE, GroupedList, PaletteRow, UseCounts, fit
 from tui.keys.words import ALSO
 from tui.language import KEY, speak, translated
+from tui.screens.dialog import QuitScreen
 
 # Why an action is not in the palette of a room.
 LEFT_OUT = {
@@ -118,6 +119,18 @@ async def test_ctrl_c_clears_what_is_looked_for_then_closes_it(tmp_path: Path) -
         assert "Search for commands" in await seen.press("ctrl+c")
         assert "Search for commands" not in await seen.press("ctrl+c")
         assert "again to quit" in await seen.press("ctrl+c")
+
+
+async def test_ctrl_c_quits_only_when_no_other_key_came_in_between(tmp_path: Path) -> None:
+    async with opened_app(tmp_path) as seen:
+        for other in ("t", "question_mark"):
+            await seen.press("ctrl+c", other, "ctrl+c")
+            assert "again to quit" in await seen.press("escape")
+            assert not isinstance(seen.app.screen, QuitScreen)
+        await seen.press("ctrl+c")
+        assert not isinstance(seen.app.screen, QuitScreen)
+        await seen.press("ctrl+c")
+        assert isinstance(seen.app.screen, QuitScreen)
 
 
 async def test_what_cannot_be_done_now_says_why_when_it_is_chosen(tmp_path: Path) -> None:

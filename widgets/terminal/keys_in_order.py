@@ -53,7 +53,7 @@ class KeysInOrder(App[ReturnType]):
         self.read_key: Callable[[events.Key], None] | None = None  # changes a key into the one that is meant
         self.holds_keys = False  # typed keys wait: the screen that will take them is not ready
         self._typed: deque[events.Key | events.Paste] = deque()  # what waits after the current key
-        self._answered = 0  # keys so far, including the current one
+        self.answered = 0  # keys and pastes so far, including the current one
         self._limit: asyncio.TimerHandle | None = None  # of the current key
 
     @property
@@ -80,8 +80,8 @@ class KeysInOrder(App[ReturnType]):
             await self._answer(self._typed.popleft())
 
     async def _answer(self, event: events.Key | events.Paste) -> None:
-        self._answered += 1
-        number = self._answered
+        self.answered += 1
+        number = self.answered
         loop = asyncio.get_running_loop()
         self._limit = loop.call_later(PATIENCE_SECONDS, self.call_later, self._go_on, 0, number)
         went_to = self._typed_into
@@ -111,7 +111,7 @@ class KeysInOrder(App[ReturnType]):
 
     async def _go_on(self, rounds: int, number: int) -> None:
         """Wait for the effects of the key; then answer the next one."""
-        if number != self._answered or self._limit is None:  # it took too long, and others were answered
+        if number != self.answered or self._limit is None:  # it took too long, and others were answered
             return
         if rounds:
             self._follow(self._typed_into, rounds, number)
