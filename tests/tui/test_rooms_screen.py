@@ -196,15 +196,17 @@ async def test_a_room_that_is_done_is_neither_paused_nor_resumed_from_the_list(t
         assert "the room is done – open it to add a round" in await seen.press("p")
 
 
-async def test_in_the_filter_only_the_keys_that_work_there_are_named_and_escape_closes_it(
+async def test_in_the_filter_only_the_keys_that_work_there_are_named_and_escape_clears_it(
     tmp_path: Path,
 ) -> None:
     async with listed(tmp_path, room(1), room(2)) as seen:
         for words in ("room", ""):
             foot = (await seen.press("slash", *words)).splitlines()[-1]
-            assert foot.strip() == "↓ next · ↑ previous · enter keep · esc close"
+            assert foot.strip() == "↓ next · ↑ previous · enter keep · esc clear"
             assert "enter open" in (await seen.press("escape")).splitlines()[-1]
-        assert "enter open" in (await seen.press("slash", *"room", "enter")).splitlines()[-1]
+        foot = (await seen.press("slash", *"room", "enter")).splitlines()[-1]
+        assert foot.strip().startswith("esc clear · enter open")
+        assert "esc clear" not in await seen.press("escape")
 
 
 async def test_rooms_are_sorted_by_the_next_column(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ class FilterBar(Horizontal):
         """Return what keys do while letters are only letters; nothing while it is not typed into."""
         if not self.is_typed:
             return []
-        named = (("down", "next"), ("up", "previous"), ("clear", "close"))
+        named = (("down", "next"), ("up", "previous"), ("clear", "clear"))
         keys = [(key_of(f"{kind}.{name}"), word) for name, word in named]
         keys.insert(2, ("enter", "keep"))
         return [Part(say(f"hint.{word}"), 0, key) for key, word in keys if key]

@@ -150,7 +150,10 @@ class ListScreen(Screen[None], Generic[T]):
     def show_lines(self) -> None:
         """Show the count, and what can be done with the row under the cursor, or in the filter."""
         hints = self._filter.hints(self.KIND, self.key_of)
-        for hint in () if hints else self.HINTS:
+        is_typed = bool(hints)
+        if self.listing.needle and not is_typed and (key := self.key_of(f"{self.KIND}.clear")):
+            hints.append(Part(say("hint.clear"), 0, key))
+        for hint in () if is_typed else self.HINTS:
             key = self.key_of(hint.binding_id)
             if key and not self.why(hint.binding_id):
                 hints.append(Part(say(f"list.hint.{hint.word}"), hint.rank, key))
