@@ -35,7 +35,11 @@ class Ledger:
         self._reached = None if room is None else ceilings(room)
 
     def is_used_up(self, room: RoomInfo) -> bool:
-        """Return whether the room is paused for its budget, and the budget was not raised since."""
+        """Return whether the room is paused for its budget, or done and without any left, and that was not
+        raised since.
+        """
+        if room.status == "completed":
+            return bool(reached(room, self.tokens, self.cost))
         if room.status != "paused" or room.interrupted != "budget":
             return False
         if self._reached == ceilings(room):

@@ -161,6 +161,18 @@ async def test_a_completed_room_resumes_with_another_round_if_that_is_wanted() -
         assert [call for call, _ in screen.link.calls.asked] == ["change {'max_rounds': 4}", "resume"]
 
 
+async def test_a_completed_room_without_budget_gets_no_round_and_says_how_to_raise_it() -> None:
+    async with opened() as screen:
+        spent = loaded(status="completed", current_round=3, max_tokens=300, tokens=310)
+        assert "e raise the budget" in await screen.send(spent, LIVE)
+        assert "the budget is used up · e to raise it" in " ".join((await screen.press("p")).split())
+        assert len(screen.app.screen_stack) == 2
+        text = await screen.press("i", *"one more", "enter")
+        assert "the budget is used up · e to raise it" in text
+        assert len(screen.app.screen_stack) == 2
+        assert screen.link.calls.asked == []
+
+
 async def test_a_refused_token_is_shown_and_remembered_for_the_exit_code() -> None:
     async with opened() as screen:
         await screen.send(loaded(status="running"), LIVE)

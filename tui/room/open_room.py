@@ -14,9 +14,11 @@ from agent_tui.state.agents import Agent
 from agent_tui.state.conversation import ConversationState
 from tui.link import RoomLink
 from tui.live.host import Host
+from tui.live.key_hints import key_of
 from tui.live.opened import OpenConversation
 from tui.live.steps.rows import step_key
 from tui.live.texts import Spot
+from tui.room import texts
 from tui.room.composer import RoomComposer
 from tui.room.panes import RoomPanes
 from tui.screens.words import say
@@ -81,6 +83,11 @@ class OpenRoom(OpenConversation["RoomsClient"]):
         if self.go_to and panes.fits:
             self._go_there(self.go_to)
         self._noted(event)
+
+    @property
+    def why_no_round(self) -> str:
+        """Why a completed room cannot have another round, as a line; "" if it can."""
+        return texts.why_no_round(self.state, key_of(self.host.screen, "room.settings"))
 
     async def add_a_round(self, client: RoomsClient) -> None:
         """Give a completed room one more round."""

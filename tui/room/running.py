@@ -70,8 +70,10 @@ class RoomRun:
                 self._begin("pausing")
             case "paused" | "error":
                 self._begin("resuming")
-            case "completed":
+            case "completed" if self._room.host.allows(self._room.why_no_round):
                 self._room.host.open(QuestionScreen(say("room.add_round")), self._add_a_round)
+            case "completed":
+                pass  # it was said why not
             case _:
                 self._begin("starting")
 

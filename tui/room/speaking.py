@@ -61,6 +61,9 @@ class Speaking:
             known = Sending(text, content, to, when, uuid4().hex)
         self._sending = known
         if room.state.room.status == "completed":
+            if reason := room.why_no_round:
+                composer.tell(reason)
+                return
             self._is_asking = True
             room.host.open(QuestionScreen(say("composer.round")), self._add_a_round)
         else:

@@ -145,6 +145,15 @@ def _over_budget(state: ConversationState, key: str) -> str:
         text = say("room.paused.budget.cost", most=dollars(cost))
     else:
         text = say("room.paused.budget")
+    return _to_raise(text, key)
+
+
+def why_no_round(state: ConversationState, key: str) -> str:
+    """Return why a completed room cannot have another round, and which key changes that; "" if it can."""
+    return _to_raise(say("room.used_up"), key) if state.ledger.is_used_up(state.room) else ""
+
+
+def _to_raise(text: str, key: str) -> str:
     return f"{text} · {say('room.paused.raise', press=key)}" if key else text
 
 
@@ -241,8 +250,8 @@ def _main_hint(state: ConversationState) -> Hint:
     match state.room.status:
         case "running":
             return Hint("p", say("hint.pause"))
-        case "paused" if state.ledger.is_used_up(state.room):
-            return Hint("e", say("hint.raise"))
+        case "paused" | "completed" as status if state.ledger.is_used_up(state.room):
+            return Hint("e", say("hint.raise"), 0 if status == "paused" else 8)
         case "paused" | "error":
             return Hint("p", _resume_hint(state))
         case "completed":

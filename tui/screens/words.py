@@ -406,6 +406,7 @@ ENGLISH: Final[dict[str, str]] = {
     "room.paused.budget.tokens": "paused – the budget of {most} tokens is used up",
     "room.paused.budget.cost": "paused – the budget of {most} is used up",
     "room.paused.raised": "paused – the budget was raised",
+    "room.used_up": "the budget is used up",
     "room.paused.raise": "{press} to raise it",
     # changing a room
     "settings.title": "Room settings",
