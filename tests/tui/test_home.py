@@ -35,6 +35,9 @@ from tui.forms.quick_room import AGENTS
 from tui.found import FoundModels
 from tui.home.screen import HomeScreen, Ways
 from tui.keys.first_letter import HOLD_SECONDS
+from tui.keys.palette import fit
+from tui.language import KEY as OF_KEYS
+from tui.language import speak, translated
 from tui.link import ChatLink, RoomLink
 from tui.lists.chats import ConversationsScreen
 from tui.lists.rooms import RoomsScreen
@@ -476,6 +479,37 @@ async def test_an_example_is_tried_with_one_key_or_a_click(tmp_path: Path) -> No
     tasks = [made["task"] for made in seen.rooms.made]
     assert tasks[0] == "Should we keep user sessions in Redis or in PostgreSQL?"
     assert tasks[1].startswith("Plan the launch")
+
+
+@pytest.mark.parametrize(
+    ("language", "typed", "does"),
+    [
+        *(("en", typed, "Make a room of a task") for typed in ("new room", "start room", "create room")),
+        *(("en", typed, "Ask one agent in a chat") for typed in ("new chat", "create chat")),
+        ("en", "help", "Show the keys"),
+        ("en", "theme", "Choose a theme"),
+        ("en", "theme dracula", ""),
+        ("en", "dracula", ""),
+        *(("zh-CN", typed, "Make a room of a task") for typed in ("新房间", "新建房间", "创建房间")),
+        *(("zh-CN", typed, "Ask one agent in a chat") for typed in ("新对话", "新建对话", "创建对话")),
+        ("zh-CN", "帮助", "Show the keys"),
+        ("zh-CN", "主题", "Choose a theme"),
+        ("ru", "новая комната", "Make a room of a task"),
+        *(("ru", typed, "Ask one agent in a chat") for typed in ("новый чат", "создать чат")),
+        ("ru", "тема", "Choose a theme"),
+    ],
+)
+async def test_the_palette_finds_first_what_is_meant_by_the_words_of_this_screen(
+    tmp_path: Path, language: str, typed: str, does: str
+) -> None:
+    speak(language)
+    try:
+        async with home(tmp_path, found=[]) as seen:
+            rows = seen.app.places.palette.entries(seen.app.screen)
+            first = max(rows, key=lambda row: fit(typed.split(), row)[0])
+            assert first.title == (translated(OF_KEYS, does) if does else say("theme.use", name="dracula"))
+    finally:
+        speak("en")
 
 
 # --- models ------------------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ HEADING: Final = "$text-muted not bold"
 _LATER: Final = {"program": 1, "composer": 2, "find": 2, "panes": 2, "reading": 2}  # groups of the help
 _SCORES: Final = {BEGINNING: 1.0, WORD: 0.9, SCATTERED: 0.5}
 _ALSO: Final = 0.85  # a match in a synonym counts less than one in the name
+_SHARED: Final = 0.7  # what fits only the words that many rows begin with counts less than any one action
 _ENGLISH: Final = 0.8  # and one in an English word less than one in the language that is spoken
 
 
@@ -84,7 +85,8 @@ class UseCounts:
 
 class PaletteRow(NamedTuple):
     """A row of the palette; ``also`` are synonyms, ``english`` those and the words of its title in English,
-    ``used`` says how often it was chosen, ``group`` is the heading above it while nothing is typed.
+    ``used`` says how often it was chosen, ``group`` is the heading above it while nothing is typed, ``own``
+    the part of a title by which it differs from those of many other rows.
     """
 
     title: str
@@ -95,6 +97,7 @@ class PaletteRow(NamedTuple):
     used: int = 0
     is_greyed: bool = False
     group: str = ""
+    own: str = ""
 
 
 class Palette:
@@ -151,7 +154,8 @@ class Palette:
     def _themes(self) -> Iterator[PaletteRow]:
         for name in (themes.AUTO, *themes.names(self._app.themes_folder)):
             wear = partial(self._wear, name)
-            yield PaletteRow(say("theme.use", name=name), say("theme.once"), wear, group=say("theme.title"))
+            title, group = say("theme.use", name=name), say("theme.title")
+            yield PaletteRow(title, say("theme.once"), wear, group=group, own=name)
 
     async def _do(self, offer: Offer) -> None:
         """Do what was chosen, or show why it cannot be done now."""
@@ -269,6 +273,8 @@ def fit(words: Sequence[str], entry: PaletteRow) -> tuple[float, tuple[int, ...]
     if not scores or not all(scores):
         return 0.0, ()
     total = sum(scores) / len(scores) + min(entry.used, 50) / 1_000
+    if entry.own and not any(match(word, entry.own) for word in words):
+        total *= _SHARED
     return (total / 100 if entry.is_greyed else total), tuple(sorted(places))
 
 
