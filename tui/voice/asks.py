@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tui.model import events as ev
-from agent_tui.model.errors import AgentTuiError
+from agent_tui.model.errors import AgentTuiError, NotFound
 from agent_tui.state.conversation import ConversationState
 from tui.cli.commands.asking import note_line
 from tui.link import ChatLink
@@ -63,6 +63,8 @@ class VoiceAsks:
                     self.state.apply(event)
                     self._forward(event)
                     self._changed()
+        except NotFound:
+            pass  # nothing was said in the session, and its log was deleted with it
         except AgentTuiError as error:
             self._failed(localised(error))
         finally:

@@ -12,7 +12,9 @@ import importlib
 import json
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -20,14 +22,14 @@ from urllib.parse import urlsplit
 from agent_tui.clients.proxy import is_loopback
 from agent_tui.config.file import config_path, data_path, load
 from agent_tui.config.voice import LiveKit, VoiceConfig, named_livekit
-from agent_tui.model.errors import Refused
+from agent_tui.model.errors import AgentTuiError, Refused
 from agent_tui.voice_instructions import spoken_prompt
 from agent_tui.voice_parts import find_agent_python
 from tui.request import Server, Source, reach
 from tui.screens.localised import localised
 from tui.screens.words import say
 from tui.setting import change_table
-from tui.voice.keeping import Keeper
+from tui.voice.keeping import FLUSH_SECONDS, Keeper
 from tui.voice.request import VoiceRequest
 from tui.voice.session import NotSetUp, Speech, VoiceSession
 
@@ -165,7 +167,16 @@ class VoiceOpening:
         arguments = ("-P", "-m", "agent_tui.voice_agent", "console")
         program = PythonAgent(python, arguments, name=say("voice.line.agent"), fed=json.dumps(orders))
         session = _with_program(request, voice, program, say("voice.place.local"))
-        return replace(session, conversation_id=conversation.id)
+        delete_empty = partial(self._delete_empty, conversation.id)
+        return replace(session, conversation_id=conversation.id, delete_empty=delete_empty)
+
+    async def _delete_empty(self, conversation_id: str) -> None:
+        """Delete a conversation in which nobody said anything, unless the backend does not answer soon."""
+        with suppress(AgentTuiError, TimeoutError):
+            async with asyncio.timeout(FLUSH_SECONDS):
+                chats = await self._chats()
+                if not await chats.messages_raw(conversation_id):
+                    await chats.delete(conversation_id)
 
     def _scripted(self, request: VoiceRequest, voice: VoiceConfig, script: Path) -> VoiceSession:
         """Return a session with a person's own agent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -42,6 +42,9 @@ class VoiceSession:
     is_owner: bool = True
     speech: Speech | None = None
     keeper: Keeper | None = None  # stores what is said, if the agent does not
+    delete_empty: Callable[[], Awaitable[None]] | None = (
+        None  # its log; a room of our backend does that itself
+    )
 
     @property
     def asks_in(self) -> str:
@@ -61,10 +64,12 @@ class VoiceSession:
             self.keeper.keep(event.items, speaker)
 
     async def aclose(self) -> None:
-        """Release the devices, when everything is stored."""
+        """Release the devices, when everything is stored; a log of nothing is deleted."""
         await self.sound.aclose()
         if self.keeper is not None:
             await self.keeper.aclose()
+        if self.delete_empty is not None:
+            await self.delete_empty()
 
 
 class NotSetUp(ConfigError):

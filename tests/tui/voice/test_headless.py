@@ -12,7 +12,7 @@ import pytest
 
 from agent_tui.clients.chat import ChatClient
 from agent_tui.model import voice as vo
-from agent_tui.model.errors import ConfigError, ConnectFailed
+from agent_tui.model.errors import ConfigError, ConnectFailed, NotFound
 from agent_tui.model.events import Event, Step, StepSet, ToolAsk, ToolStatusChanged
 from agent_tui.model.tool_forms import ToolForm
 from agent_tui.state.voice import VoiceState
@@ -322,6 +322,7 @@ class AskingClient(FakeChatClient):
     async def follow(self, conversation_id: str) -> AsyncGenerator[Event, None]:
         for step_id, form in (("s1", None), ("s2", ToolForm("files", "Your name?"))):
             yield ToolStatusChanged("m1", step_id, "asks", ask=ToolAsk("files asks", form=form))
+        raise NotFound("There is no conversation c1")  # it was empty when the session ended
 
 
 async def test_a_call_that_asks_is_denied_and_a_form_declined(capsys: pytest.CaptureFixture[str]) -> None:
@@ -332,6 +333,7 @@ async def test_a_call_that_asks_is_denied_and_a_form_declined(capsys: pytest.Cap
     told = capsys.readouterr().err
     assert "denied: files asks" in told
     assert "files asks: declined, nobody can be asked without a screen" in told
+    assert "no conversation" not in told
 
 
 async def test_a_file_that_cannot_be_read_is_told_before_anything_is_started(tmp_path: Path) -> None:

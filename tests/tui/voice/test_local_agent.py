@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui import __version__
 from agent_tui.model.errors import Refused
+from agent_tui.voice_parts import STAMP_FILE, voice_folder
 from tests.fakes.http_server import FakeServer, answers_json
 from tui.request import Server
 from tui.voice.opening import VoiceOpening
@@ -16,6 +18,7 @@ from tui.voice.request import VoiceRequest
 from tui.voice.session import VoiceSession
 
 TOKEN_PATH = "/api/voice/token"
+CONVERSATIONS_PATH = "/api/conversations"
 SECRET = "a-secret-of-somebody-elses-server"
 KEYS = {"LIVEKIT_API_KEY": "key", "LIVEKIT_API_SECRET": SECRET}
 LOCAL = VoiceRequest(room="den", text_only=True, url="wss://voice.example.org", local_agent=True)
@@ -69,6 +72,25 @@ async def test_with_a_token_alone_it_is_a_room_of_this_machine() -> None:
         await opened(replace(LOCAL, token="a-token"), backend.url)
         (asked,) = backend.asked("POST", TOKEN_PATH)
         assert "livekit" not in json.loads(asked.body)
+
+
+@pytest.mark.parametrize("said", [[], [{"id": "m", "role": "user", "content": "Hello"}]])
+async def test_without_a_server_a_session_in_which_nothing_was_said_leaves_no_conversation(
+    tmp_path: Path, said: list[dict[str, str]]
+) -> None:
+    folder = voice_folder(tmp_path) / "env"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").touch()
+    (folder / STAMP_FILE).write_text(__version__)
+    async with FakeServer() as backend:
+        no_server = {"error": "no server", "code": "voice.no_server"}
+        backend.on("POST", TOKEN_PATH, answers_json(no_server, 409))
+        backend.on("POST", CONVERSATIONS_PATH, answers_json({"id": "c1", "kind": "voice"}))
+        backend.on("GET", f"{CONVERSATIONS_PATH}/c1/messages", answers_json({"messages": said}))
+        backend.on("DELETE", f"{CONVERSATIONS_PATH}/c1", answers_json({}))
+        session = await opened(VoiceRequest(room="den", text_only=True), backend.url)
+        assert session.conversation_id == "c1"
+        assert len(backend.asked("DELETE", f"{CONVERSATIONS_PATH}/c1")) == (0 if said else 1)
 
 
 async def test_a_backend_on_another_machine_is_not_told_the_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from agent_tui.audio.sound import Level, SoundStatus
 from agent_tui.model import events as ev
 from agent_tui.model import voice as vo
-from agent_tui.model.errors import ConnectFailed, Refused
+from agent_tui.model.errors import ConnectFailed, NotFound, Refused
 from agent_tui.model.events import Step, StepSet
 from tests.fakes.voice_client import FakeVoiceSource
 from tests.state.chat_events import loaded, started
@@ -503,6 +503,16 @@ async def test_tab_leads_from_the_line_to_what_asks_and_back() -> None:
         assert "tab answer" in await seen.press("tab")
         assert "› wait" in await seen.press("tab")
         log.end()
+
+
+async def test_a_log_that_was_deleted_with_its_session_is_no_failure() -> None:
+    source = FakeVoiceSource()
+    source.conversation_id = "c"
+    async with opened(*THERE, source=source) as seen:
+        seen.app.talk_log.send(loaded(), ev.LinkChanged("live"))
+        seen.app.talk_log.end(NotFound("There is no conversation c"))
+        await seen.until(lambda: seen.app.talk_log.is_drained)
+        assert seen.told == []
 
 
 async def test_what_is_noted_of_answers_is_told_once_in_a_session() -> None:

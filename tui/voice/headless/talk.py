@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from agent_tui.clients.chat import ChatClient
-from agent_tui.model.errors import AgentTuiError, Refused, not_written
+from agent_tui.model.errors import AgentTuiError, NotFound, Refused, not_written
 from agent_tui.model.events import ToolStatusChanged, TurnNoted
 from agent_tui.model.voice import (
     AgentStateChanged,
@@ -107,6 +107,8 @@ async def follow_log(client: ChatClient, session: VoiceSession) -> None:
                         await client.answer(
                             conversation_id, event.turn_id, event.step_id, decision, reason=why
                         )
+    except NotFound:
+        pass  # nothing was said in the session, and its log was deleted with it
     except AgentTuiError as error:
         output.notice(localised(error))
 
