@@ -42,9 +42,7 @@ class VoiceSession:
     is_owner: bool = True
     speech: Speech | None = None
     keeper: Keeper | None = None  # stores what is said, if the agent does not
-    delete_empty: Callable[[], Awaitable[None]] | None = (
-        None  # its log; a room of our backend does that itself
-    )
+    delete_empty: Callable[[], Awaitable[None]] | None = None  # its log, if our backend does not
 
     @property
     def asks_in(self) -> str:
