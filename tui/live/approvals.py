@@ -109,7 +109,7 @@ class Approvals(Vertical):
     @property
     def has_bar_focus(self) -> bool:
         """Whether the keys on the card work."""
-        return self.screen.focused is self.bar
+        return self.is_attached and self.screen.focused is self.bar
 
     # --- what asks -------------------------------------------------------------------------------------
 
