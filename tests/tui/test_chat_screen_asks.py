@@ -689,3 +689,11 @@ async def test_escape_right_behind_no_closes_what_it_opened() -> None:
         await chat.text()
         assert chat.app.screen is chat.app.chat
         assert (chat.asked, chat.app.chat._approvals.has_bar_focus) == ([], True)
+
+
+async def test_the_keys_stay_on_the_card_when_more_is_told_of_the_call() -> None:
+    async with opened(message("q1", "Look.")) as chat:
+        assert "y once" in await asking(chat)
+        text = await chat.send(status("asks", ask=ASK))
+        assert text.count("y once") == 1
+        assert "Allow this?" in text

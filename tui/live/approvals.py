@@ -237,7 +237,8 @@ class Approvals(Vertical):
     def _make_card(self, transcript: Transcript, row: str, spot: Spot) -> None:
         step = self._questions.state.step(*spot)
         if step is not None:
-            show_body(transcript, row, step, partial(self._key_on_card, (transcript, row, spot)))
+            keys = transcript.row_keys[row] = partial(self._key_on_card, (transcript, row, spot))
+            show_body(transcript, row, step, keys)
 
     def _key_on_card(self, card: tuple[Transcript, str, Spot], binding_id: str) -> str:
         if binding_id.startswith("ask.") and card != self._card:
