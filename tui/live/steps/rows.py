@@ -264,7 +264,7 @@ class TurnFeed(StepRows):
 
 
 def show_body(transcript: Transcript, row: str, step: StepState, key: Callable[[str], str]) -> None:
-    """Give a row the body of its step, made when it is drawn. ``key`` is as for ``step_body_of``, unless the row
+    """Give a row the body of its step, made when it is drawn; ``key`` as for ``step_body_of``, unless the row
     has keys of its own.
     """
     key = transcript.row_keys.get(row, key)
