@@ -91,6 +91,20 @@ def build_app(
     ``models``.
     """
 
+    routes = _own_routes(engine, hub, face, traffic)
+    routes += RoomRoutes(engine, hub, face.keep_alive_seconds, workspaces).routes()
+    if models is not None:
+        routes += Providers(models).routes()
+    routes += more
+    middleware = [Middleware(Guard, hosts=face.hosts, token=face.token), Middleware(Door, traffic=traffic)]
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=ERROR_ANSWERS)
+    app.router.redirect_slashes = False
+    return app
+
+
+def _own_routes(engine: Engine, hub: Hub, face: Face, traffic: Traffic) -> list[BaseRoute]:
+    """Return the routes about the backend itself."""
+
     async def health(_request: Request) -> Response:
         about = {"version": __version__, "protocol": BACKEND_PROTOCOL, "instance": face.instance}
         return json_answer({"status": "ok", **about})
@@ -121,18 +135,14 @@ def build_app(
         face.stop()
         return json_answer({"status": "stopping", **cut}, HTTPStatus.ACCEPTED)
 
-    routes: list[BaseRoute] = [by_method("/health", GET=health), by_method("/api/backend", GET=backend)]
-    routes.append(by_method("/api/backend/use", GET=use))
+    routes: list[BaseRoute] = [
+        by_method("/health", GET=health),
+        by_method("/api/backend", GET=backend),
+        by_method("/api/backend/use", GET=use),
+    ]
     if face.token is not None:
         routes.append(by_method("/api/backend/stop", POST=stop))
-    routes += RoomRoutes(engine, hub, face.keep_alive_seconds, workspaces).routes()
-    if models is not None:
-        routes += Providers(models).routes()
-    routes += more
-    middleware = [Middleware(Guard, hosts=face.hosts, token=face.token), Middleware(Door, traffic=traffic)]
-    app = Starlette(routes=routes, middleware=middleware, exception_handlers=ERROR_ANSWERS)
-    app.router.redirect_slashes = False
-    return app
+    return routes
 
 
 async def _open_until(hub: Hub) -> AsyncGenerator[bytes, None]:
