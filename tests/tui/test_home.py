@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 from textual import events
 from textual.geometry import Offset
+from textual.screen import Screen
 from textual.widgets import Static
 
 from agent_tui.clients.records import ProviderInfo
@@ -75,6 +76,13 @@ class Home(Watched[AgentTuiApp]):
     async def write(self, words: str) -> str:
         keys = {" ": "space", "?": "question_mark"}
         return await self.press(*(keys.get(letter, letter) for letter in words))
+
+    async def open_room(self, name: str) -> Screen[Any]:
+        """Open the first row, which is the room of that name; return its screen."""
+        await self.until(name)
+        await self.press("enter")
+        await self.at(RoomScreen)
+        return self.app.screen
 
     async def at(self, kind: type[Any]) -> None:
         await self.until(lambda: isinstance(self.app.screen, kind))
@@ -252,10 +260,7 @@ async def test_from_a_new_chat_and_from_the_form_of_a_new_room_one_comes_back_to
     tmp_path: Path,
 ) -> None:
     async with home(tmp_path, [room(1, name="Plan")]) as seen:
-        await seen.until("Plan")
-        await seen.press("enter")
-        await seen.at(RoomScreen)
-        opened = seen.app.screen
+        opened = await seen.open_room("Plan")
         await seen.press("f9")
         await seen.at(ChatScreen)
         seen.chat_link.send(loaded(), LIVE)
@@ -276,10 +281,7 @@ async def test_a_room_that_is_made_in_a_room_or_a_chat_is_opened_instead(
     tmp_path: Path, from_chat: bool
 ) -> None:
     async with home(tmp_path, [room(1, name="Plan")]) as seen:
-        await seen.until("Plan")
-        await seen.press("enter")
-        await seen.at(RoomScreen)
-        opened = seen.app.screen
+        opened = await seen.open_room("Plan")
         if from_chat:
             await seen.press("f9")
             await seen.at(ChatScreen)
