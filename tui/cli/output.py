@@ -141,9 +141,9 @@ def typed_line(question: str) -> str:
     """Ask on stderr and return the line that is typed, "" at the end of input. Not in an event loop: there
     ctrl+c would not end it.
     """
-    sys.stderr.write(question)
-    sys.stderr.flush()
     try:
+        sys.stderr.write(question)
+        sys.stderr.flush()
         return sys.stdin.readline()
     except KeyboardInterrupt:
         sys.stderr.write("\n")
