@@ -12,7 +12,7 @@ from agent_tui.paths import folder_exists, named_path
 from tui.chat import texts
 from tui.chat.asking import Asking
 from tui.chat.first import NEW
-from tui.chat.models import ModelPicker
+from tui.chat.models import pick_model, use_model
 from tui.chat.open_chat import OpenChat
 from tui.forms.chat import SETTINGS, ConversationForm
 from tui.forms.suspended_rules import suspended_in
@@ -37,13 +37,10 @@ MAX_WORDS: Final = 300
 class ChatCommands:
     """Runs the slash commands of one chat."""
 
-    def __init__(
-        self, chat: OpenChat, asking: Asking, models: ModelPicker, open_chat: Callable[..., None]
-    ) -> None:
+    def __init__(self, chat: OpenChat, asking: Asking, open_chat: Callable[..., None]) -> None:
         """``open_chat`` shows another chat: see ``Places.open_chat``."""
         self._chat = chat
         self._asking = asking
-        self._models = models
         self._host = chat.host
         self._composer = chat.composer
         self._open_chat = open_chat
@@ -120,9 +117,9 @@ class ChatCommands:
 
     async def _set_model(self, name: str) -> None:
         if name:
-            _need(await self._models.choose(inert_line(name, MAX_WORDS)))
+            _need(await use_model(self._chat, inert_line(name, MAX_WORDS)))
         else:
-            self._models.open()
+            pick_model(self._chat)
 
     async def _change(self, said: str, **fields: object) -> None:
         _need(await self._chat.change_and_tell(said, **fields))

@@ -22,62 +22,48 @@ from tui.screens.words import say
 MAX_WORDS: Final = 300
 
 
-class Drafting:
-    """Puts words into the line of ``composer``."""
+def search_past(composer: ChatComposer, host: Host) -> None:
+    """Search earlier questions, and write one again."""
 
-    def __init__(self, composer: ChatComposer, host: Host) -> None:
-        self._composer = composer
-        self._host = host
+    async def past() -> Candidates:
+        return [Candidate(text, inert_line(text, MAX_WORDS)) for text in reversed(composer.line.past)]
 
-    def search_past(self) -> None:
-        """Search earlier questions, and write one again."""
+    def chosen(text: str | None) -> None:
+        if text is not None:
+            composer.line.put(text)
+            composer.open()
 
-        async def past() -> Candidates:
-            return [
-                Candidate(text, inert_line(text, MAX_WORDS)) for text in reversed(self._composer.line.past)
-            ]
+    host.open(ChooseScreen(say("chat.history"), past, ""), chosen)
 
-        def chosen(text: str | None) -> None:
-            if text is not None:
-                self._composer.line.put(text)
-                self._composer.open()
 
-        self._host.open(ChooseScreen(say("chat.history"), past, ""), chosen)
-
-    def begin_editor(self) -> None:
-        """Write the question in the person's own editor."""
-        self._host.run("editor", self._edit(), exclusive=True)
-
-    async def _edit(self) -> None:
-        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+async def edit_elsewhere(composer: ChatComposer) -> None:
+    """Write the question in the person's own editor."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    try:
+        command = shlex.split(editor)
+    except ValueError:
+        command = []
+    if not command:
+        composer.tell(say("chat.editor.none"))
+        return
+    with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
+        path = Path(folder) / "question.md"
+        path.write_text(composer.line.text, encoding="utf-8")
+        failure = ""
         try:
-            command = shlex.split(editor)
-        except ValueError:
-            command = []
-        if not command:
-            self._composer.tell(say("chat.editor.none"))
-            return
-        with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
-            path = Path(folder) / "question.md"
-            path.write_text(self._composer.line.text, encoding="utf-8")
-            failure = ""
-            try:
-                app = self._composer.app
-                with app.batch_update(), app.suspend():  # nothing is drawn meanwhile
-                    failure = await asyncio.to_thread(_edited, [*command, str(path)])
-                if not failure:
-                    text = path.read_text(encoding="utf-8", errors="replace")
-                    self._composer.line.put(inert(text).rstrip("\n"))
-            except SuspendNotSupported:
-                self._composer.tell(say("chat.editor.here"))
-            except OSError as error:  # what was written cannot be read
-                failure = error.strerror or str(error)
-        self._composer.open()
-        if failure:
-            named = inert_line(Path(command[0]).name, 60)
-            self._composer.tell(
-                say("chat.editor.failed", editor=named, reason=inert_line(failure, MAX_WORDS))
-            )
+            with composer.app.batch_update(), composer.app.suspend():  # nothing is drawn meanwhile
+                failure = await asyncio.to_thread(_edited, [*command, str(path)])
+            if not failure:
+                text = path.read_text(encoding="utf-8", errors="replace")
+                composer.line.put(inert(text).rstrip("\n"))
+        except SuspendNotSupported:
+            composer.tell(say("chat.editor.here"))
+        except OSError as error:  # what was written cannot be read
+            failure = error.strerror or str(error)
+    composer.open()
+    if failure:
+        named = inert_line(Path(command[0]).name, 60)
+        composer.tell(say("chat.editor.failed", editor=named, reason=inert_line(failure, MAX_WORDS)))
 
 
 def _edited(command: Sequence[str]) -> str:

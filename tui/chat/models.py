@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from agent_tui.config.file import DEMO_PROVIDER
@@ -22,61 +24,56 @@ BETWEEN: Final = "\n"  # a provider's id and a model's name, as one value
 MAX_WORDS: Final = 120
 
 
-class ModelPicker:
-    """Lets a person choose the model from the next question on."""
+def pick_model(chat: OpenChat) -> None:
+    """Let the person choose one of the models of all providers, from the next question on."""
 
-    def __init__(self, chat: OpenChat) -> None:
-        self._chat = chat
-        self._host = chat.host
+    def chosen(value: str | None) -> None:
+        if value is not None and value != now:
+            provider, _, model = value.partition(BETWEEN)
+            chat.host.run("settings", use_model(chat, model, provider))
 
-    def open(self) -> None:
-        """Show the models of all providers, with the current one marked."""
+    info = chat.state.conversation
+    now = f"{info.provider_id}{BETWEEN}{info.model}"
+    chat.host.open(ChooseScreen(say("command.models"), partial(_models, chat), now), chosen)
 
-        def chosen(value: str | None) -> None:
-            if value is not None and value != now:
-                provider, _, model = value.partition(BETWEEN)
-                self._host.run("settings", self.choose(model, provider))
 
-        info = self._chat.state.conversation
-        now = f"{info.provider_id}{BETWEEN}{info.model}"
-        self._host.open(ChooseScreen(say("command.models"), self._models, now), chosen)
+async def use_model(chat: OpenChat, model: str, provider: str | None = None) -> bool:
+    """Use this model, without a ``provider`` that of the current one; return whether that succeeded."""
+    fields = {"model": model} if provider is None else {"provider_id": provider, "model": model}
+    name = inert_line(" · ".join(filter(None, (model, provider))), MAX_WORDS)
+    told = say("command.model.chosen", model=name or say("chat.model.default"))
+    return await chat.change_and_tell(told, **fields)
 
-    async def choose(self, model: str, provider: str | None = None) -> bool:
-        """Use this model, without a ``provider`` that of the current one; return whether that succeeded."""
-        fields = {"model": model} if provider is None else {"provider_id": provider, "model": model}
-        name = inert_line(" · ".join(filter(None, (model, provider))), MAX_WORDS)
-        told = say("command.model.chosen", model=name or say("chat.model.default"))
-        return await self._chat.change_and_tell(told, **fields)
 
-    async def _models(self) -> Candidates:
-        """Return the models of all providers; one that does not answer has its default, and says why."""
-        # Lazy: pydantic is read with the client only.
-        from agent_tui.clients.records import ModelInfo
+async def _models(chat: OpenChat) -> Candidates:
+    """Return the models of all providers; one that does not answer has its default, and says why."""
+    # Lazy: pydantic is read with the client only.
+    from agent_tui.clients.records import ModelInfo
 
-        client = await self._chat.client()
-        providers = await client.backend.providers()
+    client = await chat.client()
+    providers = await client.backend.providers()
 
-        async def of(provider: ProviderInfo) -> list[Candidate]:
-            default = ModelInfo(provider.model)
-            try:
-                models, why = await client.backend.offered(provider.id), ""
-            except AgentTuiError as error:
-                models, why = [], localised(inert_line(str(error), MAX_WORDS))
-            if default.id and all(model.id != default.id for model in models):
-                models = [*models, default]
-            return [_candidate(provider.id, model, why) for model in models]
+    async def of(provider: ProviderInfo) -> list[Candidate]:
+        default = ModelInfo(provider.model)
+        try:
+            models, why = await client.backend.offered(provider.id), ""
+        except AgentTuiError as error:
+            models, why = [], localised(inert_line(str(error), MAX_WORDS))
+        if default.id and all(model.id != default.id for model in models):
+            models = [*models, default]
+        return [_candidate(provider.id, model, why) for model in models]
 
-        found = await asyncio.gather(*map(of, providers))
-        default = Candidate(BETWEEN, say("chat.model.default"))
-        return [default, *(candidate for candidates in found for candidate in candidates)]
+    found = await asyncio.gather(*map(of, providers))
+    default = Candidate(BETWEEN, say("chat.model.default"))
+    return [default, *chain.from_iterable(found)]
 
 
 def _candidate(provider: str, model: ModelInfo, why: str) -> Candidate:
     shown = say("room.demo") if provider == model.id == DEMO_PROVIDER else f"{model.id} · {provider}"
-    return Candidate(f"{provider}{BETWEEN}{model.id}", shown, detail=why or about(model))
+    return Candidate(f"{provider}{BETWEEN}{model.id}", shown, detail=why or _about(model))
 
 
-def about(model: ModelInfo) -> str:
+def _about(model: ModelInfo) -> str:
     """Return the context size and prices of a model; "" if unknown."""
     known = []
     if model.context_tokens:

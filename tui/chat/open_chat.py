@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Any
 
+from textual.widgets import Static
+
 from agent_tui.model import events as ev
 from agent_tui.state.conversation import ConversationState
 from tui.chat.composer import ChatComposer
@@ -16,6 +18,7 @@ from tui.live.host import Host
 from tui.live.opened import OpenConversation
 from tui.live.steps.rows import step_key
 from tui.live.texts import Spot
+from tui.screens.words import say
 from widgets.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -43,6 +46,7 @@ class OpenChat(OpenConversation["ChatClient"]):
         self.new = chat if isinstance(chat, NewChat) else None  # until the chat is stored
         self.composer = ChatComposer(conversation_id)
         self.feed = ChatFeed(self.transcript, self.state)
+        self.place = Static(say("chat.loading"), id="loading", markup=False)
         self._is_linked = asyncio.Event()  # whether the connection got further than connecting
 
     # --- what comes in ---------------------------------------------------------------------------------
@@ -63,6 +67,17 @@ class OpenChat(OpenConversation["ChatClient"]):
         if isinstance(event, ev.LinkChanged) and event.status != "connecting":
             self._is_linked.set()
         self._noted(event)
+
+    def show_place(self) -> bool:
+        """Show the words, or in an empty chat what to do first; return whether that changed."""
+        is_empty = not self.state.turns
+        if is_empty and self.state.loaded:
+            self.place.update(say("chat.first"))
+        if self.place.has_class("-hidden") != is_empty:
+            return False
+        self.place.set_class(not is_empty, "-hidden")
+        self.transcript.set_class(is_empty, "-hidden")
+        return True
 
     def look_for_default(self) -> None:
         """Show a new chat's current default model: it may have been connected meanwhile."""

@@ -14,21 +14,23 @@ from agent_tui.model.errors import AgentTuiError
 from agent_tui.paths import current_folder
 from tui.chat import texts
 from tui.chat.asking import Asking
-from tui.chat.board import ChatBoard
 from tui.chat.commands import ChatCommands
 from tui.chat.composer import ChatComposer
-from tui.chat.drafting import Drafting
+from tui.chat.drafting import edit_elsewhere, search_past
 from tui.chat.files import Files
 from tui.chat.first import NewChat
-from tui.chat.models import ModelPicker
+from tui.chat.models import pick_model
 from tui.chat.open_chat import OpenChat
 from tui.chat.place import ReaderPlace
 from tui.chat.queue import ChatQueueScreen
 from tui.link import ChatLink
 from tui.live.approvals import Approvals
+from tui.live.board import facts, status_part
 from tui.live.find import FindBar, OneTranscript
 from tui.live.screen import ELSEWHERE_BINDINGS, GO_TO_BINDING, LiveScreen
+from tui.live.texts import context
 from widgets.composer import Composer
+from widgets.status_line import Part
 from widgets.terminal.frame_clock import FrameClock
 
 
@@ -88,13 +90,10 @@ class ChatScreen(LiveScreen):
         self._asking = Asking(self._chat)
         self._reader = ReaderPlace(self._chat, self._asking)
         self.why_not = self._reader.why_not
-        self._models = ModelPicker(self._chat)
-        self._commands = ChatCommands(self._chat, self._asking, self._models, open_chat)
-        self._drafting = Drafting(self._composer, self._host)
+        self._commands = ChatCommands(self._chat, self._asking, open_chat)
         self._approvals = Approvals(self._chat, self._host)
         self._find_bar = FindBar(OneTranscript(self._transcript))
-        self._board = ChatBoard(self._chat, self._lines)
-        self._words = self._board.place, self._transcript
+        self._words = self._chat.place, self._transcript
 
     # --- what is known of it ---------------------------------------------------------------------------
 
@@ -140,15 +139,21 @@ class ChatScreen(LiveScreen):
         self._chat.look_for_default()
 
     def _show_lines(self) -> bool:
-        shown = self._shown
-        is_counting = self._board.show(shown, self._chat.following.seconds_left)
-        self._approvals.show_keys(self.key_now("tab" if self._composer.has_line_focus else "!"))
+        state, shown = self.state, self._shown
+        about = [Part(texts.provider(state), 3), Part(texts.model(state), 2)] if state.loaded else []
+        status = texts.status(state, shown, self._chat.following.seconds_left)
+        self._lines.top.show([texts.title(state)], about, [status_part(self._lines.timed(status))])
+        full, warns = context(reversed(state.turns.values()))
+        own = Part(texts.workspace(state), 9), Part(full, 3, warns=warns)
+        hints = texts.hints(state, shown)
+        self._lines.show_below(hints, facts(state, texts.used(state), *own), texts.TYPED)
         key = "" if self._approvals.bar.is_written_past else self.key_now("u")
         self._composer.show(key, is_busy=self._asking.is_busy)
-        if self._board.show_place():
+        if self._chat.show_place():
             self._reader.go_there()
-        self._approvals.ask_who_is_quiet()
-        return is_counting
+        turn = state.open_turn
+        waits = turn is not None and turn.waits is not None
+        return self._lines.is_pending or waits or state.link.status == "waiting"
 
     @property
     def _shown(self) -> texts.ChatShown:
@@ -178,9 +183,6 @@ class ChatScreen(LiveScreen):
         if not self._commands.does(event.text):
             self._asking.submit(event.text)
 
-    def action_compose(self) -> None:
-        self._composer.open()
-
     def action_edit(self) -> None:
         if self._reader.may("edit") and (question := self._reader.question) is not None:
             self._asking.edit(question)
@@ -204,15 +206,15 @@ class ChatScreen(LiveScreen):
         elif what == "queue" and self._reader.may("queue"):
             self._host.open(ChatQueueScreen(self._composer))
         elif what == "models" and self._reader.may("settings"):
-            self._models.open()
+            pick_model(self._chat)
         elif what == "settings" and self._reader.may("settings"):
             self._commands.open_settings()
 
     def action_editor(self) -> None:
-        self._drafting.begin_editor()
+        self._host.run("editor", edit_elsewhere(self._composer), exclusive=True)
 
     def action_history(self) -> None:
-        self._drafting.search_past()
+        search_past(self._composer, self._host)
 
     def begin_another(self) -> None:
         """Open a new chat with this one's model and folder."""

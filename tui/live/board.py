@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
+from agent_tui.state.conversation import ConversationState
 from tui.live import signs
-from tui.live.texts import Hint, Status, UsedText
+from tui.live.texts import Hint, Status, UsedText, connected, oddities
 from tui.screens.words import say
 from widgets.status_line import Part, StatusLine
 from widgets.units import elapsed
@@ -17,9 +18,12 @@ def status_part(text: str) -> Part:
     return Part(text, warns=needed != text and needed in (say("chat.asks"), say("step.asks.form")))
 
 
-def used_parts(used: UsedText) -> tuple[Part, ...]:
-    """Return what was used as parts of a row; in a narrow row "prompts included" goes first."""
-    return Part(used.tokens, 4), Part(used.prompts, 5), Part(used.cost, 4)
+def facts(state: ConversationState, used: UsedText, *own: Part) -> list[Part]:
+    """Return what is known of a room or chat, with its ``own`` parts; in a narrow row "prompts included" goes
+    before the rest of what was used.
+    """
+    spent = Part(used.tokens, 4), Part(used.prompts, 5), Part(used.cost, 4)
+    return [Part(oddities(state.unknown_count), 1), *own, *spent, Part(connected(state.link), 8)]
 
 
 class Lines:
@@ -53,6 +57,5 @@ class Lines:
         """Show the hints that have a key, and facts at the right; ``typed`` keys are never replaced."""
         keys = [(hint, hint.key if hint.key in typed else self.key_now(hint.key)) for hint in hints]
         self.bottom.show(
-            [Part(hint.text, hint.rank, key) for hint, key in keys if key or not hint.key],
-            right=[part for part in facts if part.text],
+            [Part(hint.text, hint.rank, key) for hint, key in keys if key or not hint.key], right=facts
         )

@@ -90,7 +90,7 @@ class Writing(Vertical):
 
     def _show_in_note(self, note: str, right: str = "") -> None:
         """Show a note, wrapped; with something at its ``right`` it is one row."""
-        self._note_beside.show([note] if right else [], right=[right] if right else [])
+        self._note_beside.show([note] if right else [], right=[right])
         self._note_beside.set_class(not right, "-empty")
         wrapped = "" if right else note
         if wrapped != self._note.content:  # this runs with every key

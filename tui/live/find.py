@@ -204,7 +204,7 @@ class FindBar(Horizontal):
         self.post_message(self.Changed())
 
     def _tell(self, text: str) -> None:
-        self._told.show(right=[text] if text else [])
+        self._told.show(right=[text])
 
 
 class OneTranscript:

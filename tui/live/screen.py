@@ -94,6 +94,8 @@ class LiveScreen(Screen[None]):
         if self._looking is None or not self._host.is_shown:
             return
         is_counting = self._show_lines()
+        self._approvals.show_keys(self.key_now("tab" if self._composer.has_line_focus else "!"))
+        self._approvals.ask_who_is_quiet()
         if is_counting or self._approvals.is_focus_due:
             self._looking.resume()
         else:
@@ -101,6 +103,9 @@ class LiveScreen(Screen[None]):
 
     def on_resize(self, event: Resize) -> None:
         self._composer.fit(event.size.height)
+
+    def action_compose(self) -> None:
+        self._composer.open()
 
     # --- tools that ask --------------------------------------------------------------------------------
 

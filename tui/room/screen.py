@@ -12,10 +12,9 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from tui.link import RoomLink
 from tui.live.approvals import Approvals
-from tui.live.board import status_part, used_parts
+from tui.live.board import facts, status_part
 from tui.live.find import FindBar
 from tui.live.screen import ELSEWHERE_BINDINGS, GO_TO_BINDING, LiveScreen
-from tui.live.texts import connected, oddities
 from tui.room import texts
 from tui.room.acts import Act, PaneActs, commands_of
 from tui.room.composer import RoomComposer
@@ -113,16 +112,9 @@ class RoomScreen(LiveScreen):
     def _show_lines(self) -> bool:
         self._panes.show_headers()
         state, shown = self.state, self._shown
-        self._approvals.show_keys(self.key_now("tab") if shown.is_writing else self.key_now("!"))
-        self._approvals.ask_who_is_quiet()
         self._show_status()
-        facts = [
-            Part(oddities(state.unknown_count), 1),
-            Part(texts.models(state), 12),
-            *used_parts(texts.used(state, self._panes.tokens)),
-            Part(connected(state.link), 8),
-        ]
-        self._lines.show_below(texts.hints(state, shown), facts)
+        known = facts(state, texts.used(state, self._panes.tokens), Part(texts.models(state), 12))
+        self._lines.show_below(texts.hints(state, shown), known)
         key = "" if self._approvals.bar.is_written_past else self.key_now("u")
         self._composer.show(state, key)
         return state.link.status == "waiting" or bool(state.members.speaking)
@@ -134,7 +126,7 @@ class RoomScreen(LiveScreen):
         seconds_left = self._room.following.seconds_left
         status = texts.status(self.state, self._runs.asked, seconds_left, self.key_now)
         about = (texts.arrangement(self._panes.shown, self.key_now), *texts.progress(self.state))
-        parts = [Part(text, rank) for rank, text in enumerate(about) if text]
+        parts = [Part(text, rank) for rank, text in enumerate(about)]
         self._lines.top.show([texts.title(self.state)], parts, [status_part(status)])
 
     @property
@@ -173,9 +165,6 @@ class RoomScreen(LiveScreen):
 
     def action_act(self, act: Act) -> None:
         self._acts.act(act)
-
-    def action_compose(self) -> None:
-        self._composer.open()
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         event.stop()
