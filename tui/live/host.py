@@ -42,6 +42,9 @@ class Host:
         """Show a toast."""
         self.screen.notify(line, markup=False)
 
+    def warn(self, line: str) -> None:
+        self.screen.notify(line, severity="warning", markup=False)
+
     def fail(self, error: AgentTuiError) -> None:
         self.screen.notify(localised(error), severity="error", markup=False)
 

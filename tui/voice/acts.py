@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
@@ -15,20 +15,22 @@ from tui.live.commands import NotDone
 from tui.live.exporting import written_path
 from tui.live.host import Host
 from tui.screens.words import say
-from tui.voice.choosing import device_screen, file_screen, take_device
+from tui.voice.choosing import device_name, device_screen, file_screen
 from tui.voice.run import VoiceRun
+
+if TYPE_CHECKING:
+    from agent_tui.audio.devices import Direction
 
 Act = Literal["mute", "interrupt", "text_only", "devices", "headphones", "file", "retry", "local", "listen"]
 NEED_AN_AGENT: Final = ("voice.mute", "voice.talk", "voice.interrupt", "voice.file", "voice.listen")
 
 
 class VoiceActs:
-    """Runs the actions of keys; ``failed`` says what could not be done."""
+    """Runs the actions of keys."""
 
-    def __init__(self, run: VoiceRun, host: Host, *, failed: Callable[[str], None]) -> None:
+    def __init__(self, run: VoiceRun, host: Host) -> None:
         self._run = run
         self._host = host
-        self._failed = failed
         self._following: Worker[None] | None = None
 
     def begin(self) -> None:
@@ -75,7 +77,8 @@ class VoiceActs:
             case "retry":
                 await self._retry()
             case "local":
-                run.use_local_agent()
+                # In the same room if the server's key and secret are known, else in one of this machine.
+                run.request = replace(run.request, local_agent=True, agent="", script=None)
                 self.begin()
         host.show_soon()
 
@@ -87,14 +90,18 @@ class VoiceActs:
         elif run.state.phase in ("waiting_agent", "initializing") or "reconnecting" in run.state.overlays:
             await run.do(lambda session: session.client.retry())
         else:
-            self._failed(say("voice.nothing_waits"))
+            self._host.warn(say("voice.nothing_waits"))
 
     def _device_chosen(self, value: str | None) -> None:
         if value is not None:
             self._host.run("device", self._take_device(value))
 
     async def _take_device(self, value: str) -> None:
-        self._host.tell(await take_device(self._run, value))
+        kind, _, name = value.partition(" ")
+        direction: Direction = "input" if kind == "input" else "output"
+        await self._run.choose(direction, name)
+        what = say(f"voice.devices.{direction}")
+        self._host.tell(say("voice.devices.chosen", what=what, name=device_name(name)))
         self._host.show_soon()
 
     async def send_file(self, written: str) -> None:

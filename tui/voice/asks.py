@@ -17,6 +17,7 @@ from agent_tui.state.conversation import ConversationState
 from tui.cli.commands.asking import note_line
 from tui.link import ChatLink
 from tui.live.composer import Writing
+from tui.live.host import Host
 from tui.live.texts import Spot
 from tui.screens.localised import localised
 from tui.voice.feed import VoiceFeed
@@ -38,17 +39,17 @@ class VoiceAsks:
         link: ChatLink,
         feed: VoiceFeed,
         composer: Writing,
+        host: Host,
         *,
         take: Callable[[VoiceEvent], None],
         changed: Callable[[], None],
-        failed: Callable[[str], None],
     ) -> None:
         self.composer = composer
+        self._host = host
         self._link = link
         self._feed = feed
         self._take = take
         self._changed = changed
-        self._failed = failed
         self.state = ConversationState()  # the session's conversation
         self._noted: set[str] = set()
 
@@ -66,7 +67,7 @@ class VoiceAsks:
         except NotFound:
             pass  # nothing was said in the session, and its log was deleted with it
         except AgentTuiError as error:
-            self._failed(localised(error))
+            self._host.warn(localised(error))
         finally:
             self.state = ConversationState()
             self._changed()
@@ -95,18 +96,16 @@ class VoiceAsks:
             case ev.TurnNoted(_, note) if note not in self._noted:
                 self._noted.add(note)  # once per session: the next answers are no different
                 if line := note_line(event):
-                    self._failed(line)
+                    self._host.warn(line)
             case _:
                 pass
 
     # --- what approvals want to know -------------------------------------------------------------------
 
     async def client(self) -> ChatClient:
-        """Return the backend's client."""
         return await self._link.client()
 
     def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
-        """Return the transcript, and the key of the row in it."""
         key = self._feed.row_of(call_id(*spot))
         return (self._feed.transcript, key) if key else None
 
@@ -114,7 +113,6 @@ class VoiceAsks:
         """Do nothing: the only transcript is shown."""
 
     def focus_words(self) -> None:
-        """Focus the transcript."""
         self._feed.transcript.screen.set_focus(self._feed.transcript, scroll_visible=False)
 
 

@@ -41,7 +41,7 @@ class Board:
         self._where = run.session.place if run.session is not None else self._where
         self._lines.top.show(
             [say("voice.title", room=run.request.room)],
-            [Part(part, rank) for part, rank in ((self._where, 2), (texts.connection(state), 3)) if part],
+            [Part(self._where, 2), Part(texts.connection(state), 3)],
             [status_part(self._lines.timed(status))],
         )
         self._show_panel(focus)

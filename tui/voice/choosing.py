@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ MAX_NAME_CHARACTERS: Final = 80
 
 
 def device_screen(run: VoiceRun) -> ChooseScreen:
-    """Return the dialog that closes with a device for ``chosen_device``."""
+    """Return the dialog that closes with a device: its direction and its name, "" for the default."""
 
     async def load() -> Candidates:
         inputs, outputs = await run.source.devices()
@@ -31,27 +32,22 @@ def device_screen(run: VoiceRun) -> ChooseScreen:
 
 
 def _rows(direction: Direction, names: Sequence[str]) -> list[Candidate]:
-    """Return the system's default and the named devices, if there are any; a value is direction and name."""
+    """Return the system's default and the named devices, if there are any."""
     what = say(f"voice.devices.{direction}")
-    return [Candidate(f"{direction} {name}", f"{what} · {_shown(name)}") for name in ("", *names) if names]
+    return [
+        Candidate(f"{direction} {name}", f"{what} · {device_name(name)}") for name in ("", *names) if names
+    ]
 
 
-def _shown(name: str) -> str:
+def device_name(name: str) -> str:
     return inert_line(name, MAX_NAME_CHARACTERS) or say("voice.device.default")
-
-
-async def take_device(run: VoiceRun, value: str) -> str:
-    """Change to the chosen device; return what to say about it."""
-    kind, _, name = value.partition(" ")
-    direction: Direction = "input" if kind == "input" else "output"
-    await run.choose(direction, name)
-    return say("voice.devices.chosen", what=say(f"voice.devices.{direction}"), name=_shown(name))
 
 
 def file_screen(folder: Path) -> ChooseScreen:
     """Return the dialog that closes with the path of a file in ``folder``, or with a typed one."""
-    load: Callable[[], Awaitable[Candidates]] = lambda: asyncio.to_thread(_files, folder)  # noqa: E731
-    return ChooseScreen(say("voice.file.title"), load, "", may_type=True)
+    return ChooseScreen(
+        say("voice.file.title"), partial(asyncio.to_thread, _files, folder), "", may_type=True
+    )
 
 
 def _files(folder: Path) -> list[Candidate]:

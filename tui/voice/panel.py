@@ -70,12 +70,8 @@ class MicPanel(Vertical):
         gaps = ""
         if status and has_output and status.underruns:
             gaps = say_count("voice.underruns", status.underruns)
-        self._about_mine.show(
-            [Part(microphone, 3), Part(about, 2)] if about else [Part(microphone, 3)], right=mine
-        )
-        self._about_agents.show(
-            [Part(speaker, 4), Part(gaps, 5)] if gaps else [Part(speaker, 4)], right=agents
-        )
+        self._about_mine.show([Part(microphone, 3), Part(about, 2)], right=mine)
+        self._about_agents.show([Part(speaker, 4), Part(gaps, 5)], right=agents)
 
 
 def _named(name: str) -> str:

@@ -15,7 +15,7 @@ from tui.cli import exits
 from tui.screens.words import say
 from tui.voice.endings import ending_of
 from tui.voice.request import VoiceRequest
-from tui.voice.session import NotSetUp, VoiceSession, VoiceSource
+from tui.voice.session import VoiceSession, VoiceSource
 
 if TYPE_CHECKING:
     from agent_tui.audio.devices import Direction
@@ -50,13 +50,7 @@ class VoiceRun:
         self._failed = failed
 
     @property
-    def needs_setup(self) -> bool:
-        """Whether something is missing on this machine."""
-        return isinstance(self.problem, NotSetUp)
-
-    @property
     def is_joined(self) -> bool:
-        """Whether there is a current session."""
         return self.session is not None and not self.state.is_over
 
     @property
@@ -73,7 +67,6 @@ class VoiceRun:
         return ending.code if ending is not None else exits.DONE
 
     def take(self, event: VoiceEvent) -> None:
-        """Take an event into the state, and call ``changed``."""
         self.state.apply(event)
         self._changed(event)
 
@@ -82,8 +75,8 @@ class VoiceRun:
         self.problem = None
         self.take(LinkMoved("preparing"))
         try:
-            session = await self.source.open(self.request, self._tell)
-            self.session = self._newest = session
+            tell = lambda line: self.take(LinkMoved("preparing", line))  # noqa: E731
+            session = self.session = self._newest = await self.source.open(self.request, tell)
             try:
                 await session.sound.open()
                 await self._choose_sound(session)
@@ -105,9 +98,6 @@ class VoiceRun:
         if problem and problem != self._told_problem:
             self._told_problem = problem
             self._failed(say("voice.not_kept", problem=problem))
-
-    def _tell(self, line: str) -> None:
-        self.take(LinkMoved("preparing", line))
 
     async def _choose_sound(self, session: VoiceSession) -> None:
         """Start a session with the person's last choices, or the requested ones."""
@@ -138,7 +128,7 @@ class VoiceRun:
 
     async def do(self, what: Callable[[VoiceSession], Awaitable[None]]) -> bool:
         """Run an action; return whether it succeeded. A failure is reported."""
-        if self.session is None or self.state.is_over:
+        if self.session is None or not self.is_joined:
             self._failed(say("voice.not_now"))
             return False
         try:
@@ -156,7 +146,6 @@ class VoiceRun:
         return await self.do(lambda session: session.client.say(text))
 
     async def mute(self, muted: bool) -> bool:
-        """Mute or unmute the microphone."""
         return await self.do(lambda session: session.client.mute(muted))
 
     async def start_talking(self) -> bool:
@@ -164,7 +153,6 @@ class VoiceRun:
         return await self.do(lambda session: session.client.start_talking())
 
     async def stop_talking(self) -> None:
-        """End it."""
         await self.do(lambda session: session.client.stop_talking())
 
     async def only_text(self, is_text_only: bool) -> None:
@@ -184,12 +172,6 @@ class VoiceRun:
         self.uses_headphones = on
         if self.session is not None:
             self.session.sound.use_headphones(on)
-
-    def use_local_agent(self) -> None:
-        """Use our agent for the next session: in the same room if the server's key and secret are known, else
-        in one of this machine.
-        """
-        self.request = replace(self.request, local_agent=True, agent="", script=None)
 
     async def choose(self, direction: Direction, name: str) -> None:
         """Change to another device, now and in later sessions."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
 from textual.events import Key, Resize
 
 from agent_tui.model.voice import LinkMoved, VoiceEvent, WordsSpoken
-from agent_tui.state.voice import VoiceState
 from tui.link import ChatLink
 from tui.live.approvals import Approvals
 from tui.live.find import FindBar, OneTranscript
@@ -30,7 +29,7 @@ from tui.voice.composer import VoiceComposer, commands_of
 from tui.voice.feed import VoiceFeed
 from tui.voice.request import VoiceRequest
 from tui.voice.run import VoiceRun
-from tui.voice.session import VoiceSource
+from tui.voice.session import NotSetUp, VoiceSource
 from tui.voice.talking import TalkKey
 from widgets.composer import Composer
 from widgets.terminal.frame_clock import FrameClock
@@ -82,10 +81,10 @@ class VoiceScreen(LiveScreen):
         voice room.
         """
         super().__init__(clock)
-        self._tell = partial(self.notify, severity="warning", markup=False)
-        self.run = VoiceRun(source, request, changed=self._changed, failed=self._tell)
-        self._acts = VoiceActs(self.run, self._host, failed=self._tell)
-        self._begin = self._acts.begin
+        self.run = VoiceRun(source, request, changed=self._changed, failed=self._host.warn)
+        self.state = self.run.state
+        self._acts = VoiceActs(self.run, self._host)
+        self._begin, self.leave, self.why_not = self._acts.begin, self._acts.leave, self._acts.why_not
         self.wall_clock: Callable[[], float] = time.time  # for lines without a time of their own
         self._transcript = Transcript(clock=clock, id="voice", classes="-hidden")
         self._board = board = Board(self.run, clock, self._lines)
@@ -94,43 +93,25 @@ class VoiceScreen(LiveScreen):
         self._composer = VoiceComposer(request.room)
         self._feed = VoiceFeed(self._transcript, self.state, lambda: self.wall_clock())
         self._asks = VoiceAsks(
-            link,
-            self._feed,
-            self._composer,
-            take=self.run.take,
-            changed=self._asks_changed,
-            failed=self._tell,
+            link, self._feed, self._composer, self._host, take=self.run.take, changed=self._asks_changed
         )
         self._commands = commands_of(
             self.run, self._acts, self._asks, self._transcript, self._host, open_voice
         )
         self._approvals = Approvals(self._asks, self._host)
-        self._talk_key: TalkKey | None = None
-
-    @property
-    def state(self) -> VoiceState:
-        """The session as it is known."""
-        return self.run.state
 
     def on_mount(self) -> None:
-        """Show the levels; ask the terminal for releases of the push-to-talk key; begin in the line if only
-        that is used.
-        """
+        """Show the levels; begin in the line if only that is used."""
         seconds = CALM_LOOK_SECONDS if self._host.clock.is_calm else METER_SECONDS
         self.set_interval(seconds, self._show_levels)
-        app = self.app
-        assert isinstance(app, KeysInOrder)
-        self._talk_key = TalkKey(app.presses, self.set_timer, self.run.start_talking, self.run.stop_talking)
         if self.run.is_text_only:
             self._composer.open()
 
-    async def leave(self) -> None:
-        """Leave the room, and release the devices."""
-        await self._acts.leave()
-
-    def why_not(self, binding_id: str) -> str:
-        """Return why an action cannot be done now, as a sentence; "" if it can."""
-        return self._acts.why_not(binding_id)
+    @cached_property
+    def _talk_key(self) -> TalkKey:
+        app = self.app
+        assert isinstance(app, KeysInOrder)  # there is no other kind of app
+        return TalkKey(app.presses, self.set_timer, self.run.start_talking, self.run.stop_talking)
 
     # --- what comes in ---------------------------------------------------------------------------------
 
@@ -142,7 +123,7 @@ class VoiceScreen(LiveScreen):
             return  # the hot path: no line, only the words
         if isinstance(event, LinkMoved) and event.status == "connecting":
             self.run_worker(self._asks.follow(self.run.session), group="log", exclusive=True)
-        if not self.state.mic.is_talking and self._talk_key is not None and not self.run.is_joined:
+        if not self.state.mic.is_talking and not self.run.is_joined:
             self._talk_key.forget()
         self._show_soon()
 
@@ -154,20 +135,17 @@ class VoiceScreen(LiveScreen):
     # --- what the lines say ----------------------------------------------------------------------------
 
     def _show_lines(self) -> bool:
-        is_typing = self._composer.has_line_focus
         line: Focus = "choices" if self._composer.line.is_choosing else "line"
-        focus: Focus = line if is_typing else self._find_bar.looking or "words"
+        focus: Focus = line if self._composer.has_line_focus else self._find_bar.looking or "words"
         is_pending = self._board.show(self._shown, focus)
         self._show_levels()
         is_empty = not len(self.state.lines)
         self._board.place.set_class(not is_empty, "-hidden")
         self._transcript.set_class(is_empty, "-hidden")
-        self._approvals.show_keys(self.key_now("tab" if is_typing else "!"))
-        self._approvals.ask_who_is_quiet()
         return is_pending
 
     def _show_levels(self) -> None:
-        """Show the current levels; costs almost nothing while they stay the same."""
+        """Costs almost nothing while they stay the same."""
         self.run.look_at_sound()
         self._board.show_levels(self._shown)
 
@@ -176,7 +154,7 @@ class VoiceScreen(LiveScreen):
         problem, session = self.run.problem, self.run.session
         return texts.VoiceShown(
             problem=texts.problem(problem) if problem is not None and self.state.phase == "failed" else "",
-            needs_setup=self.run.needs_setup,
+            needs_setup=isinstance(problem, NotSetUp),
             has_signal=session is None or session.sound.status.has_signal,
             may_use_local=not self.run.request.local_agent,
             asking=asking(self._asks.state) if self._approvals.spot is not None else "",
@@ -186,7 +164,6 @@ class VoiceScreen(LiveScreen):
     # --- what changes around it ------------------------------------------------------------------------
 
     def on_resize(self, event: Resize) -> None:
-        """Leave the words the room they need."""
         self._board.panel.fit(event.size.width)
 
     def on_screen_resume(self) -> None:
@@ -209,7 +186,7 @@ class VoiceScreen(LiveScreen):
 
     async def on_key(self, event: Key) -> None:
         """Stop talking, if the terminal reports that the key was released."""
-        if event.key.endswith(RELEASED_KEY) and self._talk_key is not None:
+        if event.key.endswith(RELEASED_KEY):
             event.stop()
             if event.key.removesuffix(RELEASED_KEY) in keys_of(self, "voice.talk"):
                 await self._talk_key.release()
@@ -223,7 +200,7 @@ class VoiceScreen(LiveScreen):
         elif self._composer.has_line_focus and self._approvals.spot is not None:
             self._approvals.look()
         elif self._composer.has_line_focus:
-            self.set_focus(self._transcript, scroll_visible=False)
+            self._asks.focus_words()
         else:
             self._composer.open()
 
@@ -234,25 +211,20 @@ class VoiceScreen(LiveScreen):
         elif self._find_bar.asks:
             self._find_bar.close()
         elif self._composer.has_line_focus:
-            self.set_focus(self._transcript, scroll_visible=False)
+            self._asks.focus_words()
         else:
             await self.run_action("app.leave_voice")
 
     async def action_act(self, act: Act) -> None:
-        """Mute, interrupt, …: see ``VoiceActs``."""
         await self._acts.act(act)
 
     async def action_talk(self) -> None:
-        """Begin or stop talking."""
         if self.run.is_text_only:
             await self._acts.act("text_only")
-        if self._talk_key is not None:
-            await self._talk_key.press()
+        await self._talk_key.press()
 
     def action_fold(self) -> None:
-        """Fold or unfold the reader's step."""
         self._transcript.folds.toggle()
 
     def action_fold_all(self) -> None:
-        """Fold all steps, or unfold them if all are folded."""
         self._transcript.folds.fold_all()

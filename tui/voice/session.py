@@ -25,7 +25,6 @@ class Speech(Protocol):
     @property
     def is_over(self) -> bool:
         """Whether all of it was played."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +81,9 @@ class VoiceSource(Protocol):
 
         Raises ``NotSetUp`` if something is missing, ``ConnectFailed`` if no server is reached.
         """
-        ...
 
     async def devices(self) -> tuple[list[str], list[str]]:
         """Return the names of the microphones and of the speakers."""
-        ...
 
     def remember(self, direction: Direction, name: str) -> None:
         """Store the choice of a device for the next session; raises ``AgentTuiError`` if that fails."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close what was opened."""
-        ...

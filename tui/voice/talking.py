@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from typing import Final
+
+from textual.timer import Timer
+
+from widgets.terminal.keys_in_order import KeyPresses
 
 RELEASED_SECONDS: Final = 0.6  # a held key without a repetition for this long was released
 TAP_SECONDS: Final = 0.35  # a shorter press is a tap: it talks until the next one
-
-
-class Presses(Protocol):
-    """When keys were pressed: see ``widgets.terminal.keys_in_order.KeyPresses``."""
-
-    now: Callable[[], float]
-    began_at: float
-
-
-class Stoppable(Protocol):
-    """A timer."""
-
-    def stop(self) -> None: ...
 
 
 class TalkKey:
@@ -32,8 +23,8 @@ class TalkKey:
 
     def __init__(
         self,
-        presses: Presses,
-        later: Callable[[float, Callable[[], Awaitable[None]]], Stoppable],
+        presses: KeyPresses,
+        later: Callable[[float, Callable[[], Awaitable[None]]], Timer],
         start: Callable[[], Awaitable[bool]],
         stop: Callable[[], Awaitable[None]],
     ) -> None:
@@ -42,7 +33,7 @@ class TalkKey:
         self._later = later
         self._start = start
         self._stop = stop
-        self._timer: Stoppable | None = None
+        self._timer: Timer | None = None
         self._pressed_at = 0.0  # when the press that started it began
         self._tells_releases = False
         self.is_on = False
