@@ -272,17 +272,17 @@ async def test_a_model_that_cannot_see_images_says_so() -> None:
 
 
 def test_what_is_kept_on_disk_is_the_owners_alone_and_survives_rubbish(tmp_path: Path) -> None:
-    drafts = ChatDrafts("../../evil\n\ud800", tmp_path)
+    drafts = ChatDrafts("../../evil\n\ud800")
     kept = KeptDraft((ev.Attachment("a", "b"),), (Waiting("q", (ev.Attachment("c", "d"),), "k"),))
     assert drafts.keep(kept)
-    (path,) = (tmp_path / "drafts").iterdir()
+    (path,) = (tmp_path / "data" / "drafts").iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert drafts.load() == kept
     for rubbish in ("", "[", "7", '{"queue": [7, {}], "attachments": {"a": 1}}', "\0"):
         path.write_text(rubbish)
         assert drafts.load() == KeptDraft()
     assert drafts.keep(KeptDraft())
-    assert list((tmp_path / "drafts").iterdir()) == []
+    assert list((tmp_path / "data" / "drafts").iterdir()) == []
 
 
 def test_an_order_changes_one_place_at_a_time() -> None:

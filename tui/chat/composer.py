@@ -28,6 +28,7 @@ from tui.chat.files import (
 )
 from tui.live import commands
 from tui.live.composer import Writing
+from tui.live.drafts import add_past_text
 from tui.screens.localised import localised
 from tui.screens.words import count, say
 from widgets.choices import Completion, Suggestion
@@ -92,8 +93,8 @@ class ChatComposer(Writing):
         self.tools: Sequence[str] = ()  # names for the completion of /tools
         self.attachments: tuple[Attachment, ...] = ()
         self.queue: tuple[Waiting, ...] = ()
-        self._queue_key = "u"
-        self._is_busy = False  # an answer is being given
+        self.queue_key = "u"  # opens the queue
+        self.is_busy = False  # an answer is being given
         line.placeholder = say("chat.placeholder")
 
     def on_mount(self) -> None:
@@ -122,23 +123,17 @@ class ChatComposer(Writing):
             self._set_attachments(attachments)
         self.show()
 
-    def show(self, key: str | None = None, *, is_busy: bool | None = None) -> None:
-        """Show the queue, the attachments, and set the completions; ``key`` opens the queue. Arguments that
-        are not given do not change.
-        """
-        self._queue_key = self._queue_key if key is None else key
-        self._is_busy = self._is_busy if is_busy is None else is_busy
+    def show(self) -> None:
+        """Show the queue, the attachments, and what the line is for."""
         if not self.is_mounted:
             return
         going = [waits for waits in self.queue if not waits.is_held]
         held = [waits for waits in self.queue if waits.is_held]
         queued = [(waiting_line(some[0]), len(some)) for some in (going, held) if some]
-        self._show_queued(queued, self._queue_key)
+        self._show_queued(queued, self.queue_key)
         self._show_in_note(*self._about_line())
-        name = "editing" if self.is_editing else "queue" if self._is_busy else ""
-        placeholder = say(f"chat.placeholder.{name}" if name else "chat.placeholder")
-        if placeholder != self.line.placeholder:
-            self.line.placeholder = placeholder
+        name = ".editing" if self.is_editing else ".queue" if self.is_busy else ""
+        self.line.placeholder = say(f"chat.placeholder{name}")
 
     def _about_line(self) -> tuple[str, str]:
         if self._told:
@@ -228,7 +223,7 @@ class ChatComposer(Writing):
             self.line.take_away(text)
             self._set_attachments(())
         if text.strip():
-            self.line.past = self._drafts.sent(text)
+            self.line.past = add_past_text(text)
         self.tell("")
         self.keep_text()
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from agent_tui.config.file import data_path
 from agent_tui.model.events import Attachment
-from tui.live.drafts import DRAFTS, file_of, read_kept, write_kept
+from tui.live.drafts import draft_path, read_kept, write_kept
 
 MAX_FILE_BYTES: Final = 64_000_000
 MAX_QUEUED: Final = 50
@@ -43,8 +41,8 @@ class KeptDraft:
 class ChatDrafts:
     """Files that only their owner can read. Never raises: what cannot be read is empty."""
 
-    def __init__(self, conversation_id: str, folder: Path | None = None) -> None:
-        self._path = (folder or data_path()) / DRAFTS / f"{file_of(conversation_id)}.chat"
+    def __init__(self, conversation_id: str) -> None:
+        self._path = draft_path(conversation_id, ".chat")
 
     def load(self) -> KeptDraft:
         """Return what was kept."""
@@ -54,10 +52,8 @@ class ChatDrafts:
             return KeptDraft()
         if not isinstance(value, Mapping):
             return KeptDraft()
-        queue = [_waiting(item) for item in _listed(value.get("queue"))]
-        return KeptDraft(
-            _attachments(value.get("attachments")), tuple(item for item in queue if item is not None)
-        )
+        queue = filter(None, map(_waiting, _listed(value.get("queue"))))
+        return KeptDraft(_attachments(value.get("attachments")), tuple(queue))
 
     def keep(self, kept: KeptDraft) -> bool:
         """Keep it; return whether that was possible."""
@@ -89,9 +85,8 @@ def _waiting(value: object) -> Waiting | None:
     if not isinstance(value, Mapping) or not isinstance(text := value.get("text"), str):
         return None
     key = value.get("key")
-    return Waiting(
-        text, _attachments(value.get("attachments")), key if isinstance(key, str) and key else new_key()
-    )
+    key = key if isinstance(key, str) and key else new_key()
+    return Waiting(text, _attachments(value.get("attachments")), key)
 
 
 def _attachments(value: object) -> tuple[Attachment, ...]:

@@ -103,15 +103,13 @@ class ChatFeed:
 class _Turn:
     """One turn in the transcript: its head, then what an answer has, or a person's words and files."""
 
-    __slots__ = ("_feed", "_files", "_text", "_title", "steps", "turn")
+    __slots__ = ("_feed", "_files", "steps", "turn")
 
     def __init__(self, feed: ChatFeed, turn: Turn) -> None:
         self.turn = turn
         self.steps = TurnFeed(feed.transcript, turn, placed=feed.placed)
         self._feed = feed
         self._files = 0  # that have a row
-        self._text: str | None = None  # of a person, as it was added
-        self._title = ""
 
     def take(self) -> None:
         self._head()
@@ -123,20 +121,17 @@ class _Turn:
 
     def _head(self) -> None:
         """Show the speaker; when the turn is over, also its time and usage."""
-        turn, transcript = self.turn, self._feed.transcript
+        turn, transcript, key = self.turn, self._feed.transcript, turn_key(self.turn.id)
         title = texts.turn_title(turn, self._feed.model_of(turn))
-        if not self._title:
+        if key in transcript.messages:
+            transcript.turn_titled(key, title)
+        else:
             self._feed.placed((turn.id, ""))
-            transcript.turn_opened(turn_key(turn.id), title, color=PEOPLE if turn.role == "user" else "")
-        elif title != self._title:
-            transcript.turn_titled(turn_key(turn.id), title)
-        self._title = title
+            transcript.turn_opened(key, title, color=PEOPLE if turn.role == "user" else "")
 
     def _take_person(self) -> None:
         turn, transcript = self.turn, self._feed.transcript
-        if turn.text != self._text:
-            self._text = turn.text
-            show_person(transcript, turn)
+        show_person(transcript, turn)
         for number, file in islice(enumerate(turn.attachments), self._files, None):
             self._files = number + 1
             self._feed.placed((turn.id, file_id(number)))

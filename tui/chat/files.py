@@ -84,24 +84,23 @@ class Files:
         return list(self._found[2])
 
     def _ranked(self, begun: str, most: int) -> list[str]:
-        ranked: tuple[list[str], ...] = ([], [], [])
+        beginning: list[str] = []
+        named: list[str] = []
+        containing: list[str] = []
         scattered: list[str] = []
         for path in self._listed:
             low = path.casefold()
             if low.startswith(begun):
-                rank = 0
+                beginning.append(path)
             elif low.rpartition("/")[2].startswith(begun):
-                rank = 1
+                named.append(path)
             elif begun in low:
-                rank = 2
-            else:
-                if len(scattered) < MAX_SCATTERED and has_letters(begun, low):
-                    scattered.append(path)
-                continue
-            ranked[rank].append(path)
-            if len(ranked[0]) >= most:
+                containing.append(path)
+            elif len(scattered) < MAX_SCATTERED and has_letters(begun, low):
+                scattered.append(path)
+            if len(beginning) >= most:
                 break
-        found = [path for paths in ranked for path in paths]
+        found = [*beginning, *named, *containing]
         if len(found) < most:
             found += sorted(scattered, key=lambda path: span(begun, path))
         return found[:most]

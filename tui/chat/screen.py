@@ -147,8 +147,9 @@ class ChatScreen(LiveScreen):
         own = Part(texts.workspace(state), 9), Part(full, 3, warns=warns)
         hints = texts.hints(state, shown)
         self._lines.show_below(hints, facts(state, texts.used(state), *own), texts.TYPED)
-        key = "" if self._approvals.bar.is_written_past else self.key_now("u")
-        self._composer.show(key, is_busy=self._asking.is_busy)
+        self._composer.queue_key = "" if self._approvals.bar.is_written_past else self.key_now("u")
+        self._composer.is_busy = self._asking.is_busy
+        self._composer.show()
         if self._chat.show_place():
             self._reader.go_there()
         turn = state.open_turn

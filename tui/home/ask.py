@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from tui.live.drafts import Drafts, LineDraft
+from tui.live.drafts import LineDraft, add_past_text, past_texts
 from tui.live.key_hints import keys_of
 from tui.screens.words import say
 from widgets.composer import Composer
@@ -35,7 +35,6 @@ class HomeAsk(Vertical):
         self.becomes: Becomes = "room"
         self.line = Composer(placeholder=say("home.ask.room"))
         self._is_cleared = False  # which is said below the line
-        self._drafts = Drafts()
         self._draft = LineDraft(self, KEPT_AS, lambda: self.line.text)
         self._about = Static("", id="about", markup=False)
 
@@ -47,7 +46,7 @@ class HomeAsk(Vertical):
 
     def on_mount(self) -> None:
         """Restore the draft; say what the line is for, and what keys do while it is empty."""
-        self.line.past = self._drafts.past()
+        self.line.past = past_texts()
         self.line.put(self._draft.load())
         self.become(self.becomes)
         self.line.free_keys = dict.fromkeys(keys_of(self.screen, "app.help"), "app.help")
@@ -58,7 +57,7 @@ class HomeAsk(Vertical):
 
     def sent(self, text: str) -> None:
         """Take away what became a room or a chat."""
-        self.line.past = self._drafts.sent(text)
+        self.line.past = add_past_text(text)
         self.line.take_away(text)
         self._draft.keep()
 

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Rule, Static, TextArea
 
 from agent_tui.model.inert import inert_line
-from tui.live.drafts import Drafts, LineDraft
+from tui.live.drafts import LineDraft, past_texts
 from tui.live.key_hints import keys_of
 from tui.screens.words import count, say
 from widgets.composer import MAX_CHARACTERS, MOST_ROWS, Composer
@@ -47,7 +47,6 @@ class Writing(Vertical):
         """``kept_as`` is the id of the room or chat."""
         super().__init__(id="composer")
         self.line = line
-        self._drafts = Drafts()
         self._kept_text = LineDraft(self, kept_as, lambda: self._draft)
         self._queued = StatusLine(is_dim=True, classes="-empty")
         self._note = Static(classes="composer--note -empty", markup=False)
@@ -73,7 +72,7 @@ class Writing(Vertical):
 
     def on_mount(self) -> None:
         """Restore the draft."""
-        self.line.past = self._drafts.past()
+        self.line.past = past_texts()
         self.line.put(self._kept_text.load())
         self._show_note()
         self.line.free_keys = dict.fromkeys(keys_of(self.screen, "app.help"), "app.help")

@@ -1,4 +1,6 @@
-"""What was written and not sent yet, and what was sent: kept in the data folder, for its owner alone."""
+"""What was written and not sent yet, and what was sent: kept in the data folder, for its owner alone. Nothing
+raises: what cannot be read is empty.
+"""
 
 from __future__ import annotations
 
@@ -24,33 +26,17 @@ MAX_PAST_CHARACTERS: Final = 200_000  # of all together
 MAX_FILE_BYTES: Final = 2_000_000
 
 
-class Drafts:
-    """Files of one user. Nothing raises: what cannot be read is empty; ``False`` means not kept."""
+def past_texts() -> list[str]:
+    """Return what was sent from this machine, the newest last."""
+    found = read_json(data_path() / HISTORY)
+    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or data_path()
 
-    def draft(self, room_id: str) -> str:
-        """Return what was being written to a room."""
-        return read_kept(self._of(room_id))
-
-    def keep(self, room_id: str, text: str) -> bool:
-        """Keep what is being written to a room; an empty text is forgotten."""
-        return write_kept(self._of(room_id), text)
-
-    def past(self) -> list[str]:
-        """Return what was sent from this machine, the newest last."""
-        found = read_json(self._folder / HISTORY)
-        return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
-
-    def sent(self, text: str) -> list[str]:
-        """Add to what was sent, each text once; return what is kept now."""
-        past = capped([*(known for known in self.past() if known != text), text])
-        write_kept(self._folder / HISTORY, json.dumps(past, ensure_ascii=False))
-        return past
-
-    def _of(self, room_id: str) -> Path:
-        return self._folder / DRAFTS / file_of(room_id)
+def add_past_text(text: str) -> list[str]:
+    """Add to what was sent, each text once; return what is kept now."""
+    past = capped([*(known for known in past_texts() if known != text), text])
+    write_kept(data_path() / HISTORY, json.dumps(past, ensure_ascii=False))
+    return past
 
 
 class LineDraft:
@@ -61,21 +47,20 @@ class LineDraft:
     def __init__(self, owner: Widget, kept_as: str, text: Callable[[], str]) -> None:
         """``kept_as`` is the id of the room or chat; ``text`` returns what is written now."""
         self._owner = owner
-        self._kept_as = kept_as
+        self._path = draft_path(kept_as)
         self._text = text
-        self._drafts = Drafts()
         self._known = ""  # on disk
         self._timer: Timer | None = None
 
     def load(self) -> str:
         """Return what was being written."""
-        self._known = self._drafts.draft(self._kept_as)
+        self._known = read_kept(self._path)
         return self._known
 
     def belongs_to(self, kept_as: str) -> None:
         """Keep it under another id."""
-        self._drafts.keep(self._kept_as, "")
-        self._kept_as, self._known = kept_as, ""
+        write_kept(self._path, "")
+        self._path, self._known = draft_path(kept_as), ""
         self.keep()
 
     def keep_soon(self) -> None:
@@ -90,15 +75,16 @@ class LineDraft:
         text = self._text()
         if text == self._known:
             return
-        if self._drafts.keep(self._kept_as, text):
+        if write_kept(self._path, text):
             self._known = text
         elif self._owner.is_mounted:
             self._owner.notify(say("composer.not_kept"), severity="warning", markup=False)
 
 
-def file_of(id_: str) -> str:
-    """Return the name of the file of a room or chat; its id is whatever its server says."""
-    return sha256(id_.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+def draft_path(id_: str, ending: str = "") -> Path:
+    """Return the file of a room or chat; its id is whatever its server says."""
+    name = sha256(id_.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+    return data_path() / DRAFTS / f"{name}{ending}"
 
 
 def capped(past: Sequence[str]) -> list[str]:

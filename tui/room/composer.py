@@ -16,6 +16,7 @@ from agent_tui.model.inert import inert_line
 from agent_tui.state.conversation import ConversationState
 from tui.live.commands import completion
 from tui.live.composer import Writing
+from tui.live.drafts import add_past_text
 from tui.room.texts import labels_of, queued_words
 from tui.screens.words import say
 from widgets.choices import Completion, Suggestion
@@ -92,7 +93,7 @@ class RoomComposer(Writing):
     def sent(self, text: str) -> None:
         """Remove and remember what was sent. ``now`` holds for one message only: it cuts agents off."""
         self.line.take_away(text)
-        self.line.past = self._drafts.sent(text)
+        self.line.past = add_past_text(text)
         self._set_when("next")
         self.tell("")
         self.keep_text()

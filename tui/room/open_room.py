@@ -76,9 +76,9 @@ class OpenRoom(OpenConversation["RoomsClient"]):
                 await panes.fit()
             self.place.set_class(bool(self.state.agents), "-hidden")
             panes.set_class(not self.state.agents, "-hidden")
-            if not self._has_view and self.state.loaded and self.state.agents:
-                self._has_view = True
-                await panes.begin_in(timeline=self.begins_in_timeline)
+        if not self._has_view and self.state.loaded and self.state.agents:
+            self._has_view = True
+            await panes.begin_in(timeline=self.begins_in_timeline)
         panes.take()
         if self.go_to and panes.fits:
             self._go_there(self.go_to)

@@ -65,8 +65,7 @@ class RoomPanes(Container):
         self._feeds: dict[str, PaneFeed] = {}
         self._paces: dict[str, TokenRate] = {}
         self._folds: dict[str, bool] = {}  # what the reader folded or unfolded, by the keys of the rows
-        self._generation = -1
-        self._seen = -1  # how many turns the panes were told of
+        self._seen = -1, 0  # the generation, and how many turns of it the panes were told of
         self._current = ""
         self._is_zoomed = False
         self._timeline: TimelineFeed | None = None  # once it was opened
@@ -156,40 +155,35 @@ class RoomPanes(Container):
         """
         agents = [agent.id for agent in self._state.members.ordered if agent.id != OTHERS]
         kept = self._panes
-        if agents != list(kept):
-            new = {agent_id: AgentPane(clock=self._clock) for agent_id in agents if agent_id not in kept}
-            for agent_id, pane in new.items():
-                pane.folds.chosen = self._folds
-                self._feeds[agent_id] = PaneFeed(pane, self._state)
-                self._paces[agent_id] = TokenRate()
-            self._panes = {agent_id: kept.get(agent_id) or new[agent_id] for agent_id in agents}
-            gone = [kept[agent_id] for agent_id in kept if agent_id not in self._panes]
-            for agent_id in kept.keys() - self._panes.keys():
-                del self._feeds[agent_id], self._paces[agent_id]
-            self._seen = -1
-            self._current = self._current if self._current in self._panes else next(iter(agents), "")
-            await self.remove_children(gone)
-            if self.is_attached:  # the room may be left meanwhile
-                await self.mount_all(new.values())
-            self._arrange_anew()
-        if self._generation != self._state.generation:
-            self._generation = self._state.generation
-            for agent_id, pane in self._panes.items():
-                pane.clear()
-                self._feeds[agent_id] = PaneFeed(pane, self._state)
-            self._seen = -1
+        if agents == list(kept):
+            return
+        new = {agent_id: AgentPane(clock=self._clock) for agent_id in agents if agent_id not in kept}
+        for agent_id, pane in new.items():
+            pane.folds.chosen = self._folds
+            self._feeds[agent_id] = PaneFeed(pane, self._state)
+            self._paces[agent_id] = TokenRate()
+        self._panes = {agent_id: kept.get(agent_id) or new[agent_id] for agent_id in agents}
+        gone = kept.keys() - self._panes.keys()
+        for agent_id in gone:
+            del self._feeds[agent_id], self._paces[agent_id]
+        self._seen = -1, 0
+        self._current = self._current if self._current in self._panes else next(iter(agents), "")
+        await self.remove_children(kept[agent_id] for agent_id in gone)
+        if self.is_attached:  # the room may be left meanwhile
+            await self.mount_all(new.values())
+        self._arrange_anew()
 
     @property
     def fits(self) -> bool:
-        """Whether every agent has a pane and nothing was loaded anew."""
-        agents = self._state.agents.keys() - {OTHERS}
-        return self._generation == self._state.generation and self._panes.keys() == agents
+        """Whether every agent has a pane."""
+        return self._panes.keys() == self._state.agents.keys() - {OTHERS}
 
     def take(self) -> None:
         """Give the panes the words that are new. Costs what is new."""
         state = self._state
-        changed, speakers = [], dict.fromkeys(state.agents if self._seen != len(state.turns) else ())
-        self._seen = len(state.turns)  # what is new may be for all
+        seen = state.generation, len(state.turns)
+        changed, speakers = [], dict.fromkeys(state.agents if self._seen != seen else ())
+        self._seen = seen  # what is new may be for all
         for turn_id in state.changed:
             if turn_id in state.turns:
                 changed.append(state.turns[turn_id])
@@ -401,7 +395,7 @@ class RoomPanes(Container):
 class PaneFeed:
     """Carries an agent's turns into its pane, and what people said to it. Costs what is new."""
 
-    __slots__ = ("_given", "_seen", "_state", "_transcript", "_turns")
+    __slots__ = ("_generation", "_given", "_seen", "_state", "_transcript", "_turns")
 
     def __init__(self, transcript: Transcript, state: ConversationState) -> None:
         self._transcript = transcript
@@ -409,31 +403,27 @@ class PaneFeed:
         self._start_over()
 
     def _start_over(self) -> None:
+        self._transcript.clear()
+        self._generation = self._state.generation
         self._seen = 0  # turns of the room that were looked at
         self._given = 0  # turns of the agent that the pane has been told about
-        self._turns: dict[str, tuple[str, TurnFeed]] = {}  # of those, by id: the title as shown, and the feed
+        self._turns: dict[str, TurnFeed] = {}  # of those, by id
 
     def take(self, agent: Agent, changed: Iterable[Turn]) -> None:
         """Give the pane what is new for its agent; ``changed`` are the turns of the room to look at again."""
+        if self._generation != self._state.generation:
+            self._start_over()
         for turn in changed:
-            if turn.id in self._turns:
-                self._catch_up(turn)
+            if (feed := self._turns.get(turn.id)) is not None:
+                feed.take()
+                self._transcript.turn_titled(turn_key(turn.id), texts.turn_title(turn))
         if self._seen < len(self._state.turns):
             with uncollected():
                 self._look(agent)
         if self._given != len(agent.turns):  # it got a turn whose speaker was unknown, or lost one: rare
-            self._transcript.clear()
             self._start_over()
             self._look(agent)
             self._given = len(agent.turns)
-
-    def _catch_up(self, turn: Turn) -> None:
-        shown, feed = self._turns[turn.id]
-        feed.take()
-        title = texts.turn_title(turn)
-        if title != shown:  # more is known of how it was asked
-            self._transcript.turn_titled(turn_key(turn.id), title)
-            self._turns[turn.id] = title, feed
 
     def _look(self, agent: Agent) -> None:
         new = list(islice(self._state.turns.values(), self._seen, None))
@@ -445,11 +435,9 @@ class PaneFeed:
         for at, turn in enumerate(new):
             key = turn_key(turn.id)
             if turn.agent_id == agent.id and turn.role != "user":
-                title = texts.turn_title(turn)
-                self._transcript.turn_opened(key, title)
-                feed = TurnFeed(self._transcript, turn)
-                feed.take()
-                self._turns[turn.id] = title, feed
+                self._transcript.turn_opened(key, texts.turn_title(turn))
+                self._turns[turn.id] = TurnFeed(self._transcript, turn)
+                self._turns[turn.id].take()
                 self._given += 1
             elif at < heard and self._is_heard(turn, agent):
                 self._transcript.turn_opened(key, texts.person_title(turn), color=PEOPLE)

@@ -33,8 +33,7 @@ class TimelineFeed:
     def _start_over(self) -> None:
         self._round = 0  # the last that was announced
         self._places: list[int] = []  # which message each turn begins with, counted from 1
-        # By turn: what its title depends on, and its feed.
-        self._turns: dict[str, tuple[tuple[str, bool], TurnFeed]] = {}
+        self._turns: dict[str, TurnFeed] = {}
 
     @property
     def turn_count(self) -> int:
@@ -53,21 +52,14 @@ class TimelineFeed:
             self.transcript.clear()
             self._start_over()
         for turn in changed:
-            self._catch_up(turn)
+            if (feed := self._turns.get(turn.id)) is not None:
+                self.transcript.turn_titled(turn_key(turn.id), self._title(turn))
+                feed.take()
         given = len(self._places)
         if len(state.turns) > given:
             with uncollected():
                 for turn in list(islice(state.turns.values(), given, None)):
                     self._open(turn)
-
-    def _catch_up(self, turn: Turn) -> None:
-        titled, feed = self._turns.get(turn.id, (_titled(turn), None))
-        if feed is None:
-            return
-        if titled != _titled(turn):  # who speaks, or that it sums up, was unknown when it began
-            self._announce(turn)
-            self._turns[turn.id] = _titled(turn), feed
-        feed.take()
 
     def _open(self, turn: Turn) -> None:
         if turn.round_number > self._round:
@@ -82,21 +74,23 @@ class TimelineFeed:
             return
         # Others may have spoken in between: below its rows it says again who speaks.
         tone = self._color(turn, agent), self._name(turn, agent)
-        feed = TurnFeed(self.transcript, turn, tone, partial(self._announce, turn))
-        feed.take()
-        self._turns[turn.id] = _titled(turn), feed
+        self._turns[turn.id] = TurnFeed(self.transcript, turn, tone, partial(self._announce, turn))
+        self._turns[turn.id].take()
 
     def _announce(self, turn: Turn, key: str = "") -> None:
         agent = self._state.agents.get(turn.agent_id)
-        name = self._name(turn, agent)
-        title = inert_line(name, 60) if turn.role != "user" else person_title(turn)
-        if turn.role != "user" and turn.round_number:
-            title = say("timeline.title", name=title, round=turn.round_number)
-        if turn.is_synthesis:
-            title = f"{title} · {say('turn.synthesis')}"
         # People share one colour; an agent without one gets that of its name.
-        color = PEOPLE if agent is None else self._color(turn, agent)
-        self.transcript.turn_opened(key or turn_key(turn.id), title, color=color, who=name)
+        color, who = PEOPLE if agent is None else self._color(turn, agent), self._name(turn, agent)
+        self.transcript.turn_opened(key or turn_key(turn.id), self._title(turn), color=color, who=who)
+
+    def _title(self, turn: Turn) -> str:
+        """Return the heading of a turn: who speaks, or that it sums up, may become known later."""
+        if turn.role == "user":
+            return person_title(turn)
+        title = inert_line(self._name(turn, self._state.agents.get(turn.agent_id)), 60)
+        if turn.round_number:
+            title = say("timeline.title", name=title, round=turn.round_number)
+        return f"{title} · {say('turn.synthesis')}" if turn.is_synthesis else title
 
     def _name(self, turn: Turn, agent: Agent | None) -> str:
         return agent.name if agent is not None and agent.id != OTHERS else turn.sender_name
@@ -110,8 +104,3 @@ class TimelineFeed:
         self.transcript.messages[key].is_rule = True
         self.transcript.text_added(key, RULE)
         self.transcript.turn_closed(key)
-
-
-def _titled(turn: Turn) -> tuple[str, bool]:
-    """Return what the title of a turn depends on and may become known later."""
-    return turn.agent_id, turn.is_synthesis

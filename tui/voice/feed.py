@@ -73,17 +73,14 @@ class VoiceFeed:
         transcript, given, key = self.transcript, self._given[line.id], turn_key(line.id)
         is_person = line.kind == "person"
         title = self._title(line, self._who(line))
-        if not given.title:
+        if key in transcript.messages:
+            transcript.turn_titled(key, title)
+        else:
             color, who = (PEOPLE, "") if is_person else ("", "agent")
             transcript.turn_opened(key, title, color=color, who=who, is_spoken=True)
-        elif title != given.title:
-            transcript.turn_titled(key, title)
-        given.title = title
         is_open = line.status == "open"
         if is_person:
-            if given.text != (text := line.text.text):
-                given.text = text
-                transcript.text_replaced(key, as_typed(text))
+            transcript.text_replaced(key, as_typed(line.text.text))
         elif given.revision != line.text.revision:
             transcript.text_replaced(key, line.text.text)
         elif given.length != line.text.length:
@@ -148,8 +145,6 @@ class VoiceFeed:
 class _Given:
     """What the transcript has of a line."""
 
-    title: str = ""
-    text: str | None = None
     length: int = 0
     revision: int = 0
     ending: tuple[str, str, int] | None = None  # what follows its words, its times, and its length

@@ -176,6 +176,7 @@ class TranscriptMessage:
         "rows_width",
         "seams",
         "text",
+        "title",
         "tone",
     )
 
@@ -231,6 +232,7 @@ class TranscriptMessage:
         self._note_change()
 
     def set_title(self, title: str) -> None:
+        self.title = title
         self._head = _title(title)
         self.end_rows[0] = 0
         self._note_change()

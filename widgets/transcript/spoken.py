@@ -47,6 +47,7 @@ class SpokenMessage(TranscriptMessage):
         super().__init__(key, title, tone)
 
     def set_title(self, title: str) -> None:
+        self.title = title
         name, _, said_at = title.partition("\t")
         self._name, self._said_at = inert_line(name, NAME_CHARACTERS), said_at
         self._head = Block("title")  # a new object: rows that begin with it are laid out again

@@ -161,9 +161,9 @@ class Transcript(Widget, can_focus=True):
             self.clock.mark(self)
 
     def turn_titled(self, key: str, title: str) -> None:
-        """Change the title of a message, open or closed. O(1)."""
+        """Give a message, open or closed, this title. O(1)."""
         message = self.messages.get(key)
-        if message is not None:
+        if message is not None and message.title != title:
             message.set_title(title)
             self.clock.mark(self)
 

@@ -14,11 +14,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, Literal
 
 import agent_tui
@@ -357,11 +357,8 @@ def _output(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
 @contextmanager
 def _beside(data: Path) -> Iterator[Path]:
     """Yield a folder on the same disk that is deleted afterwards in any case."""
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=voice_folder(data)))
-    try:
-        yield folder
-    finally:
-        _remove(folder)
+    with TemporaryDirectory(prefix=PREFIX, dir=voice_folder(data), ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def _remove(folder: Path) -> None:
