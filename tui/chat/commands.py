@@ -125,12 +125,11 @@ class ChatCommands:
         _need(await self._chat.change_and_tell(said, **fields))
 
     async def _set_system(self, words: str) -> None:
-        now = self._info.system_prompt
-        if not words:
-            self._composer.tell(_told(now))
-            return
-        prompt = "" if words == NOTHING else words
-        await self._change(_told(prompt), system_prompt=prompt)
+        if words:
+            prompt = "" if words == NOTHING else words
+            await self._change(_told(prompt), system_prompt=prompt)
+        else:
+            self._composer.tell(_told(self._info.system_prompt))
 
     async def _set_tools(self, words: str) -> None:
         try:
@@ -168,14 +167,14 @@ class ChatCommands:
         return say("command.tools.now", names=say("command.tools.default") if enabled is None else named)
 
     async def _set_thinking(self, word: str) -> None:
+        word = "own" if word == DEFAULT else word
         if not word:
             now = shown(SETTINGS["thinking_enabled"], self._info.thinking_enabled)
             self._tell(f"command.thinking.{now}")
-            return
-        word = "own" if word == DEFAULT else word
-        if word not in FLAGS:
+        elif word in FLAGS:
+            await self._change(say(f"command.thinking.{word}"), thinking_enabled=FLAGS[word])
+        else:
             raise NotDone(say("command.thinking.wrong"))
-        await self._change(say(f"command.thinking.{word}"), thinking_enabled=FLAGS[word])
 
     async def _set_temperature(self, word: str) -> None:
         now = self._info.temperature

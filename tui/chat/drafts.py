@@ -45,7 +45,6 @@ class ChatDrafts:
         self._path = draft_path(conversation_id, ".chat")
 
     def load(self) -> KeptDraft:
-        """Return what was kept."""
         try:
             value = json.loads(read_kept(self._path, MAX_FILE_BYTES) or "{}")
         except ValueError:

@@ -38,12 +38,9 @@ class ChatQueueScreen(Dialog[None]):
     def _items(self) -> list[Item]:
         return [Item(waits.key, waits.text, _shown(waits)) for waits in self._composer.queue]
 
-    def _set(self, queue: tuple[Waiting, ...]) -> None:
-        self._composer.set_queue(queue)
-
     def _keep(self, item_id: str, text: str) -> None:
-        queue = self._composer.queue
-        self._set(tuple(edited(waits, text) if waits.key == item_id else waits for waits in queue))
+        queue = [edited(waits, text) if waits.key == item_id else waits for waits in self._composer.queue]
+        self._composer.set_queue(tuple(queue))
         self._waiting.end_editing()
         self._waiting.look()
 
@@ -52,11 +49,11 @@ class ChatQueueScreen(Dialog[None]):
 
     def action_drop(self) -> None:
         if chosen := self._waiting.chosen:
-            self._set(tuple(waits for waits in self._composer.queue if waits.key != chosen))
+            queue = self._composer.queue
+            self._composer.set_queue(tuple(waits for waits in queue if waits.key != chosen))
             self._waiting.look()
 
     def action_back(self) -> None:
-        """Leave the line, at last the dialog."""
         if not self._waiting.leave():
             self.dismiss()
 
@@ -64,7 +61,7 @@ class ChatQueueScreen(Dialog[None]):
         queue = self._composer.queue
         at = next((at for at, waits in enumerate(queue) if waits.key == self._waiting.chosen), -1)
         if at >= 0:
-            self._set(moved(queue, at, step))
+            self._composer.set_queue(moved(queue, at, step))
             self._waiting.look()
 
 

@@ -91,6 +91,7 @@ class ChatScreen(LiveScreen):
         self._reader = ReaderPlace(self._chat, self._asking)
         self.why_not = self._reader.why_not
         self._commands = ChatCommands(self._chat, self._asking, open_chat)
+        self.begin_another = self._commands.begin_another
         self._approvals = Approvals(self._chat, self._host)
         self._find_bar = FindBar(OneTranscript(self._transcript))
         self._words = self._chat.place, self._transcript
@@ -216,10 +217,6 @@ class ChatScreen(LiveScreen):
 
     def action_history(self) -> None:
         search_past(self._composer, self._host)
-
-    def begin_another(self) -> None:
-        """Open a new chat with this one's model and folder."""
-        self._commands.begin_another()
 
     # --- the transcript ----------------------------------------------------------------------------------
 

@@ -68,7 +68,6 @@ CHAT: Final[dict[str, str]] = {
     "step.summary": "summary of {count} messages",
     "step.summary.size": "about {count} tokens",
     # hints
-    "hint.stop": "stop",
     "hint.fold": "fold",
     "hint.fold_all": "fold all",
     "hint.read": "read",
@@ -78,7 +77,6 @@ CHAT: Final[dict[str, str]] = {
     "hint.editor": "editor",
     "hint.history": "history",
     "hint.model": "model",
-    "hint.send": "send",
     "hint.send_queued": "send queued",
     "hint.edit": "edit & resend",
     "hint.versions": "versions",

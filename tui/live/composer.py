@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 
 from textual import events, on
@@ -83,9 +82,9 @@ class Writing(Vertical):
 
     # --- what is shown ---------------------------------------------------------------------------------
 
-    @abstractmethod
     def _show_note(self) -> None:
         """Show above the line what was told, or what is being written."""
+        self._show_in_note(self._told)
 
     def _show_in_note(self, note: str, right: str = "") -> None:
         """Show a note, wrapped; with something at its ``right`` it is one row."""

@@ -61,9 +61,6 @@ class OpenRoom(OpenConversation["RoomsClient"]):
 
     # --- what comes in ---------------------------------------------------------------------------------
 
-    def begin_run(self) -> None:
-        self.following.begin_run(partial(self.link.run, self.id))
-
     async def take(self, event: ev.Event) -> None:
         self.state.apply(event)
         panes = self.panes

@@ -59,7 +59,6 @@ class QueueScreen(Dialog[None]):
             self._do(lambda client: client.drop_queued(self._room.id, chosen))
 
     def action_back(self) -> None:
-        """Close the line, then the dialog."""
         if not self._waiting.leave():
             self.dismiss()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from agent_tui.model import events as ev
@@ -86,7 +87,7 @@ class RoomRun:
         self._room.state.apply(ev.LinkChanged("connecting"))
         self._changed()
         self._room.host.show_soon()
-        self._room.begin_run()
+        self._room.following.begin_run(partial(self._room.link.run, self._room.id))
 
     def _begin(self, intent: texts.Intent) -> None:
         self.asked = texts.PendingRequests(intent, by_us=intent == "pausing")

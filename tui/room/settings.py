@@ -263,6 +263,6 @@ def drafts(agents: Iterable[Agent | AgentInfo]) -> dict[str, AgentInfo]:
 def _changed(agent: AgentInfo, before: AgentInfo | None) -> dict[str, str]:
     """Return the fields to send: of a known agent only what was changed."""
     known = before or AgentInfo("", "")
-    named = {name: str(getattr(agent, name)) for name in _SETTINGS}
-    changed = {name: value for name, value in named.items() if value != getattr(known, name)}
+    now = {name: str(getattr(agent, name)) for name in _SETTINGS}
+    changed = {name: value for name, value in now.items() if value != getattr(known, name)}
     return {"id": agent.id, **changed} if before is not None else changed

@@ -34,11 +34,9 @@ class VoiceActs:
         self._following: Worker[None] | None = None
 
     def begin(self) -> None:
-        """Open a session, and follow it."""
         self._following = self._host.run("follow", self._run.follow(), exclusive=True)
 
     async def leave(self) -> None:
-        """Leave the room, and release the devices."""
         if self._following is not None and not self._following.is_finished:
             self._following.cancel()
             with suppress(WorkerFailed, WorkerCancelled):
@@ -57,7 +55,6 @@ class VoiceActs:
             self._host.run("act", self.act(act))
 
     async def act(self, act: Act) -> None:
-        """Run it, and show the new state."""
         run, host = self._run, self._host
         match act:
             case "mute":

@@ -51,13 +51,9 @@ class Board:
         return bool(status.pending)
 
     def show_levels(self, shown: texts.VoiceShown) -> None:
-        """Show the current levels."""
         session = self._run.session
         words = texts.instead_of_levels(self._run.state, shown.has_signal, is_open=session is not None)
-        if session is None:
-            self.panel.show_levels(None, None, words)
-        else:
-            self.panel.show_levels(session.sound.input_level, session.sound.output_level, words)
+        self.panel.show_levels(session.sound if session is not None else None, words)
 
     def _show_panel(self, focus: Focus) -> None:
         run, state = self._run, self._run.state

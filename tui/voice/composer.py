@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_tui.config.voice import MAX_ROOM_CHARACTERS
@@ -25,19 +26,10 @@ if TYPE_CHECKING:
     from tui.cli.export.document import Exported
 
 
-class VoiceComposer(Writing):
-    """Keeps the draft of one voice room. It sends nothing itself."""
-
-    def __init__(self, room: str) -> None:
-        line = Composer(
-            placeholder=say("voice.placeholder"),
-            completer=lambda text: completion(text, "voice"),
-            id="voice-line",
-        )
-        super().__init__(f"voice {room}", line)
-
-    def _show_note(self) -> None:
-        self._show_in_note(self._told)
+def voice_composer(room: str) -> Writing:
+    """Return where a person writes in a voice room."""
+    placeholder, completer = say("voice.placeholder"), partial(completion, kind="voice")
+    return Writing(f"voice {room}", Composer(placeholder=placeholder, completer=completer, id="voice-line"))
 
 
 def commands_of(

@@ -61,7 +61,6 @@ class VoiceOpening:
         self._net: Net | None = None
 
     async def open(self, request: VoiceRequest, tell: Callable[[str], None]) -> VoiceSession:
-        """Return a new session; see ``VoiceSource.open``."""
         voice = load().voice
         await asyncio.to_thread(_load)
         if request.wav is not None:  # before anything is started that would be left
@@ -80,13 +79,11 @@ class VoiceOpening:
         return await self._ours(request, voice, tell)
 
     async def aclose(self) -> None:
-        """Close the connection to the backend."""
         net, self._net = self._net, None
         if net is not None:
             await net.aclose()
 
     async def devices(self) -> tuple[list[str], list[str]]:
-        """Return the names of the microphones and of the speakers."""
         await asyncio.to_thread(_load)
         from agent_tui.audio.devices import list_devices
 
@@ -94,7 +91,6 @@ class VoiceOpening:
         return [one.key for one in listed.of("input")], [one.key for one in listed.of("output")]
 
     def remember(self, direction: Direction, name: str) -> None:
-        """Store the choice in the config file."""
         change_table(config_path(), "voice", {direction: name or None})
 
     # --- sessions --------------------------------------------------------------------------------------
@@ -134,18 +130,16 @@ class VoiceOpening:
             if livekit is not None or error.code not in NO_SERVER:
                 raise
             tell(say("voice.starting.local", why=localised(error.title)))
-            return await self._local(request, voice, error)
+            return await self._local(request, voice)
         place = say("voice.place.server", host=_host(livekit.url)) if livekit else say("voice.place.here")
         session = _in_a_room(request, voice, tokens, place)
         return replace(session, conversation_id=ticket.conversation_id, is_owner=ticket.is_owner)
 
-    async def _local(self, request: VoiceRequest, voice: VoiceConfig, why: Refused) -> VoiceSession:
+    async def _local(self, request: VoiceRequest, voice: VoiceConfig) -> VoiceSession:
         """Return a session with our agent without a server."""
         from agent_tui.clients.voice.script import PythonAgent
 
-        python = find_agent_python()
-        if python is None:  # with it no server would be needed
-            raise NotSetUp(say("voice.no_agent_python"), say("voice.card.setup")) from why
+        python = _agent_python()
         server = await asyncio.to_thread(reach, self._source)
         conversation = await (await self._chats()).create(
             kind="voice",
@@ -182,10 +176,8 @@ class VoiceOpening:
         """Return a session with a person's own agent."""
         from agent_tui.clients.voice.script import agent_script
 
-        python = find_agent_python()
-        if python is None:
-            raise NotSetUp(say("voice.no_agent_python"), say("voice.card.setup"))
-        session = _with_program(request, voice, agent_script(python, script), say("voice.place.local"))
+        program = agent_script(_agent_python(), script)
+        session = _with_program(request, voice, program, say("voice.place.local"))
         return replace(session, keeper=Keeper(self._chats, script.name, secrets.token_hex(8)))
 
     async def _chats(self) -> ChatClient:
@@ -197,8 +189,7 @@ class VoiceOpening:
         from agent_tui.clients.http import Net
 
         server: Server = await asyncio.to_thread(reach, self._source)
-        if self._net is not None:
-            await self._net.aclose()
+        await self.aclose()
         self._net = Net(server.url, token=server.token, timeout=server.timeout)
         return self._net
 
@@ -212,6 +203,14 @@ def _load() -> None:
         raise NotSetUp(
             say("voice.no_library", name=error.name or "livekit"), say("voice.card.setup")
         ) from error
+
+
+def _agent_python() -> Path:
+    """Return the Python that runs agents on this machine, without a server; raises ``NotSetUp``."""
+    python = find_agent_python()
+    if python is None:
+        raise NotSetUp(say("voice.no_agent_python"), say("voice.card.setup"))
+    return python
 
 
 def _in_a_room(request: VoiceRequest, voice: VoiceConfig, tokens: TokenSource, place: str) -> VoiceSession:

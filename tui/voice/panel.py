@@ -15,7 +15,7 @@ from widgets.status_line import Part, StatusLine
 from widgets.terminal.frame_clock import FrameClock
 
 if TYPE_CHECKING:
-    from agent_tui.audio.sound import Level, SoundStatus
+    from agent_tui.audio.sound import Sound, SoundStatus
 
 MAX_DEVICE_CHARACTERS: Final = 60
 NARROW_COLUMNS: Final = 76  # from this width on the meters have their full width
@@ -48,11 +48,11 @@ class MicPanel(Vertical):
             yield self._about_agents
 
     def fit(self, columns: int) -> None:
-        """Leave the devices the room they need."""
         self.set_class(columns < NARROW_COLUMNS, "-narrow")
 
-    def show_levels(self, mine: Level | None, agents: Level | None, words: tuple[str, str]) -> None:
+    def show_levels(self, sound: Sound | None, words: tuple[str, str]) -> None:
         """Show the levels; ``words`` that are not empty replace the numbers."""
+        mine, agents = (sound.input_level, sound.output_level) if sound is not None else (None, None)
         for meter, level, word in ((self._mine, mine, words[0]), (self._agents, agents, words[1])):
             if level is None or word:
                 meter.show(QUIETEST_DBFS, QUIETEST_DBFS, word=word)
@@ -67,9 +67,8 @@ class MicPanel(Vertical):
         has_input, has_output = status and not status.input_problem, status and not status.output_problem
         microphone = _named(status.input_name) if status and has_input else ""
         speaker = _named(status.output_name) if status and has_output else ""
-        gaps = ""
-        if status and has_output and status.underruns:
-            gaps = say_count("voice.underruns", status.underruns)
+        underruns = status.underruns if status and has_output else 0
+        gaps = say_count("voice.underruns", underruns) if underruns else ""
         self._about_mine.show([Part(microphone, 3), Part(about, 2)], right=mine)
         self._about_agents.show([Part(speaker, 4), Part(gaps, 5)], right=agents)
 

@@ -158,12 +158,9 @@ class VoiceRun:
     async def only_text(self, is_text_only: bool) -> None:
         """Turn the sound off in both directions, or on again."""
         self.is_text_only = is_text_only
-        session = self.session
-        if session is not None:
-            if is_text_only:
-                session.sound.hold()
-            else:
-                session.sound.resume()
+        if self.session is not None:
+            sound = self.session.sound
+            sound.hold() if is_text_only else sound.resume()
             await self.mute(is_text_only)
         self.look_at_sound()
 

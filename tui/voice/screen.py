@@ -25,7 +25,7 @@ from tui.voice import texts
 from tui.voice.acts import Act, VoiceActs
 from tui.voice.asks import VoiceAsks
 from tui.voice.board import Board, Focus
-from tui.voice.composer import VoiceComposer, commands_of
+from tui.voice.composer import commands_of, voice_composer
 from tui.voice.feed import VoiceFeed
 from tui.voice.request import VoiceRequest
 from tui.voice.run import VoiceRun
@@ -90,7 +90,7 @@ class VoiceScreen(LiveScreen):
         self._board = board = Board(self.run, clock, self._lines)
         self._words = board.panel, board.place, self._transcript, board.card
         self._find_bar = FindBar(OneTranscript(self._transcript))
-        self._composer = VoiceComposer(request.room)
+        self._composer = voice_composer(request.room)
         self._feed = VoiceFeed(self._transcript, self.state, lambda: self.wall_clock())
         self._asks = VoiceAsks(
             link, self._feed, self._composer, self._host, take=self.run.take, changed=self._asks_changed

@@ -63,7 +63,6 @@ VOICE: Final[dict[str, str]] = {
     "voice.line.you": "you",
     "voice.line.agent": "agent",
     "voice.line.somebody": "someone",
-    "voice.line.typed": "typed",
     "voice.line.cut": "cut off",
     "voice.line.cut.you": "you cut in",
     "voice.line.lost": "the rest was lost",
@@ -107,7 +106,6 @@ VOICE: Final[dict[str, str]] = {
     "hint.voice_again": "talk again",
     "hint.type": "type",
     "hint.leave": "leave",
-    "hint.send": "send",
     # what is said in passing
     "voice.placeholder": "Type instead of talking…",
     "voice.first": "Say something. {talk} talks, {type} types.",
@@ -123,5 +121,4 @@ VOICE: Final[dict[str, str]] = {
     "voice.devices.output": "speaker",
     "voice.devices.chosen": "{what}: {name}",
     "help.group.voice": "Voice",
-    "help.why.not_speaking": "the agent is not speaking",
 }

@@ -34,14 +34,13 @@ class VoiceFormat:
     def step(self, step: StepState) -> None:
         """Take a call of a tool, or its result."""
 
-    def metrics(self, line: VoiceLine, times: TurnTimes) -> None:
+    def metrics(self, line: VoiceLine) -> None:
         """Take the times of an answer."""
 
     def agent_state(self, state: str) -> None:
         """Take the agent's state."""
 
     def end(self, ending: Ending, state: VoiceState, room: str, conversation_id: str) -> None:
-        """Write the end."""
         about = {"room": room, "conversation": conversation_id or None}
         messages = [message_of(line) for line in said(state)]
         self._last.end(ending, whole_text(state), Record(about, messages))
@@ -70,9 +69,9 @@ class VoiceStream(VoiceFormat):
     def step(self, step: StepState) -> None:
         self._write("process_step", {"step": step_fields(as_told(step))})
 
-    def metrics(self, line: VoiceLine, times: TurnTimes) -> None:
+    def metrics(self, line: VoiceLine) -> None:
         self._turns += 1
-        self._write("metrics", {"turn": self._turns, "line": line.id, **seconds_of(times)})
+        self._write("metrics", {"turn": self._turns, "line": line.id, **seconds_of(line.times)})
 
     def agent_state(self, state: str) -> None:
         self._write("agent_state", {"state": state})

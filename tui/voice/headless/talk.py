@@ -177,7 +177,7 @@ class HeadlessTalk:
 
     async def _speak(self) -> Ending:
         speech = self._session.speech
-        await self._until(lambda: self._is_quiet("listening", BEGIN_SECONDS))
+        await self._until(lambda: self._is_quiet(BEGIN_SECONDS))
         if self._lines is not None:
             async with aclosing(self._lines()) as lines:
                 async for line in lines:
@@ -204,10 +204,10 @@ class HeadlessTalk:
         """
         while True:
             last = next(reversed(self._said(before)), None)
-            if last is not None and last.kind == "agent" and self._is_quiet("listening", QUIET_SECONDS):
+            if last is not None and last.kind == "agent" and self._is_quiet(QUIET_SECONDS):
                 return None
             is_heard = last is not None and last.item_id  # it is in the agent's history
-            if is_heard and self._is_quiet("listening", UNANSWERED_SECONDS):
+            if is_heard and self._is_quiet(UNANSWERED_SECONDS):
                 return None
             if self._now() - self._moved_at > ANSWER_SECONDS:
                 return Ending("timeout", f"nothing came of the agent for {ANSWER_SECONDS:.0f} seconds")
@@ -217,10 +217,10 @@ class HeadlessTalk:
         """Return what both sides said after this many lines."""
         return [line for line in islice(self._state.lines.all.values(), before, None) if line.kind in SAID]
 
-    def _is_quiet(self, phase: str, seconds: float) -> bool:
-        """Whether it has been in this phase for this long, with nothing left to be played."""
+    def _is_quiet(self, seconds: float) -> bool:
+        """Whether the agent has only listened for this long, with nothing left to be played."""
         is_played = self._session.sound.queued_seconds < PLAYED_SECONDS
-        return self._state.phase == phase and is_played and self._now() - self._moved_at >= seconds
+        return self._state.phase == "listening" and is_played and self._now() - self._moved_at >= seconds
 
     async def _until(self, condition: Callable[[], bool], seconds: float = inf) -> bool:
         """Wait for a condition; return whether it became true in time."""
@@ -300,11 +300,10 @@ class TalkOutput:
             del self._growing[line.id]
         self._form.words(line, is_final=is_final)
         if is_final and line.kind == "agent":
-            times = line.times
-            if times.whole is None and self._measured is not None:
-                line.times = times = replace(times, whole=self._measured)
-            if times.whole is not None:
-                self._form.metrics(line, times)
+            if line.times.whole is None:
+                line.times = replace(line.times, whole=self._measured)
+            if line.times.whole is not None:
+                self._form.metrics(line)
             self._measured = None
 
     def _tell_step(self, line: VoiceLine) -> None:
