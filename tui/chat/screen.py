@@ -39,7 +39,7 @@ class ChatScreen(LiveScreen):
     given, from the one in ``Asking``.
     """
 
-    CSS_PATH = "chat.tcss"
+    CSS_PATH = "../live/screen.tcss"
     AUTO_FOCUS = "#chat-line"
     BINDINGS: ClassVar[list[BindingType]] = [
         # Textual's own binding of tab would come first.
@@ -72,7 +72,7 @@ class ChatScreen(LiveScreen):
         *ELSEWHERE_BINDINGS,
     ]
 
-    _composer: ChatComposer
+    composer: ChatComposer
 
     def __init__(
         self, link: ChatLink, chat: str | NewChat, clock: FrameClock, *, open_chat: Callable[..., None]
@@ -85,7 +85,7 @@ class ChatScreen(LiveScreen):
         self._chat = OpenChat(link, chat, self._host, noted=self._noted)
         self.state = self._chat.state
         self._begin = self._chat.begin
-        self._composer = self._chat.composer
+        self.composer = self._chat.composer
         self._transcript = self._chat.transcript
         self._asking = Asking(self._chat)
         self._reader = ReaderPlace(self._chat, self._asking)
@@ -125,8 +125,8 @@ class ChatScreen(LiveScreen):
         if isinstance(event, ev.ConversationLoaded | ev.ConversationChanged):
             workspace = event.conversation.workspace
             folder = Path(workspace or current_folder() or "")
-            if folder != self._composer.files.folder:
-                self._composer.files = Files(folder)
+            if folder != self.composer.files.folder:
+                self.composer.files = Files(folder)
             self._reader.go_there()
         self._asking.note(event)
         if self.first_question and isinstance(event, ev.ConversationLoaded):
@@ -148,9 +148,9 @@ class ChatScreen(LiveScreen):
         own = Part(texts.workspace(state), 9), Part(full, 3, warns=warns)
         hints = texts.hints(state, shown)
         self._lines.show_below(hints, facts(state, texts.used(state), *own), texts.TYPED)
-        self._composer.queue_key = "" if self._approvals.bar.is_written_past else self.key_now("u")
-        self._composer.is_busy = self._asking.is_busy
-        self._composer.show()
+        self.composer.queue_key = "" if self._approvals.bar.is_written_past else self.key_now("u")
+        self.composer.is_busy = self._asking.is_busy
+        self.composer.show()
         if self._chat.show_place():
             self._reader.go_there()
         turn = state.open_turn
@@ -159,7 +159,7 @@ class ChatScreen(LiveScreen):
 
     @property
     def _shown(self) -> texts.ChatShown:
-        transcript, composer, asking = self._transcript, self._composer, self._asking
+        transcript, composer, asking = self._transcript, self.composer, self._asking
         return texts.ChatShown(
             is_writing=composer.has_line_focus,
             is_choosing=composer.line.is_choosing,
@@ -206,17 +206,17 @@ class ChatScreen(LiveScreen):
         elif what == "changes":
             self._commands.show_changes()
         elif what == "queue" and self._reader.may("queue"):
-            self._host.open(ChatQueueScreen(self._composer))
+            self._host.open(ChatQueueScreen(self.composer))
         elif what == "models" and self._reader.may("settings"):
             pick_model(self._chat)
         elif what == "settings" and self._reader.may("settings"):
             self._commands.open_settings()
 
     def action_editor(self) -> None:
-        self._host.run("editor", edit_elsewhere(self._composer), exclusive=True)
+        self._host.run("editor", edit_elsewhere(self.composer), exclusive=True)
 
     def action_history(self) -> None:
-        search_past(self._composer, self._host)
+        search_past(self.composer, self._host)
 
     # --- the transcript ----------------------------------------------------------------------------------
 
@@ -228,7 +228,7 @@ class ChatScreen(LiveScreen):
 
     def action_fold(self) -> None:
         if not self._transcript.folds.toggle():
-            self._composer.open()
+            self.composer.open()
 
     def action_fold_all(self, kind: str = "") -> None:
         self._chat.feed.fold_all(kind)
@@ -237,18 +237,18 @@ class ChatScreen(LiveScreen):
 
     def action_step_on(self, step: int) -> None:
         """Complete the text, or go to the next part: the line, a tool's question, the words."""
-        parts: list[Widget] = [self._composer.line, self._transcript]
+        parts: list[Widget] = [self.composer.line, self._transcript]
         if self._approvals.spot is not None:
             parts.insert(1, self._approvals.bar)
         here = self.focused if self.focused in parts else self._transcript
-        if here is self._composer.line and step > 0 and self._composer.line.choices.is_open:
-            self._composer.line.action_take_choice()
+        if here is self.composer.line and step > 0 and self.composer.line.choices.is_open:
+            self.composer.line.action_take_choice()
             return
         there = parts[(parts.index(here) + step) % len(parts)]
         if there is self._approvals.bar:
             self._approvals.look()
-        elif there is self._composer.line:
-            self._composer.open()
+        elif there is self.composer.line:
+            self.composer.open()
         else:
             self._chat.focus_words()
 
@@ -256,7 +256,7 @@ class ChatScreen(LiveScreen):
         """Leave what was opened last: editing, a selection, the find bar, the current answer, the line, the
         chat.
         """
-        if self._composer.is_editing:
+        if self.composer.is_editing:
             self._asking.end_editing()
         elif self._transcript.reader.has_selection:
             self._transcript.reader.clear_selection()
@@ -264,7 +264,7 @@ class ChatScreen(LiveScreen):
             self._find_bar.close()
         elif self.state.open_turn is not None:
             self._asking.stop()
-        elif self._composer.has_line_focus:
+        elif self.composer.has_line_focus:
             self._chat.focus_words()
         else:
             await self.run_action("app.leave_chat")

@@ -27,7 +27,7 @@ WHOLE = "whole"  # the key of the one message
 class WholeScreen(ModalScreen[ScreenResultType]):
     """Shows ``body``, which is Markdown, from its beginning."""
 
-    CSS_PATH = "../chat/chat.tcss"
+    CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "Transcript"
 
     def __init__(self, title: str, body: str, clock: FrameClock) -> None:

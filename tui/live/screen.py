@@ -47,7 +47,7 @@ class LiveScreen(Screen[None]):
     _begin: Callable[[], None]  # to follow what happens
     _words: Sequence[Widget]  # what is between the line above and the composer
     _approvals: Approvals
-    _composer: Writing
+    composer: Writing
     _find_bar: FindBar
 
     def __init__(self, clock: FrameClock) -> None:
@@ -62,7 +62,7 @@ class LiveScreen(Screen[None]):
         yield self._lines.top
         yield from self._words
         yield self._approvals
-        yield self._composer
+        yield self.composer
         yield self._find_bar
         yield self._lines.bottom
 
@@ -71,10 +71,6 @@ class LiveScreen(Screen[None]):
         self._looking = self.set_interval(seconds, self._show_soon, pause=True)
         self._show()
         self._begin()
-
-    @property
-    def composer(self) -> Writing:
-        return self._composer
 
     # --- what the lines say ----------------------------------------------------------------------------
 
@@ -94,7 +90,7 @@ class LiveScreen(Screen[None]):
         if self._looking is None or not self._host.is_shown:
             return
         is_counting = self._show_lines()
-        self._approvals.show_keys(self.key_now("tab" if self._composer.has_line_focus else "!"))
+        self._approvals.show_keys(self.key_now("tab" if self.composer.has_line_focus else "!"))
         self._approvals.ask_who_is_quiet()
         if is_counting or self._approvals.is_focus_due:
             self._looking.resume()
@@ -102,10 +98,10 @@ class LiveScreen(Screen[None]):
             self._looking.pause()
 
     def on_resize(self, event: Resize) -> None:
-        self._composer.fit(event.size.height)
+        self.composer.fit(event.size.height)
 
     def action_compose(self) -> None:
-        self._composer.open()
+        self.composer.open()
 
     # --- tools that ask --------------------------------------------------------------------------------
 

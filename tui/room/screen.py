@@ -32,7 +32,7 @@ from widgets.terminal.frame_clock import FrameClock
 class RoomScreen(LiveScreen):
     """One room. What is shown comes in by the loop of ``Following``."""
 
-    CSS_PATH = "room.tcss"
+    CSS_PATH = "../live/screen.tcss"
     AUTO_FOCUS = ""  # the panes take the focus when they come; a closed bar must not
     BINDINGS: ClassVar[list[BindingType]] = [
         *PANE_BINDINGS,
@@ -56,7 +56,7 @@ class RoomScreen(LiveScreen):
         GO_TO_BINDING,
         *ELSEWHERE_BINDINGS,
     ]
-    _composer: RoomComposer
+    composer: RoomComposer
 
     def __init__(self, link: RoomLink, room_id: str, clock: FrameClock, *, start: bool) -> None:
         super().__init__(clock)
@@ -64,7 +64,7 @@ class RoomScreen(LiveScreen):
         self.state = room.state
         self._begin = room.begin
         self._panes = room.panes
-        self._composer = room.composer
+        self.composer = room.composer
         self._runs = RoomRun(room, changed=self._show_status, start=start)
         self._acts = PaneActs(room)
         self.ask_to_leave, self.why_not = self._runs.ask_to_leave, self._acts.why_not
@@ -116,7 +116,7 @@ class RoomScreen(LiveScreen):
         known = facts(state, texts.used(state, self._panes.tokens), Part(texts.models(state), 12))
         self._lines.show_below(texts.hints(state, shown), known)
         key = "" if self._approvals.bar.is_written_past else self.key_now("u")
-        self._composer.show(state, key)
+        self.composer.show(state, key)
         return state.link.status == "waiting" or bool(state.members.speaking)
 
     def _show_status(self) -> None:
@@ -135,9 +135,9 @@ class RoomScreen(LiveScreen):
         return replace(
             self._panes.shown,
             looking=self._find_bar.looking,
-            is_writing=self._composer.has_line_focus,
-            is_choosing=self._composer.line.is_choosing,
-            when=self._composer.when,
+            is_writing=self.composer.has_line_focus,
+            is_choosing=self.composer.line.is_choosing,
+            when=self.composer.when,
             can=frozenset(
                 act for act in ("say", "stop", "skip", "retry", "continue") if not self.why_not(act)
             ),
@@ -192,15 +192,15 @@ class RoomScreen(LiveScreen):
         """Move to another pane, after the last one to the composer."""
         if self._approvals.has_bar_focus:
             self._panes.focus_current()
-        elif self._composer.has_line_focus:
-            if step > 0 and self._composer.line.choices.is_open:
-                self._composer.line.action_take_choice()
+        elif self.composer.has_line_focus:
+            if step > 0 and self.composer.line.choices.is_open:
+                self.composer.line.action_take_choice()
             elif self._approvals.spot is not None:
                 self._approvals.look()
             else:
                 self._panes.step_in(step)
         elif self._panes.is_at_end(step) and not self._find_bar.asks:
-            self._composer.open()
+            self.composer.open()
         else:
             self._panes.step(step)
 
@@ -217,7 +217,7 @@ class RoomScreen(LiveScreen):
 
     async def action_back(self) -> None:
         """Leave what is open: composer, selection, find bar, other view, zoomed pane, then the room."""
-        if self._composer.has_line_focus or self._approvals.has_bar_focus:
+        if self.composer.has_line_focus or self._approvals.has_bar_focus:
             self._panes.focus_current()
         elif self._panes.active is not None and self._panes.active.reader.has_selection:
             self._panes.active.reader.clear_selection()

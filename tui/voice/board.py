@@ -27,7 +27,7 @@ class Board:
 
     def __init__(self, run: VoiceRun, clock: FrameClock, lines: Lines) -> None:
         self.panel = MicPanel(clock=clock)
-        self.place = Static("", id="place", markup=False)
+        self.place = Static("", id="loading", markup=False)
         self.card = VoiceCard("", markup=False, classes="-hidden")
         self._run = run
         self._lines = lines

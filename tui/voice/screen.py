@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import PurePath
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
@@ -43,7 +44,7 @@ METER_SECONDS: Final = 1 / 12
 class VoiceScreen(LiveScreen):
     """One voice room."""
 
-    CSS_PATH = "voice.tcss"
+    CSS_PATH: ClassVar[list[str | PurePath]] = ["../live/screen.tcss", "voice.tcss"]
     AUTO_FOCUS = "#voice"
     BINDINGS: ClassVar[list[BindingType]] = [
         # Textual's own binding of tab would come first.
@@ -90,10 +91,10 @@ class VoiceScreen(LiveScreen):
         self._board = board = Board(self.run, clock, self._lines)
         self._words = board.panel, board.place, self._transcript, board.card
         self._find_bar = FindBar(OneTranscript(self._transcript))
-        self._composer = voice_composer(request.room)
+        self.composer = voice_composer(request.room)
         self._feed = VoiceFeed(self._transcript, self.state, lambda: self.wall_clock())
         self._asks = VoiceAsks(
-            link, self._feed, self._composer, self._host, take=self.run.take, changed=self._asks_changed
+            link, self._feed, self.composer, self._host, take=self.run.take, changed=self._asks_changed
         )
         self._commands = commands_of(
             self.run, self._acts, self._asks, self._transcript, self._host, open_voice
@@ -105,7 +106,7 @@ class VoiceScreen(LiveScreen):
         seconds = CALM_LOOK_SECONDS if self._host.clock.is_calm else METER_SECONDS
         self.set_interval(seconds, self._show_levels)
         if self.run.is_text_only:
-            self._composer.open()
+            self.composer.open()
 
     @cached_property
     def _talk_key(self) -> TalkKey:
@@ -135,8 +136,8 @@ class VoiceScreen(LiveScreen):
     # --- what the lines say ----------------------------------------------------------------------------
 
     def _show_lines(self) -> bool:
-        line: Focus = "choices" if self._composer.line.is_choosing else "line"
-        focus: Focus = line if self._composer.has_line_focus else self._find_bar.looking or "words"
+        line: Focus = "choices" if self.composer.line.is_choosing else "line"
+        focus: Focus = line if self.composer.has_line_focus else self._find_bar.looking or "words"
         is_pending = self._board.show(self._shown, focus)
         self._show_levels()
         is_empty = not len(self.state.lines)
@@ -182,7 +183,7 @@ class VoiceScreen(LiveScreen):
         if self._commands.run(event.text):
             return
         if self._approvals.answer_in_words(event.text) or await self.run.type(event.text.strip()):
-            self._composer.line.take_away(event.text)
+            self.composer.line.take_away(event.text)
 
     async def on_key(self, event: Key) -> None:
         """Stop talking, if the terminal reports that the key was released."""
@@ -195,14 +196,14 @@ class VoiceScreen(LiveScreen):
 
     def action_step_on(self, step: int) -> None:
         """Complete the text, go to the line, or back to the question, else to the words."""
-        if self._composer.has_line_focus and step > 0 and self._composer.line.is_choosing:
-            self._composer.line.action_take_choice()
-        elif self._composer.has_line_focus and self._approvals.spot is not None:
+        if self.composer.has_line_focus and step > 0 and self.composer.line.is_choosing:
+            self.composer.line.action_take_choice()
+        elif self.composer.has_line_focus and self._approvals.spot is not None:
             self._approvals.look()
-        elif self._composer.has_line_focus:
+        elif self.composer.has_line_focus:
             self._asks.focus_words()
         else:
-            self._composer.open()
+            self.composer.open()
 
     async def action_back(self) -> None:
         """Leave what was opened last: a selection, the find bar, the line, the room."""
@@ -210,7 +211,7 @@ class VoiceScreen(LiveScreen):
             self._transcript.reader.clear_selection()
         elif self._find_bar.asks:
             self._find_bar.close()
-        elif self._composer.has_line_focus:
+        elif self.composer.has_line_focus:
             self._asks.focus_words()
         else:
             await self.run_action("app.leave_voice")
