@@ -45,11 +45,9 @@ class RoomRun:
         match event:
             case ev.RunStarted():
                 self.asked = texts.PendingRequests()
-            case ev.RunPaused() | ev.RunCompleted() | ev.RunFailed():
+            case ev.RunPaused() | ev.RunCompleted() | ev.RunFailed() | ev.RoomLoaded():
                 self.asked = texts.PendingRequests(by_us=self.asked.by_us)
-            case ev.RoomLoaded():
-                self.asked = texts.PendingRequests(by_us=self.asked.by_us)
-                if self._start:
+                if self._start and isinstance(event, ev.RoomLoaded):
                     self._start = False
                     self.pause_or_resume()
             case _:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tui.model.errors import AgentTuiError
@@ -75,8 +74,10 @@ class VoiceRun:
         self.problem = None
         self.take(LinkMoved("preparing"))
         try:
-            tell = lambda line: self.take(LinkMoved("preparing", line))  # noqa: E731
-            session = self.session = self._newest = await self.source.open(self.request, tell)
+            session = await self.source.open(
+                self.request, lambda line: self.take(LinkMoved("preparing", line))
+            )
+            self.session = self._newest = session
             try:
                 await session.sound.open()
                 await self._choose_sound(session)
@@ -128,7 +129,7 @@ class VoiceRun:
 
     async def do(self, what: Callable[[VoiceSession], Awaitable[None]]) -> bool:
         """Run an action; return whether it succeeded. A failure is reported."""
-        if self.session is None or not self.is_joined:
+        if self.session is None or self.state.is_over:
             self._failed(say("voice.not_now"))
             return False
         try:
@@ -183,11 +184,3 @@ class VoiceRun:
         except AgentTuiError as error:
             self._failed(str(error))
         self.look_at_sound()
-
-    async def send_file(self, path: Path) -> bool:
-        """Send a file to the agent; return whether it was sent."""
-        agent = self.state.agent
-        if agent is not None and not agent.takes_files:
-            self._failed(say("voice.file.not_taken"))
-            return False
-        return await self.do(lambda session: session.client.send_file(path))

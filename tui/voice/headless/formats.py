@@ -13,9 +13,9 @@ from agent_tui.state.voice_lines import VoiceLine
 from agent_tui.wire.steps_encode import step_fields
 from tui.cli import output
 from tui.cli.headless.formats import Ending, Format, FormatName, Record, as_told, format_named
+from tui.live.signs import CUT
 from tui.screens.words import say
 
-CUT: Final = "┄"
 SAID: Final = ("person", "agent")
 
 
