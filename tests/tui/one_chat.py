@@ -78,7 +78,7 @@ class Chat(Fed[OneChat, FakeChatLink]):
 
     async def write(self, words: str, *keys: str) -> str:
         """Write into the line, then press keys."""
-        self.app.chat._composer.open()
+        self.app.chat.composer.open()
         for letter in words:
             await self.pilot.press("space" if letter == " " else letter)
         return await self.press(*keys)

@@ -74,7 +74,7 @@ async def test_one_key_lets_it_run(key: str, sent: str) -> None:
         assert chat.asked == [sent]
         text = await chat.send(status("running"))
         assert "needs approval" not in text
-        assert chat.app.chat._composer.has_line_focus
+        assert chat.app.chat.composer.has_line_focus
 
 
 async def test_no_asks_for_a_reason_and_the_model_gets_it() -> None:
@@ -159,7 +159,7 @@ async def test_who_is_writing_is_not_asked_in_between_and_tab_leads_there() -> N
         text = await asking(chat)
         assert "tab answer" in text
         await chat.press("s", "y")
-        assert chat.app.chat._composer.line.text == "yesy"
+        assert chat.app.chat.composer.line.text == "yesy"
         assert chat.asked == []
         await chat.press("tab", "y")
         assert chat.asked == ["answer a1 step-1 once"]
@@ -167,7 +167,7 @@ async def test_who_is_writing_is_not_asked_in_between_and_tab_leads_there() -> N
 
 async def test_who_has_just_sent_a_question_is_asked_once_no_key_is_pressed_any_more() -> None:
     async with opened(message("q1", "Look.")) as chat:
-        chat.app.chat._composer.open()
+        chat.app.chat.composer.open()
         await chat.pilot.press("h", "enter")
         text = await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))  # in the same moment
         bar = next(line for line in text.splitlines() if "look needs approval" in line)
@@ -178,7 +178,7 @@ async def test_who_has_just_sent_a_question_is_asked_once_no_key_is_pressed_any_
         assert "tab answer" not in text
         assert "y once" in text
         await chat.pilot.press("y")  # too soon to have been read
-        assert (chat.asked, chat.app.chat._composer.line.text) == ([], "y")
+        assert (chat.asked, chat.app.chat.composer.line.text) == ([], "y")
         chat.time += 1.5
         await chat.press("tab", "y")
         assert chat.asked == ["answer a1 step-1 once"]
@@ -197,9 +197,9 @@ async def test_a_key_pressed_before_it_could_be_read_decides_nothing() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
         await chat.press("y")  # in the same moment: it was meant for the line
-        assert (chat.asked, chat.app.chat._composer.line.text) == ([], "y")
+        assert (chat.asked, chat.app.chat.composer.line.text) == ([], "y")
         await chat.press("c", "tab", "y")
-        assert chat.app.chat._composer.line.text == "yc"
+        assert chat.app.chat.composer.line.text == "yc"
         assert chat.asked == ["answer a1 step-1 once"]
 
 
@@ -250,7 +250,7 @@ async def test_other_letters_are_words_and_no_answers() -> None:
     async with opened(message("q1", "Look.")) as chat:
         await asking(chat)
         await chat.press("h", "a", "y")
-        assert chat.app.chat._composer.line.text == "hay"
+        assert chat.app.chat.composer.line.text == "hay"
         assert chat.asked == []
 
 
@@ -329,7 +329,7 @@ async def test_a_question_taller_than_the_screen_is_read_from_its_beginning_by_w
     async with opened(message("q1", "Look."), size=(60, 14)) as chat:
         await chat.write("ye")
         assert "▾ look" in await asking(chat, TALL)
-        assert chat.app.chat._composer.has_line_focus
+        assert chat.app.chat.composer.has_line_focus
         await chat.send(status("running"), result("step-1"), status("done"))
         assert chat.app.chat._transcript.follow
 
@@ -342,7 +342,7 @@ async def test_the_next_question_is_brought_to_who_is_writing_as_well() -> None:
         other = ev.ToolAsk("second call", TALL.preview)
         assert "second call" not in await chat.send(call("step-2"), status("asks", "step-2", ask=other))
         assert "│ second call" in await chat.send(status("running"))
-        assert chat.app.chat._composer.has_line_focus
+        assert chat.app.chat.composer.has_line_focus
 
 
 async def test_who_reads_elsewhere_is_not_moved_by_another_size() -> None:
@@ -380,7 +380,7 @@ async def test_a_key_that_was_given_to_an_answer_answers_and_its_former_one_is_a
         await asking(chat)
         await chat.press("y")
         assert chat.asked == []
-        assert chat.app.chat._composer.line.text == "y"
+        assert chat.app.chat.composer.line.text == "y"
 
 
 # --- keys that answer nothing -------------------------------------------------------------------------------
@@ -459,7 +459,7 @@ async def test_a_key_answers_nothing_before_a_slow_terminal_has_taken_the_questi
         await chat.send(started("a1", "q1"), call(), status("asks", ask=ASK))
         chat.time += 5.0
         assert "Allow this?" in await chat.press("y")
-        assert (chat.asked, chat.told, chat.app.chat._composer.line.text) == ([], [], "y")
+        assert (chat.asked, chat.told, chat.app.chat.composer.line.text) == ([], [], "y")
         is_slow = False
         await chat.press("tab")
         chat.time -= 1.5
@@ -629,7 +629,7 @@ async def test_a_sentence_that_was_begun_when_the_question_came_is_no_answer(wor
         for letter in words:
             chat.app.post_message(events.Key(letter, letter))
         await chat.text()
-        assert chat.app.chat._composer.line.text == words
+        assert chat.app.chat.composer.line.text == words
         assert chat.asked == []
         assert isinstance(chat.app.screen, ChatScreen)
 
@@ -656,7 +656,7 @@ async def test_a_paste_beside_a_question_goes_to_the_line_and_its_key_leads_nowh
         await chat.press("!")
         assert chat.app.chat._approvals.has_bar_focus
         await chat.paste("yes, all of it")
-        assert (chat.app.chat._composer.line.text, chat.asked) == ("yes, all of it", [])
+        assert (chat.app.chat.composer.line.text, chat.asked) == ("yes, all of it", [])
 
 
 async def test_what_is_typed_behind_an_answer_stays_in_its_order() -> None:
@@ -666,7 +666,7 @@ async def test_what_is_typed_behind_an_answer_stays_in_its_order() -> None:
             chat.app.post_message(events.Key(key, character))
         await chat.until(lambda: chat.asked == ["answer a1 step-1 once"])
         await chat.text()
-        assert chat.app.chat._composer.line.text == "hi"
+        assert chat.app.chat.composer.line.text == "hi"
         assert chat.link.questions == []
 
 
@@ -675,9 +675,9 @@ async def test_a_letter_that_waits_when_the_focus_leaves_is_the_first_of_a_word(
         await asking(chat)
         await chat.pilot.press("y")
         assert chat.app.chat._approvals.bar.keys.letter.held == "y"
-        chat.app.chat._composer.open()
+        chat.app.chat.composer.open()
         await chat.text()
-        assert (chat.app.chat._composer.line.text, chat.asked) == ("y", [])
+        assert (chat.app.chat.composer.line.text, chat.asked) == ("y", [])
 
 
 async def test_escape_right_behind_no_closes_what_it_opened() -> None:

@@ -41,10 +41,10 @@ class Screen(Watched[OneChat]):
     """What a person sees of a server, and does to it."""
 
     async def ask(self, words: str) -> None:
-        self.app.chat._composer.open()
-        self.app.chat._composer.line.insert(words)
+        self.app.chat.composer.open()
+        self.app.chat.composer.line.insert(words)
         await self.pilot.press("enter")
-        await self.until(lambda: not self.app.chat._composer.line.text)  # the server has taken it
+        await self.until(lambda: not self.app.chat.composer.line.text)  # the server has taken it
 
 
 class Terminal(Screen):

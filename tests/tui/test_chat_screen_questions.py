@@ -28,7 +28,7 @@ def questions(chat: Chat) -> list[str]:
 
 
 def line(chat: Chat) -> str:
-    return chat.app.chat._composer.line.text
+    return chat.app.chat.composer.line.text
 
 
 def _hints(text: str) -> set[str]:
@@ -160,7 +160,7 @@ async def test_what_waits_is_changed_put_in_order_and_dropped() -> None:
         await chat.press("ctrl+down")  # One behind Two
         await chat.press("up", "e", "end", "exclamation_mark", "enter")  # Two is changed
         await chat.press("down", "down", "d", "escape")  # Three is dropped
-        assert [waits.text for waits in chat.app.chat._composer.queue] == ["Two?!", "One?"]
+        assert [waits.text for waits in chat.app.chat.composer.queue] == ["Two?!", "One?"]
 
 
 async def test_a_waiting_question_that_is_changed_is_another_one_for_the_server() -> None:
@@ -195,7 +195,7 @@ async def test_keys_act_on_the_same_question_once_the_first_one_was_asked() -> N
         assert isinstance(chat.app.screen, ChatQueueScreen)
         chat.app.screen.query_one(WaitingList).look()
         await chat.press("d")
-        assert [waits.text for waits in chat.app.chat._composer.queue] == ["Three?"]
+        assert [waits.text for waits in chat.app.chat.composer.queue] == ["Three?"]
 
 
 async def test_a_question_that_was_asked_while_it_is_changed_says_so() -> None:

@@ -40,12 +40,12 @@ def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def composer_text(chat: Chat) -> str:
-    return chat.app.chat._composer.line.text
+    return chat.app.chat.composer.line.text
 
 
 async def settled(chat: Chat) -> str:
     """The screen once the files were listed."""
-    while not chat.app.chat._composer.files.is_listed:
+    while not chat.app.chat.composer.files.is_listed:
         await chat.pilot.pause()
     return await chat.text()
 
@@ -179,7 +179,7 @@ async def test_several_files_dropped_at_once_are_all_attached_or_stay_words() ->
         text = await chat.paste(f"{here}/src/main.py {here}/x.bin")
         assert "x.bin is not text" in text
         assert composer_text(chat).endswith("x.bin")
-        assert [file.name for file in chat.app.chat._composer.attachments] == ["a b.txt", "Makefile"]
+        assert [file.name for file in chat.app.chat.composer.attachments] == ["a b.txt", "Makefile"]
         await chat.paste(f" and {here}/Makefile or {here}/Makefile")
         assert composer_text(chat).endswith(f"or {here}/Makefile")
 
@@ -226,7 +226,7 @@ async def test_attachments_wait_with_their_question_and_with_the_draft() -> None
         text = await chat.text()
         assert "on hold: What is that? (1)" in text
         assert "attached: pasted text" in text
-        (waits,) = chat.app.chat._composer.queue
+        (waits,) = chat.app.chat.composer.queue
         assert waits.attachments[0].content == "line\n" * 31
 
 
@@ -353,7 +353,7 @@ async def test_a_command_is_run_while_an_answer_is_under_way() -> None:
         await chat.send(started("a9", "q9"))
         await chat.write("/title Another", "enter")
         assert chat.asked == ["change {'title': 'Another'}"]
-        assert chat.app.chat._composer.queue == ()
+        assert chat.app.chat.composer.queue == ()
 
 
 # --- the list of what may be written ---------------------------------------------------------------------
@@ -444,7 +444,7 @@ async def test_a_command_that_is_refused_stays_in_the_line(command: str) -> None
 async def test_a_folder_that_cannot_be_looked_at_is_not_found(folder: str, is_embedded: bool) -> None:
     async with opened() as chat:
         chat.link.is_embedded = is_embedded
-        chat.app.chat._composer.line.put(f"/workspace {folder}")
+        chat.app.chat.composer.line.put(f"/workspace {folder}")
         assert "folder not found" in await chat.press("enter")
         assert chat.asked == []
 
@@ -603,6 +603,6 @@ async def test_on_a_low_screen_the_line_makes_room_once_it_is_left() -> None:
 async def test_on_a_small_screen_the_line_is_as_high_as_in_a_room() -> None:
     async with opened(size=(80, 24)) as chat:
         await chat.press(*"one", *["ctrl+j", "x"] * 9)
-        assert chat.app.chat._composer.line.size.height == 4
+        assert chat.app.chat.composer.line.size.height == 4
         await chat.press("tab")
-        assert chat.app.chat._composer.line.size.height == 1
+        assert chat.app.chat.composer.line.size.height == 1

@@ -177,7 +177,7 @@ async def test_a_question_that_cannot_be_stored_stays_and_goes_with_the_next_try
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         chat = Chat(app, link, pilot)
         assert "no room left" in await chat.write("Why?", "enter")
-        assert app.chat._composer.line.text == "Why?"
+        assert app.chat.composer.line.text == "Why?"
         link.calls.refuse = None
         await chat.press("enter")
         await chat.send(loaded(), LIVE)

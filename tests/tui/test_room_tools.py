@@ -385,7 +385,7 @@ async def test_around_a_question_keys_of_the_room_do_what_they_do_and_the_pane_i
         assert "Allow this?" in await screen.press("end")
         await screen.press("p")
         assert ("pause", "r") in screen.link.calls.asked
-        assert not screen.app.room._composer.line.text
+        assert not screen.app.room.composer.line.text
         time.now += 2.0
         await screen.press("y")
         assert answers(screen) == ["answer t1 step-1 once"]
@@ -401,13 +401,13 @@ async def test_who_writes_to_the_room_is_not_asked_in_between_and_tab_leads_ther
         assert "tab answer" in next(row for row in text.splitlines() if "needs approval · make" in row)
         assert "once" not in text
         await screen.press("y")
-        assert (answers(screen), screen.app.room._composer.line.text) == ([], "hy")
+        assert (answers(screen), screen.app.room.composer.line.text) == ([], "hy")
         assert (await screen.press("tab")).count("y once") == 1
         time.now += 2.0
         await screen.press("y")
         assert answers(screen) == ["answer t1 step-1 once"]
         await screen.send(ev.ToolStatusChanged("t1", "step-1", "running"))
-        assert screen.app.room._composer.has_line_focus
+        assert screen.app.room.composer.has_line_focus
 
 
 async def test_who_goes_away_from_a_question_in_a_room_is_told_the_way_back() -> None:
