@@ -31,7 +31,7 @@ def told_in(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Call):
             does = ast.unparse(node.func)
             is_list = path.parent.name == "lists" and does == "self._tell"
-            if is_list or does.endswith((".notify", "host.tell")):
+            if is_list or does.endswith((".notify", "host.tell", "host.warn")):
                 said = [one for one in ast.walk(node) if isinstance(one, ast.Call) and one is not node]
                 yield from (
                     ast.unparse(one.args[0])
