@@ -34,7 +34,7 @@ class ChatFeed:
         self._start_over()
 
     def _start_over(self) -> None:
-        self._turns: dict[str, _Turn] = {}
+        self._turns: dict[str, TurnFeed] = {}
         self._spots: list[Spot] = []  # of each message of the transcript
 
     # --- what comes in ---------------------------------------------------------------------------------
@@ -47,31 +47,60 @@ class ChatFeed:
             self.transcript.clear()
             self._start_over()
         for turn_id in state.changed:
-            if (known := self._turns.get(turn_id)) is not None:
-                known.take()
+            if (feed := self._turns.get(turn_id)) is not None:
+                self._take_turn(feed)
         if len(self._turns) < len(state.turns):
             with uncollected():
                 for turn in list(islice(state.turns.values(), len(self._turns), None)):
-                    self._turns[turn.id] = _Turn(self, turn)
-                    self._turns[turn.id].take()
+                    feed = TurnFeed(self.transcript, turn, placed=self._spots.append)
+                    self._turns[turn.id] = feed
+                    self._take_turn(feed)
         state.changed.clear()
+
+    def _take_turn(self, feed: TurnFeed) -> None:
+        """Show the speaker, when the turn is over also its time and usage; then what is said."""
+        turn, transcript, key = feed.turn, self.transcript, turn_key(feed.turn.id)
+        # A server without settings does not name who speaks: it is the model of the chat.
+        title = texts.turn_title(turn, self._state.conversation.model if turn.is_local else "")
+        if key in transcript.messages:
+            transcript.turn_titled(key, title)
+        else:
+            self._spots.append((turn.id, ""))
+            transcript.turn_opened(key, title, color=PEOPLE if turn.role == "user" else "")
+        if turn.role == "user":
+            show_person(transcript, turn)
+            self._show_files(turn)
+        else:
+            feed.take()
+            turn.steps.changed.clear()
+
+    def _show_files(self, turn: Turn) -> None:
+        transcript = self.transcript
+        for number, file in enumerate(turn.attachments):
+            row = step_key(turn.id, file_id(number))
+            if row not in transcript.messages:
+                self._spots.append((turn.id, file_id(number)))
+                title = f"{say('chat.attached')}{APART}{file.name}"
+                transcript.step_opened(row, title=title, summary=facts(file), is_folded=True)
+                transcript.body_later(row, partial(self._file_body, file), partial(_body_of, file, None))
+                transcript.turn_closed(row)
+
+    def _file_body(self, file: Attachment) -> str:
+        opens = partial(key_of, self.transcript.screen)
+        return _body_of(file, step_texts.limit_of(opens, ascii_only=is_ascii(self.transcript)))
 
     # --- what the reader does --------------------------------------------------------------------------
 
     def fold_all(self, kind: str = "") -> None:
         """Fold all steps for the reader, or those of one kind; unfold them if all are folded."""
         self.transcript.folds.fold_all(
-            step_key(turn.turn.id, step_id)
-            for turn in self._turns.values()
-            for step_id in turn.steps.rows
-            if not kind or turn.turn.steps.all[step_id].type == kind
+            step_key(feed.turn.id, step_id)
+            for feed in self._turns.values()
+            for step_id in feed.rows
+            if not kind or feed.turn.steps.all[step_id].type == kind
         )
 
     # --- where things are ------------------------------------------------------------------------------
-
-    def placed(self, spot: Spot) -> None:
-        """Note that the next message of the transcript shows ``spot``."""
-        self._spots.append(spot)
 
     def spot(self, number: int) -> Spot:
         """Return what message ``number`` of the transcript, from 1, shows; ("", "") if there is none."""
@@ -92,59 +121,6 @@ class ChatFeed:
             if step_id == file_id(number):
                 return file.name, _body_of(file, None)
         return None
-
-    def model_of(self, turn: Turn) -> str:
-        """Return the model of the chat, if the server does not name the speaker; "" for a server with
-        settings.
-        """
-        return self._state.conversation.model if turn.is_local else ""
-
-
-class _Turn:
-    """One turn in the transcript: its head, then what an answer has, or a person's words and files."""
-
-    __slots__ = ("_feed", "_files", "steps", "turn")
-
-    def __init__(self, feed: ChatFeed, turn: Turn) -> None:
-        self.turn = turn
-        self.steps = TurnFeed(feed.transcript, turn, placed=feed.placed)
-        self._feed = feed
-        self._files = 0  # that have a row
-
-    def take(self) -> None:
-        self._head()
-        if self.turn.role == "user":
-            self._take_person()
-        else:
-            self.steps.take()
-            self.turn.steps.changed.clear()
-
-    def _head(self) -> None:
-        """Show the speaker; when the turn is over, also its time and usage."""
-        turn, transcript, key = self.turn, self._feed.transcript, turn_key(self.turn.id)
-        title = texts.turn_title(turn, self._feed.model_of(turn))
-        if key in transcript.messages:
-            transcript.turn_titled(key, title)
-        else:
-            self._feed.placed((turn.id, ""))
-            transcript.turn_opened(key, title, color=PEOPLE if turn.role == "user" else "")
-
-    def _take_person(self) -> None:
-        turn, transcript = self.turn, self._feed.transcript
-        show_person(transcript, turn)
-        for number, file in islice(enumerate(turn.attachments), self._files, None):
-            self._files = number + 1
-            self._feed.placed((turn.id, file_id(number)))
-            row = step_key(turn.id, file_id(number))
-            title = f"{say('chat.attached')}{APART}{file.name}"
-            transcript.step_opened(row, title=title, summary=facts(file), is_folded=True)
-            transcript.body_later(row, partial(self._file_body, file), partial(_body_of, file, None))
-            transcript.turn_closed(row)
-
-    def _file_body(self, file: Attachment) -> str:
-        transcript = self._feed.transcript
-        opens = partial(key_of, transcript.screen)
-        return _body_of(file, step_texts.limit_of(opens, ascii_only=is_ascii(transcript)))
 
 
 def file_id(number: int) -> str:
