@@ -60,7 +60,7 @@ class ChatFeed:
     def _take_turn(self, feed: TurnFeed) -> None:
         """Show the speaker, when the turn is over also its time and usage; then what is said."""
         turn, transcript, key = feed.turn, self.transcript, turn_key(feed.turn.id)
-        # A server without settings does not name who speaks: it is the model of the chat.
+        # A server that names no ids does not name the speaker either: it is the model of the chat.
         title = texts.turn_title(turn, self._state.conversation.model if turn.is_local else "")
         if key in transcript.messages:
             transcript.turn_titled(key, title)

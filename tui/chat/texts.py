@@ -24,6 +24,7 @@ from tui.live.texts import (
     choosing_hints,
     finding_hints,
     link_status,
+    possible,
     rate_limited,
     told_apart,
     tools_at_work,
@@ -136,65 +137,54 @@ def _doing(turn: Turn) -> Status:
 
 def hints(state: ConversationState, shown: ChatShown) -> list[Hint]:
     """Return the hints for the keys that make sense now, the most useful first."""
-    found: list[Hint] = []
     if shown.is_choosing:
         return choosing_hints()
     if shown.looking in ("find", "go_to"):
         return finding_hints(shown.looking)
     if shown.is_editing:
-        found.append(Hint("esc", say("hint.back"), 0))
+        found = [Hint("esc", say("hint.back"))]
     elif shown.has_selection:
-        found.append(Hint("y", say("hint.copy"), 0))
+        found = [Hint("y", say("hint.copy"))]
     elif shown.looking and not shown.is_writing:
-        found += finding_hints(shown.looking)
-    elif state.open_turn is not None:
-        found.append(Hint("esc", say("hint.stop"), 0))
+        found = finding_hints(shown.looking)
+    else:
+        found = possible((state.open_turn is not None, "esc", "hint.stop", 0))
     if shown.is_asking:
         return [*found, Hint("tab", say("hint.read"), 2)]
-    unfinished = [
-        Hint(key if shown.is_writing else letter, say(text), 0)
-        for act, letter, key, text in (
-            ("continue", "c", "f8", "hint.continue"),
-            ("again", "r", "f7", "hint.retry"),
-        )
-        if act in shown.can
-    ]
-    if shown.is_writing:
-        return [*found, *unfinished, *_writing_hints(shown)]
-    found += unfinished
-    if not shown.is_following:
-        found.append(Hint("end", say("hint.newest"), 1))
-    if "edit" in shown.acts:
-        found.append(Hint("e", say("hint.edit"), 3))
-    if "version" in shown.acts:
-        found.append(Hint("[", say("hint.versions"), 3))
-    elif "newer" in shown.acts:
-        found.append(Hint("]", say("hint.versions"), 3))
-    found += [
-        Hint("space", say("hint.fold"), 4),
-        Hint("F", say("hint.fold_all"), 6),
-        Hint("o", say("hint.open_all"), 6),
-        *([Hint("r", say("hint.retry"), 7)] if "again" in shown.acts - shown.can else []),
-        Hint("y", say("hint.copy"), 7),
-        Hint("i", say("hint.say"), 2),
-        Hint("?", say("hint.help"), 2),
-    ]
-    return found
+    found += possible(
+        ("continue" in shown.can, "f8" if shown.is_writing else "c", "hint.continue", 0),
+        ("again" in shown.can, "f7" if shown.is_writing else "r", "hint.retry", 0),
+    )
+    return [*found, *(_writing_hints(shown) if shown.is_writing else _reading_hints(shown))]
+
+
+def _reading_hints(shown: ChatShown) -> list[Hint]:
+    acts = shown.acts
+    return possible(
+        (not shown.is_following, "end", "hint.newest", 1),
+        ("edit" in acts, "e", "hint.edit", 3),
+        ("version" in acts, "[", "hint.versions", 3),
+        ("newer" in acts and "version" not in acts, "]", "hint.versions", 3),
+        (True, "space", "hint.fold", 4),
+        (True, "F", "hint.fold_all", 6),
+        (True, "o", "hint.open_all", 6),
+        ("again" in acts - shown.can, "r", "hint.retry", 7),
+        (True, "y", "hint.copy", 7),
+        (True, "i", "hint.say", 2),
+        (True, "?", "hint.help", 2),
+    )
 
 
 def _writing_hints(shown: ChatShown) -> list[Hint]:
-    found = []
-    if shown.queued and shown.is_held and not shown.has_text:
-        found.append(Hint("enter", say("hint.send_queued"), 1))
-    return [
-        *found,
-        Hint("@", say("hint.file"), 3),
-        Hint("/", say("hint.command"), 3),
-        Hint("ctrl+l", say("hint.model"), 5),
-        Hint("ctrl+e", say("hint.editor"), 6),
-        Hint("ctrl+r", say("hint.history"), 6),
-        Hint("tab", say("hint.read"), 2),
-    ]
+    return possible(
+        (shown.queued and shown.is_held and not shown.has_text, "enter", "hint.send_queued", 1),
+        (True, "@", "hint.file", 3),
+        (True, "/", "hint.command", 3),
+        (True, "ctrl+l", "hint.model", 5),
+        (True, "ctrl+e", "hint.editor", 6),
+        (True, "ctrl+r", "hint.history", 6),
+        (True, "tab", "hint.read", 2),
+    )
 
 
 def used(state: ConversationState) -> live_texts.UsedText:

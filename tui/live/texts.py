@@ -52,6 +52,11 @@ class Status(NamedTuple):
     pending: str = ""
 
 
+def possible(*hints: tuple[object, str, str, int]) -> list[Hint]:
+    """Return those hints whose first value is true; the others are a key, the name of a text, and a rank."""
+    return [Hint(key, say(text), rank) for can, key, text, rank in hints if can]
+
+
 def choosing_hints() -> list[Hint]:
     """Return what keys do while what may be written is listed."""
     return [

@@ -26,6 +26,7 @@ from tui.live.texts import (
     dollars,
     finding_hints,
     link_status,
+    possible,
     rate_limited,
     told_apart,
     tools_at_work,
@@ -198,28 +199,27 @@ def hints(state: ConversationState, shown: RoomShown = RoomShown()) -> list[Hint
         return _writing_hints(state, shown)
     if shown.looking:
         return finding_hints(shown.looking)
-    found = [_main_hint(state)]
-    skip = "hint.skip.undo" if shown.is_skipped else "hint.skip"
-    acts = (("say", "i", "hint.say", 2), ("stop", "s", "hint.stop", 6), ("skip", "x", skip, 10))
-    again = (("continue", "c", "hint.continue", 1), ("retry", "r", "hint.retry", 11))
-    for act, key, text, rank in (*acts, *again):
+    return [_main_hint(state), *_reading_hints(state, shown)]
+
+
+def _reading_hints(state: ConversationState, shown: RoomShown) -> list[Hint]:
+    can, has_others = shown.can, shown.panes > 1 and not shown.is_timeline
+    return possible(
+        ("say" in can, "i", "hint.say", 2),
+        ("stop" in can, "s", "hint.stop", 6),
+        ("skip" in can, "x", "hint.skip.undo" if shown.is_skipped else "hint.skip", 10),
         # After a drop the key of continuing does something else, and says so.
-        if act in shown.can and (act, state.link.status) != ("continue", "lost"):
-            found.append(Hint(key, say(text), rank))
-    if not shown.is_following:
-        found.append(Hint("end", say("hint.newest"), 1))
-    if shown.panes > 1 and not shown.is_timeline:
-        found.append(Hint("tab", say("hint.tab"), 4))
-        found.append(Hint("z", say("hint.back" if shown.is_zoomed else "hint.zoom"), 5))
-    if shown.panes:
-        found.append(Hint("t", say(_other_view(shown)), 3))
-        found.append(Hint("/", say("hint.find"), 9))
-    return [
-        *found,
-        Hint("ctrl+p", say("hint.palette"), 14),
-        Hint("?", say("hint.help"), 1),
-        Hint("q", say("hint.quit"), 13),
-    ]
+        ("continue" in can and state.link.status != "lost", "c", "hint.continue", 1),
+        ("retry" in can, "r", "hint.retry", 11),
+        (not shown.is_following, "end", "hint.newest", 1),
+        (has_others, "tab", "hint.tab", 4),
+        (has_others, "z", "hint.back" if shown.is_zoomed else "hint.zoom", 5),
+        (shown.panes, "t", _other_view(shown), 3),
+        (shown.panes, "/", "hint.find", 9),
+        (True, "ctrl+p", "hint.palette", 14),
+        (True, "?", "hint.help", 1),
+        (True, "q", "hint.quit", 13),
+    )
 
 
 def _other_view(shown: RoomShown) -> str:

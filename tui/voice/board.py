@@ -7,7 +7,7 @@ from typing import Literal
 from textual.widgets import Static
 
 from tui.live.board import Lines, status_part
-from tui.live.texts import Hint, Looking, choosing_hints, finding_hints
+from tui.live.texts import Hint, Looking, choosing_hints, finding_hints, possible
 from tui.screens.words import say
 from tui.voice import texts
 from tui.voice.panel import MicPanel
@@ -99,13 +99,11 @@ class Board:
             return [Hint("enter", say("hint.send"), 0), Hint("esc", say("hint.back"), 1)]
         if focus in ("find", "go_to", "found"):
             return finding_hints(focus)
-        text = "hint.voice_again" if self._run.is_text_only else "hint.text_only"
-        is_speaking = self._run.state.phase == "speaking"
-        return [
-            *([Hint("i", say("hint.interrupt"), 0)] if is_speaking else []),
-            Hint("tab", say("hint.type"), 1),
-            Hint("d", say("hint.devices"), 4),
-            Hint("t", say(text), 3),
-            Hint("esc", say("hint.leave"), 2),
-            Hint("?", say("hint.help"), 0),
-        ]
+        return possible(
+            (self._run.state.phase == "speaking", "i", "hint.interrupt", 0),
+            (True, "tab", "hint.type", 1),
+            (True, "d", "hint.devices", 4),
+            (True, "t", "hint.voice_again" if self._run.is_text_only else "hint.text_only", 3),
+            (True, "esc", "hint.leave", 2),
+            (True, "?", "hint.help", 0),
+        )
