@@ -187,7 +187,8 @@ class Asking:
         self._unsent = None
         if self._chat.link.is_agent:
             self._chat.following.failure = None
-        self._editing = "" if self._composer.is_editing else self._editing
+        if self._composer.is_editing:
+            self._editing = ""
         if not is_queued and not question.is_anew:
             self._composer.sent(question.content)
 

@@ -72,11 +72,9 @@ class VoiceOpening:
         livekit = named_livekit(voice, url=request.url, token=request.token)
         if livekit is not None and not request.local_agent:
             return await self._named(request, voice, livekit)
-        if livekit is not None and livekit.key:
-            tell(say("voice.starting.agent"))
-            return await self._ours(request, voice, tell, livekit)
-        tell(say("voice.starting"))
-        return await self._ours(request, voice, tell)
+        ours = livekit if livekit is not None and livekit.key else None
+        tell(say("voice.starting" if ours is None else "voice.starting.agent"))
+        return await self._ours(request, voice, tell, ours)
 
     async def aclose(self) -> None:
         net, self._net = self._net, None
@@ -111,7 +109,7 @@ class VoiceOpening:
         request: VoiceRequest,
         voice: VoiceConfig,
         tell: Callable[[str], None],
-        livekit: LiveKit | None = None,
+        livekit: LiveKit | None,
     ) -> VoiceSession:
         """Return a session with our agent: in a room of our backend, or without a server if it cannot have
         one; with ``livekit`` in a room of that server.

@@ -18,7 +18,6 @@ from agent_tui.model.inert import inert_line
 from agent_tui.voice_parts import (
     AGENT,
     MODELS,
-    PARTS,
     PartName,
     VoicePart,
     find_agent_python,
@@ -63,10 +62,8 @@ def setup(
     if not missing:
         output.say(localised("Voice is set up: nothing is missing."))
         return exits.DONE
-    chosen = missing if yes else offered(missing)
-    if not chosen:
-        return exits.DONE
-    get(chosen, data)
+    if chosen := missing if yes else offered(missing):
+        get(chosen, data)
     return exits.DONE
 
 
@@ -121,17 +118,14 @@ def described(missing: Sequence[VoicePart]) -> list[str]:
 
 
 def get(parts: Sequence[VoicePart], data: Path) -> None:
-    """Install ``parts`` one after the other with a progress bar; raises ``NotGot`` or ``ConfigError``.
+    """Install ``parts``, in their order, with a progress bar; raises ``NotGot`` or ``ConfigError``.
 
     A part that fails does not prevent the others; its error is raised at the end.
     """
-    wanted = {part.name for part in parts}
     failed: getting.NotGot | None = None
     with getting.one_at_a_time(data):
         getting.check_room(data, parts)
-        for part in PARTS:
-            if part.name not in wanted:
-                continue
+        for part in parts:
             if part is MODELS and failed is not None and find_agent_python(data) is None:
                 continue
             try:
