@@ -104,8 +104,7 @@ class ChangesScreen(ModalScreen[None]):
                 options.append(Option(Content(f" {head}"), disabled=True))
             self._rows.append(change)
             options.append(Option(self._row(change)))
-        self._listed.clear_options()
-        self._listed.add_options(options)
+        self._listed.set_options(options)
         self._listed.display = self._diff.display = bool(changes)
         self._note.update(say("changes.untracked" if changes else "changes.none"))
         spots = [(row.message_id, row.step_id) if row is not None else None for row in self._rows]

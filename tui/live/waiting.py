@@ -67,8 +67,7 @@ class WaitingList(Widget):
         if at < len(former):
             at = next((place for place, item in enumerate(items) if item.id == former[at].id), at)
         self._listed = items
-        listed.clear_options()
-        listed.add_options(Option(Content(inert_line(item.shown, SHOWN_CHARACTERS))) for item in items)
+        listed.set_options(Option(Content(inert_line(item.shown, SHOWN_CHARACTERS))) for item in items)
         if not items:
             listed.add_option(Option(Content(say("queue.none")), disabled=True))
         listed.highlighted = min(at, len(items) - 1) if items else None

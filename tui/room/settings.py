@@ -194,15 +194,15 @@ class AgentList(FormPart):
         return bool(others) and others != list(self._before.values())
 
     def _list(self, at: int) -> None:
-        listed = self._listed
-        listed.clear_options()
+        rows = []
         for number, agent in enumerate(self._agents, 1):
             model = model_name(agent.model or agent.provider_id, agent.provider_id)
             words = inert_line(agent.name, 40) + (f" · {model}" if model else "")
             patch = swatch(self, agent.color, agent.name)
-            listed.add_option(Option(Content.assemble(f"{number}  ", patch, f" {words}")))
-        if self._agents:
-            listed.highlighted = max(0, min(at, len(self._agents) - 1))
+            rows.append(Option(Content.assemble(f"{number}  ", patch, f" {words}")))
+        self._listed.set_options(rows)
+        if rows:
+            self._listed.highlighted = max(0, min(at, len(rows) - 1))
 
     @property
     def _at(self) -> int | None:
