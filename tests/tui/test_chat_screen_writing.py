@@ -17,7 +17,7 @@ from agent_tui.model.images import MAX_IMAGE_BYTES, image_data
 from tests.fakes.pictures import PNG
 from tests.state.chat_events import message, started, words
 from tests.tui.one_chat import Chat, opened, said
-from tui.chat.drafts import ChatDrafts, KeptDraft, Waiting, moved
+from tui.chat.drafts import KeptDraft, Waiting, keep_draft, load_draft, moved
 from tui.chat.files import Files, Unfit, begun_in, pasted_paths, read, with_named, written
 from tui.chat.first import NEW
 from tui.live.commands import COMMANDS, Kind, completion, typed
@@ -272,16 +272,16 @@ async def test_a_model_that_cannot_see_images_says_so() -> None:
 
 
 def test_what_is_kept_on_disk_is_the_owners_alone_and_survives_rubbish(tmp_path: Path) -> None:
-    drafts = ChatDrafts("../../evil\n\ud800")
+    name = "../../evil\n\ud800"
     kept = KeptDraft((ev.Attachment("a", "b"),), (Waiting("q", (ev.Attachment("c", "d"),), "k"),))
-    assert drafts.keep(kept)
+    assert keep_draft(name, kept)
     (path,) = (tmp_path / "data" / "drafts").iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert drafts.load() == kept
+    assert load_draft(name) == kept
     for rubbish in ("", "[", "7", '{"queue": [7, {}], "attachments": {"a": 1}}', "\0"):
         path.write_text(rubbish)
-        assert drafts.load() == KeptDraft()
-    assert drafts.keep(KeptDraft())
+        assert load_draft(name) == KeptDraft()
+    assert keep_draft(name, KeptDraft())
     assert list((tmp_path / "data" / "drafts").iterdir()) == []
 
 

@@ -232,7 +232,7 @@ class ChatCommands:
             return
         info = self._info
         fields = {name: getattr(info, name) for name in ("model", "provider_id", "workspace")}
-        self._composer.keep_text()  # another new chat continues the same draft
+        self._composer.draft.keep()  # another new chat continues the same draft
         self._open_chat(NEW, fields={name: value for name, value in fields.items() if value})
 
     def _choose_chat(self) -> None:

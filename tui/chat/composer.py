@@ -14,7 +14,7 @@ from agent_tui.model.events import Attachment
 from agent_tui.model.images import bytes_of
 from agent_tui.model.inert import inert, inert_line
 from agent_tui.paths import current_folder
-from tui.chat.drafts import ChatDrafts, KeptDraft, Waiting
+from tui.chat.drafts import KeptDraft, Waiting, keep_draft, load_draft
 from tui.chat.files import (
     MOST,
     Files,
@@ -85,7 +85,7 @@ class ChatComposer(Writing):
         line = ChatLine(self._complete, self._takes_paste, self._drop)
         super().__init__(conversation_id, line)
         self.line: ChatLine = line
-        self._kept = ChatDrafts(conversation_id)
+        self._kept_as = conversation_id
         self._edited: tuple[str, tuple[Attachment, ...]] | None = None  # the draft, during an edit
         self._cleared: tuple[str, tuple[Attachment, ...]] = "", ()  # what ctrl+c took away last
         self._pastes = 0
@@ -99,15 +99,15 @@ class ChatComposer(Writing):
 
     def on_mount(self) -> None:
         """Hold the queue of an earlier run until the person says so."""
-        kept = self._kept.load()
+        kept = load_draft(self._kept_as)
         self.attachments, self.queue = kept.attachments, _held(kept.queue)
 
     def belongs_to(self, conversation_id: str) -> None:
         """Keep everything under another id: a new chat was stored."""
-        self._kept.keep(KeptDraft())
-        self._kept = ChatDrafts(conversation_id)
+        keep_draft(self._kept_as, KeptDraft())
+        self._kept_as = conversation_id
         self._keep()
-        self._kept_text.belongs_to(conversation_id)
+        self.draft.belongs_to(conversation_id)
 
     # --- what is shown ---------------------------------------------------------------------------------
 
@@ -225,7 +225,7 @@ class ChatComposer(Writing):
         if text.strip():
             self.line.past = add_past_text(text)
         self.tell("")
-        self.keep_text()
+        self.draft.keep()
 
     def set_queue(self, queue: tuple[Waiting, ...]) -> None:
         self.queue = queue
@@ -253,12 +253,12 @@ class ChatComposer(Writing):
             self.show()
 
     @property
-    def _draft(self) -> str:
+    def _text(self) -> str:
         return self._edited[0] if self._edited is not None else self.line.text
 
     def _keep(self) -> None:
         attachments = self._edited[1] if self._edited is not None else self.attachments
-        if not self._kept.keep(KeptDraft(attachments, self.queue)) and self.is_mounted:
+        if not keep_draft(self._kept_as, KeptDraft(attachments, self.queue)) and self.is_mounted:
             self.notify(say("chat.queue.not_kept"), severity="warning", markup=False)
 
 

@@ -9,10 +9,11 @@ from typing import Any, Final
 from uuid import uuid4
 
 from agent_tui.model.events import Attachment
-from tui.live.drafts import draft_path, read_kept, write_kept
+from tui.live.drafts import draft_path, read_json, write_kept
 
 MAX_FILE_BYTES: Final = 64_000_000
 MAX_QUEUED: Final = 50
+ENDING: Final = ".chat"  # of the name of a file
 
 
 def new_key() -> str:
@@ -38,26 +39,19 @@ class KeptDraft:
     queue: tuple[Waiting, ...] = ()
 
 
-class ChatDrafts:
-    """Files that only their owner can read. Never raises: what cannot be read is empty."""
+def load_draft(conversation_id: str) -> KeptDraft:
+    """Return what was kept for a chat; nothing if it cannot be read."""
+    value = read_json(draft_path(conversation_id, ENDING), MAX_FILE_BYTES)
+    if not isinstance(value, Mapping):
+        return KeptDraft()
+    queue = filter(None, map(_waiting, _listed(value.get("queue"))))
+    return KeptDraft(_attachments(value.get("attachments")), tuple(queue))
 
-    def __init__(self, conversation_id: str) -> None:
-        self._path = draft_path(conversation_id, ".chat")
 
-    def load(self) -> KeptDraft:
-        try:
-            value = json.loads(read_kept(self._path, MAX_FILE_BYTES) or "{}")
-        except ValueError:
-            return KeptDraft()
-        if not isinstance(value, Mapping):
-            return KeptDraft()
-        queue = filter(None, map(_waiting, _listed(value.get("queue"))))
-        return KeptDraft(_attachments(value.get("attachments")), tuple(queue))
-
-    def keep(self, kept: KeptDraft) -> bool:
-        """Keep it; return whether that was possible."""
-        text = json.dumps(asdict(kept), ensure_ascii=False) if kept != KeptDraft() else ""
-        return write_kept(self._path, text)
+def keep_draft(conversation_id: str, kept: KeptDraft) -> bool:
+    """Keep it; return whether that was possible."""
+    text = json.dumps(asdict(kept), ensure_ascii=False) if kept != KeptDraft() else ""
+    return write_kept(draft_path(conversation_id, ENDING), text)
 
 
 def next_in(queue: Sequence[Waiting]) -> Waiting | None:

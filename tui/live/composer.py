@@ -46,7 +46,7 @@ class Writing(Vertical):
         """``kept_as`` is the id of the room or chat."""
         super().__init__(id="composer")
         self.line = line
-        self._kept_text = LineDraft(self, kept_as, lambda: self._draft)
+        self.draft = LineDraft(self, kept_as, lambda: self._text)
         self._queued = StatusLine(is_dim=True, classes="-empty")
         self._note = Static(classes="composer--note -empty", markup=False)
         self._note_beside = StatusLine(is_dim=True, classes="-empty")
@@ -72,13 +72,13 @@ class Writing(Vertical):
     def on_mount(self) -> None:
         """Restore the draft."""
         self.line.past = past_texts()
-        self.line.put(self._kept_text.load())
+        self.line.put(self.draft.load())
         self._show_note()
         self.line.free_keys = dict.fromkeys(keys_of(self.screen, "app.help"), "app.help")
 
     def on_unmount(self) -> None:
         """Save the draft, with its last letters."""
-        self.keep_text()
+        self.draft.keep()
 
     # --- what is shown ---------------------------------------------------------------------------------
 
@@ -138,14 +138,12 @@ class Writing(Vertical):
         if self.line.text != self._told_of:
             self._told = ""
         self._show_note()
-        self._kept_text.keep_soon()
+        self.draft.keep_soon()
 
     @property
-    def _draft(self) -> str:
+    def _text(self) -> str:
+        """What is kept as the draft."""
         return self.line.text
-
-    def keep_text(self) -> None:
-        self._kept_text.keep()
 
     def on_composer_cleared(self, event: Composer.Cleared) -> None:
         """Say how to get it back, for as long as a notification stands."""

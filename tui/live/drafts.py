@@ -109,10 +109,10 @@ def read_kept(path: Path, most: int = MAX_FILE_BYTES) -> str:
         return ""
 
 
-def read_json(path: Path) -> object:
-    """Return what a file of JSON holds; ``None`` if it cannot be read."""
+def read_json(path: Path, most: int = MAX_FILE_BYTES) -> object:
+    """Return what a file of JSON, of at most ``most`` bytes, holds; ``None`` if it cannot be read."""
     try:
-        return json.loads(read_kept(path))
+        return json.loads(read_kept(path, most))
     except (ValueError, RecursionError):
         return None
 

@@ -25,6 +25,7 @@ class OpenConversation(Generic[C]):
         self.host = host
         self.following = Following(host, self.take)
         self.link = link
+        self.client = link.client
         self._noted = noted
 
     @property
@@ -40,9 +41,6 @@ class OpenConversation(Generic[C]):
     @abstractmethod
     async def take(self, event: ev.Event) -> None:
         """Take an event into the state, and show it."""
-
-    async def client(self) -> C:
-        return await self.link.client()
 
     async def changed_by(self, answer: Awaitable[ev.RoomInfo | ev.ConversationInfo]) -> bool:
         """Take a call's answer into the state, or show its error; return whether it succeeded."""

@@ -96,7 +96,7 @@ class RoomComposer(Writing):
         self.line.past = add_past_text(text)
         self._set_when("next")
         self.tell("")
-        self.keep_text()
+        self.draft.keep()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the key to the list of completions while that is open; nobody is cut off in a paused room."""

@@ -25,7 +25,6 @@ from tui.voice.session import VoiceSession
 from widgets.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
-    from agent_tui.clients.chat import ChatClient
     from agent_tui.model.voice import VoiceEvent
 
 
@@ -46,6 +45,7 @@ class VoiceAsks:
     ) -> None:
         self.composer = composer
         self._host = host
+        self.client = link.client
         self._link = link
         self._feed = feed
         self._take = take
@@ -101,9 +101,6 @@ class VoiceAsks:
                 pass
 
     # --- what approvals want to know -------------------------------------------------------------------
-
-    async def client(self) -> ChatClient:
-        return await self._link.client()
 
     def place_of(self, spot: Spot) -> tuple[Transcript, str] | None:
         key = self._feed.row_of(call_id(*spot))
