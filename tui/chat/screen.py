@@ -25,7 +25,7 @@ from tui.chat.place import ReaderPlace
 from tui.chat.queue import ChatQueueScreen
 from tui.link import ChatLink
 from tui.live.approvals import Approvals
-from tui.live.board import facts, status_part
+from tui.live.board import facts_of, status_part
 from tui.live.find import FindBar, OneTranscript
 from tui.live.screen import ELSEWHERE_BINDINGS, GO_TO_BINDING, LiveScreen
 from tui.live.texts import context
@@ -147,7 +147,7 @@ class ChatScreen(LiveScreen):
         full, warns = context(reversed(state.turns.values()))
         own = Part(texts.workspace(state), 9), Part(full, 3, warns=warns)
         hints = texts.hints(state, shown)
-        self._lines.show_below(hints, facts(state, texts.used(state), *own), texts.TYPED)
+        self._lines.show_below(hints, facts_of(state, texts.used(state), *own), texts.TYPED)
         self.composer.queue_key = "" if self._approvals.bar.is_written_past else self.key_now("u")
         self.composer.is_busy = self._asking.is_busy
         self.composer.show()

@@ -18,7 +18,7 @@ def status_part(text: str) -> Part:
     return Part(text, warns=needed != text and needed in (say("chat.asks"), say("step.asks.form")))
 
 
-def facts(state: ConversationState, used: UsedText, *own: Part) -> list[Part]:
+def facts_of(state: ConversationState, used: UsedText, *own: Part) -> list[Part]:
     """Return what is known of a room or chat, with its ``own`` parts; in a narrow row "prompts included" goes
     before the rest of what was used.
     """

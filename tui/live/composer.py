@@ -25,7 +25,7 @@ MAX_NOTE_CHARACTERS = 300
 
 
 class Writing(Vertical):
-    """Keeps the draft of one room or chat. It sends nothing itself."""
+    """Keeps the draft of one room, chat or voice room. It sends nothing itself."""
 
     DEFAULT_CSS = """
     Writing {

@@ -12,7 +12,7 @@ from agent_tui.model import events as ev
 from agent_tui.model.errors import AgentTuiError
 from tui.link import RoomLink
 from tui.live.approvals import Approvals
-from tui.live.board import facts, status_part
+from tui.live.board import facts_of, status_part
 from tui.live.find import FindBar
 from tui.live.screen import ELSEWHERE_BINDINGS, GO_TO_BINDING, LiveScreen
 from tui.room import texts
@@ -113,7 +113,7 @@ class RoomScreen(LiveScreen):
         self._panes.show_headers()
         state, shown = self.state, self._shown
         self._show_status()
-        known = facts(state, texts.used(state, self._panes.tokens), Part(texts.models(state), 12))
+        known = facts_of(state, texts.used(state, self._panes.tokens), Part(texts.models(state), 12))
         self._lines.show_below(texts.hints(state, shown), known)
         key = "" if self._approvals.bar.is_written_past else self.key_now("u")
         self.composer.show(state, key)
