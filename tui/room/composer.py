@@ -44,7 +44,7 @@ class RoomComposer(Writing):
         self._names: Sequence[str] = ()
         self.when: When = "next"
         self._may_cut = False  # "now" cuts off who is speaking
-        self._meant = StatusLine(is_dim=True, classes="composer--when")
+        self._meant = StatusLine(is_dim=True, classes="composer--when -empty")
 
     def _beside(self) -> list[Widget]:
         return [self._meant]
@@ -55,6 +55,7 @@ class RoomComposer(Writing):
         """Show the newest queued message and its ``key``, and know who can be whispered to or cut off."""
         self._names = list(labels_of(state))
         self._may_cut = state.room.status == "running"
+        self._meant.set_class(not self._may_cut, "-empty")
         if not self._may_cut:
             self._set_when("next")
         queued: list[tuple[str, int]] = []
