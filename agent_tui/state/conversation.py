@@ -380,6 +380,7 @@ class ConversationState:
         ):  # nobody speaks twice at once: the end of the older turn is missing
             self._close(agent.open_turn, "cut", "lost")
         turn.agent_id, self.run_error = agent.id, ""
+        turn.missing_before = agent.turns[-1].missing if agent.turns else ()
         self.turns[turn.id] = turn
         agent.turns.append(turn)
         self.changed.add(turn.id)

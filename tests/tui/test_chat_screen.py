@@ -276,6 +276,23 @@ async def test_what_the_folder_tells_the_model_is_said_once_until_that_changes()
         assert "not included: AGENTS.md: is outside the workspace␛[2J" in text
 
 
+async def test_that_an_mcp_server_is_missing_is_said_once_until_that_changes() -> None:
+    gone, ended = ev.Note("server_missing", "slow: gone"), ev.Note("server_missing", "slow: it ended")
+    declined = ev.Note("form_declined", "slow: a form nobody saw")
+    each = (gone,), (gone, declined), (gone, declined), (ended,), (), (ended,)
+    stored = [
+        (message(f"q{place}", "x"), message(f"a{place}", "So", "assistant", notes=notes))
+        for place, notes in enumerate(each)
+    ]
+    async with opened(*(one for both in stored for one in both), size=(120, 60)) as chat:
+        text = await chat.text()
+        assert text.count("MCP server slow: gone") == 1
+        assert text.count("MCP server slow: a form nobody saw") == 2  # each was another form
+        assert text.count("MCP server slow: it ended") == 2  # it was there in between
+        text = await chat.send(started("a9", "q5"), ev.TurnNoted("a9", "server_missing", about=ended.about))
+        assert text.count("MCP server slow: it ended") == 2
+
+
 async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> None:
     async with opened(message("q1", "x")) as chat:
         timer = chat.app.chat._looking

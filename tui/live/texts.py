@@ -100,7 +100,7 @@ def told_apart(turn: Turn) -> list[str]:
         found.append(left_out(turn.trimmed))
     found += [
         say("turn.server_missing", server=inert_line(localised(one), MAX_SERVER_CHARACTERS))
-        for one in turn.missing
+        for one in turn.server_news
     ]
     return found
 
