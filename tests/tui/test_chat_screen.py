@@ -293,6 +293,24 @@ async def test_that_an_mcp_server_is_missing_is_said_once_until_that_changes() -
         assert text.count("MCP server slow: it ended") == 2
 
 
+async def test_an_error_too_long_for_its_row_can_be_unfolded_and_opened() -> None:
+    error = f"API Error: {'a fault, ' * 200}\nand [b]its[/] end\x1b[2J"
+    async with opened(message("q1", "x"), size=(120, 50)) as chat:
+        text = await chat.send(started("a1", "q1"), ev.RunFailed(error))
+        assert "✗ API Error: a fault, a fault," in text
+        assert "▸ the whole error" in text
+        assert "its[/] end" not in text
+        await chat.press("tab")
+        assert "and [b]its[/] end␛[2J" in await chat.press("F")
+        assert "its[/] end" not in await chat.press("F")
+        assert "its[/] end" not in await chat.press("t")
+        text = await chat.press("o")
+        assert text.splitlines()[0].strip() == "the whole error"
+        assert "and [b]its[/] end␛[2J" in text
+    async with opened(message("q1", "x")) as chat:
+        assert "the whole error" not in await chat.send(started("a1", "q1"), ev.RunFailed("API Error: no"))
+
+
 async def test_only_while_something_is_waited_for_it_is_looked_at_again() -> None:
     async with opened(message("q1", "x")) as chat:
         timer = chat.app.chat._looking

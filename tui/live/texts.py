@@ -18,10 +18,11 @@ from agent_tui.state.turn import Turn
 from tui.live import signs
 from tui.screens.localised import localised
 from tui.screens.words import count, ordinal_try, said, say, say_count
+from widgets.transcript.message import LABEL_CHARACTERS
 from widgets.units import size, tokens
 
 MAX_DETAIL_CHARACTERS: Final = 120
-MAX_ERROR_CHARACTERS: Final = 400
+MAX_ERROR_CHARACTERS: Final = LABEL_CHARACTERS - 2  # behind its sign
 MAX_TOOL_CHARACTERS: Final = 60
 MAX_MODEL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 40
@@ -170,6 +171,12 @@ def ending(turn: Turn) -> str:
             return f"{signs.CUT} {say('turn.continued')}"
         case "said" | "speaking":
             return ""
+
+
+def whole_error(turn: Turn) -> str:
+    """Return why a turn failed, if its last row cannot say all of it."""
+    error = localised(turn.error) if turn.status == "failed" else ""
+    return error if len(error) > MAX_ERROR_CHARACTERS else ""
 
 
 def why_paused(reason: str) -> str:
