@@ -212,6 +212,19 @@ async def test_an_agent_that_left_cannot_be_whispered_to_and_what_waits_for_it_s
         assert "to an agent that left (nobody will read it): psst" in await screen.press("escape", "u")
 
 
+async def test_an_agent_that_left_is_not_said_to_be_unknown() -> None:
+    async with opened((120, 30)) as screen:
+        spoke = start("1", AGENTS[1]), ev.TurnEnded("1", "Hm", 1, "b")
+        await screen.send(running(), LIVE, *spoke)
+        await screen.send(ev.RoomChanged(ev.RoomInfo("r", agents=(AGENTS[0], AGENTS[2]), status="running")))
+        assert "Ada has left the room: everyone will read this" in await screen.press("i", *"@ada, psst")
+        text = await screen.press("enter")
+        assert "not sent: Ada has left the room – enter sends it to everyone" in text
+        assert said(screen) == []
+        await screen.press("enter")
+        assert said(screen) == ["next @ada, psst"]
+
+
 async def test_a_command_is_done_and_not_said() -> None:
     async with opened() as screen:
         await screen.send(running(), LIVE)

@@ -398,6 +398,11 @@ def labels_of(state: ConversationState) -> dict[str, str]:
     return found
 
 
+def names_of_gone(state: ConversationState) -> list[str]:
+    """Return the names of agents that spoke and have left the room."""
+    return [agent.name for agent in state.members.ordered if agent.is_gone and agent.name]
+
+
 def queued_words(state: ConversationState, queued: QueuedMessage) -> str:
     """Return a queued message in one line, after whom it is for."""
     words = inert_line(queued.content, MAX_QUEUED_CHARACTERS)
