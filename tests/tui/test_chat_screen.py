@@ -58,6 +58,8 @@ async def test_an_answer_of_a_server_that_names_no_model_has_the_one_that_is_ask
 async def test_an_empty_chat_says_what_to_do_first() -> None:
     async with opened() as chat:
         assert "Ask something. @ attaches a file, / lists commands." in await chat.text()
+        hints = (await chat.press("tab")).splitlines()[-1]
+        assert hints.split("●")[0].strip() == "i write · ? help"  # nothing to fold or to copy
 
 
 async def test_an_answer_is_shown_as_it_comes_each_step_in_its_row() -> None:

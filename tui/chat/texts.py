@@ -170,16 +170,15 @@ def hints(state: ConversationState, shown: ChatShown) -> list[Hint]:
         found.append(Hint("[", say("hint.versions"), 3))
     elif "newer" in shown.acts:
         found.append(Hint("]", say("hint.versions"), 3))
-    found += [
-        Hint("space", say("hint.fold"), 4),
-        Hint("F", say("hint.fold_all"), 6),
-        Hint("o", say("hint.open_all"), 6),
-        *([Hint("r", say("hint.retry"), 7)] if "again" in shown.acts - shown.can else []),
-        Hint("y", say("hint.copy"), 7),
-        Hint("i", say("hint.say"), 2),
-        Hint("?", say("hint.help"), 2),
-    ]
-    return found
+    if state.turns:
+        found += [
+            Hint("space", say("hint.fold"), 4),
+            Hint("F", say("hint.fold_all"), 6),
+            Hint("o", say("hint.open_all"), 6),
+            *([Hint("r", say("hint.retry"), 7)] if "again" in shown.acts - shown.can else []),
+            Hint("y", say("hint.copy"), 7),
+        ]
+    return [*found, Hint("i", say("hint.say"), 2), Hint("?", say("hint.help"), 2)]
 
 
 def _writing_hints(shown: ChatShown) -> list[Hint]:
