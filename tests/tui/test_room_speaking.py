@@ -385,6 +385,15 @@ async def test_an_ascii_terminal_gets_ascii_before_the_room_came_and_after() -> 
         assert text.isascii()
 
 
+async def test_a_room_without_agents_says_so_and_how_to_add_some() -> None:
+    async with opened() as screen:
+        assert "Waiting for the room" in await screen.text()
+        text = await screen.send(loaded(agents=()), LIVE)
+        assert "Waiting for the room" not in text
+        assert "No agents are in this room. e adds some." in text
+        assert "No agents" not in await screen.send(ev.RoomChanged(ev.RoomInfo("r", agents=AGENTS)))
+
+
 async def test_on_a_small_screen_the_line_has_four_rows_while_it_is_written_in() -> None:
     async with opened((80, 24)) as screen:
         await screen.send(running(), LIVE)

@@ -67,6 +67,8 @@ ENGLISH: Final[dict[str, str]] = {
     "room.others.one": "{count} more agent, in the timeline only",
     "room.untitled": "untitled room",
     "room.loading": "Waiting for the room…",
+    "room.no_agents": "No agents are in this room. {press} adds some.",
+    "room.no_agents.no_key": "No agents are in this room.",
     "room.unknown": "{count} unknown events kept",
     "room.unknown.one": "1 unknown event kept",
     "idle.warning": "{name} will pause in {time}: it costs money and no key was pressed."
