@@ -135,7 +135,9 @@ def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_table_that_nobody_knows_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"config.toml: provider: no such table; known: backends, providers"):
+    with pytest.raises(
+        ConfigError, match=r"config.toml: provider: no such table; known: backends, providers"
+    ):
         read(tmp_path, "[provider.x]\nkind='openai'\nbase_url='http://x'\n")
 
 

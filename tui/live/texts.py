@@ -18,11 +18,10 @@ from agent_tui.state.turn import Turn
 from tui.live import signs
 from tui.screens.localised import localised
 from tui.screens.words import count, ordinal_try, said, say, say_count
-from widgets.transcript.message import LABEL_CHARACTERS
 from widgets.units import size, tokens
 
 MAX_DETAIL_CHARACTERS: Final = 120
-MAX_ERROR_CHARACTERS: Final = LABEL_CHARACTERS - 2  # behind its sign
+MAX_ERROR_CHARACTERS: Final = 398  # with its sign, what the last row of a message takes
 MAX_TOOL_CHARACTERS: Final = 60
 MAX_MODEL_CHARACTERS: Final = 60
 MAX_REASON_CHARACTERS: Final = 40
