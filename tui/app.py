@@ -301,10 +301,7 @@ def wants_calm(screen: ScreenConfig, environ: Mapping[str, str]) -> bool:
 
 
 def end_by_signal(app: AgentTuiApp) -> bool:
-    """Leave the screen as soon as the event loop gets to it; return whether there is a loop.
-
-    To be called from a signal handler.
-    """
+    """For a signal handler: leave the screen soon; return whether there is an event loop to do that."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:

@@ -44,9 +44,7 @@ def log_crash() -> Path | None:
 
 
 class _LogFile(RotatingFileHandler):
-    """A log file, created with its first record and readable only by its owner. If it cannot be written,
-    nothing is logged.
-    """
+    """A log file, made with its first record, for its owner alone; what cannot be written is not logged."""
 
     def __init__(self) -> None:
         super().__init__(data_path() / LOG_FILE, maxBytes=MAX_LOG_BYTES, backupCount=KEPT_LOGS, delay=True)

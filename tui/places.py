@@ -310,9 +310,7 @@ class Places:
                 await screen.leave()
 
     async def settle(self) -> str:
-        """Delete everything on the server that was deleted in the lists; return what went wrong, as one line.
-        Called at the end of the program.
-        """
+        """At the end, delete on the server what was deleted in lists; return what went wrong, in one line."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
                 problems = [await deletions.settle() for deletions in self._deletions]
@@ -370,9 +368,7 @@ class Places:
     # --- who is there ----------------------------------------------------------------------------------
 
     def _tell_pausing(self, pausing: PausesSoon | None) -> None:
-        """Warn, on whatever screen, that something pauses soon unless a key is pressed; remove the warning
-        when a key was pressed.
-        """
+        """Warn, on whatever screen, that something pauses soon unless a key is pressed, until one is."""
         if pausing is None:
             self._app.clear_notifications()
             return
@@ -383,9 +379,7 @@ class Places:
     # --- keys ------------------------------------------------------------------------------------------
 
     def key_names(self, *binding_ids: str) -> str:
-        """Return the first key of each action for a person, "q or ctrl+q". Actions without a key are left
-        out.
-        """
+        """Return the first key of each action that has one, for a person: "q or ctrl+q"."""
         keys = [self.keymap.keys[binding_id][:1] for binding_id in binding_ids]
         return say("keys.or").join(shown_all(key, ascii_only=is_ascii(self._app)) for key in keys if key)
 
@@ -395,9 +389,7 @@ class Places:
         return say("quit.how", quit=self.key_names("app.quit.quick", "app.quit"))
 
     def say_what_quits(self, seconds: float) -> None:
-        """After ctrl+c, say what another press does, and how to pause or stop instead: the person may want
-        that.
-        """
+        """After ctrl+c, say what another press does, and how to pause or stop, which may be meant."""
         how = say("quit.again")
         if self.room is not None and self.chat is None and not self.room.may_leave:
             pauses = self.key_names("room.pause") or self.key_names("room.pause.anywhere")
@@ -416,9 +408,7 @@ class Places:
     # --- providers -------------------------------------------------------------------------------------
 
     def set_up(self, found: FoundModels | None = None) -> None:
-        """Set up a provider of models for the backend of this machine, perhaps one that was ``found`` here. A
-        form below is updated.
-        """
+        """Set up a provider for the backend of this machine, perhaps a ``found`` one; update a form below."""
         if not self._request.embedded:
             self._app.notify(say("setup.foreign"), severity="warning", markup=False)
             return

@@ -60,9 +60,7 @@ _LOOPBACK_URL = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A backend as the runtime file describes it; trusted only when ``/health`` answers with the same
-    ``instance``.
-    """
+    """A backend as in the runtime file; trusted only when ``/health`` answers with the same ``instance``."""
 
     url: str
     token: str = field(repr=False)
@@ -105,9 +103,7 @@ class Starting:
         return self._child is not None
 
     def is_at(self, url: str) -> bool:
-        """Return whether the backend of this folder is still the one at ``url``. Sends nothing and starts
-        nothing.
-        """
+        """Return whether the backend of this folder is still the one at ``url``; sends and starts nothing."""
         for child in _children:
             child.poll()  # without this, a child that ended seems alive
         runtime = _read_runtime(self._data)
@@ -195,15 +191,11 @@ class Starting:
         return is_same or self._any_config
 
     def _is_usable(self, runtime: Endpoint) -> bool:
-        """Return whether this program can use a backend as it is. Raises ``AgentBusy`` for a newer one with
-        another protocol.
-        """
+        """Return whether this program can use a backend as it is; raises as ``_version_fits``."""
         return self._is_ours(runtime) and _version_fits(runtime)
 
     def _use(self, runtime: Endpoint) -> bool:
-        """Tell a backend that this program uses it, by a call that stays open; return whether it is not
-        stopping.
-        """
+        """Tell a backend that it is used, by a call that stays open; return whether it is not stopping."""
         call = ExitStack()
         try:
             answer = call.enter_context(_opened(runtime.url, "GET", "/api/backend/use", runtime.token))

@@ -123,9 +123,7 @@ def without_table(text: str, name: str) -> str:
 
 
 def _insert(body: list[Any], key: str, value: Value, end: str) -> None:
-    """Insert a line after the last setting of a table, or before its first subtable and the comment above
-    that.
-    """
+    """Insert a line after a table's last setting, or before its first subtable and the comment above it."""
     import tomlkit
     from tomlkit.items import AoT, Comment, SingleKey, Table, Whitespace
 

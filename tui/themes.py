@@ -196,9 +196,7 @@ def _over(table: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readable(table: dict[str, Any], backdrop: Backdrop) -> dict[str, Any]:
-    """Return one of our tables with those terminal colours replaced by the plain foreground that cannot be
-    read on ``backdrop``.
-    """
+    """Return one of our tables, with the foreground for terminal colours that ``backdrop`` hides."""
     if not table.get("ansi"):
         return table
     hidden = {f"{OWN_COLOR}{name}" for name in NAMES if not backdrop.shows(name)}

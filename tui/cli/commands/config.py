@@ -43,9 +43,7 @@ def toml_text(table: Mapping[str, object]) -> str:
 
 
 def check() -> None:
-    """Print one line for each problem, or "ok": both are exit code 0. Raises ``ConfigError`` (code 2) for a
-    file that cannot be used.
-    """
+    """Print one line for each problem, or "ok", code 0; raises ``ConfigError`` for an unusable file."""
     config = load()
     warnings = problems(config)
     for warning in warnings:

@@ -46,9 +46,7 @@ _MARKS: Final = str.maketrans("", "", "\2\3")  # around the matches of a search
 
 
 def list_conversations(source: Source, archived: bool, output_format: OutputFormat) -> None:
-    """Print the conversations, in the order of the screen; as JSON the body of ``GET /api/conversations`` as
-    it was answered.
-    """
+    """Print the conversations in the order of the screen; as JSON the body of ``GET /api/conversations``."""
     if output_format == "json":
         which = {"archived": "1"} if archived else None
         output.write_json(asked(source, connect.chat_client, lambda client: client.listed_raw(which)))

@@ -40,9 +40,7 @@ NO_ROOMS = 'no rooms yet; agent-tui rooms new --task "…" makes one, agent-tui 
 
 
 def list_rooms(source: Source, output_format: OutputFormat) -> None:
-    """Print the rooms, in the order of the screen; as JSON the body of ``GET /api/rooms`` as it was
-    answered.
-    """
+    """Print the rooms in the order of the screen; as JSON the body of ``GET /api/rooms``."""
     if output_format == "json":
         output.write_json(asked(source, connect.rooms_client, lambda client: client.listed_raw()))
     else:

@@ -146,9 +146,7 @@ def _is_allowed(step: StepState, ask: ev.ToolAsk, patterns: Sequence[str]) -> bo
 
 
 def _not_allowed(tool: str, ask: ev.ToolAsk) -> str:
-    """Return what is said about a call that nothing allows: how it could run, if that can be shown
-    completely.
-    """
+    """Return what is said about a call that nothing allows: how it could run, if all of that can be shown."""
     call = visible_line(ask.call) or tool
     told = say("ask.not_allowed", call=call)
     option = f"--allow {shlex.quote(ask.pattern if is_pattern(ask.pattern) else tool)}"

@@ -204,9 +204,7 @@ async def until_its_end(
 
 @dataclass(slots=True)
 class LinkTelling:
-    """Says on stderr that the command waits for a connection, and that it is there again: once, however often
-    it is tried.
-    """
+    """Says on stderr that the connection is waited for, once for all tries, and that it is there again."""
 
     tell: Callable[[str], object] = output.notice
     is_lost: bool = False

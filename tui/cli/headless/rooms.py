@@ -133,9 +133,7 @@ class Run:
         return ending
 
     async def _begun(self) -> Ending:
-        """Run the room. If the stream is lost before its first frame, and the run goes on, it is read from
-        the log.
-        """
+        """Run the room. A run that goes on although its stream is lost at the start is read from the log."""
         before = await self._known()
         try:
             frames = self.client.run_frames(self.room_id, give_up_seconds=PATIENCE_SECONDS)
@@ -160,9 +158,7 @@ class Run:
             return None
 
     async def _may_go_on(self) -> bool:
-        """Return whether the pause may not be the end: the room is running again, or its server is
-        restarting.
-        """
+        """Return whether a pause may not be the end: the room runs again, or its server is restarting."""
         if self.stop.was_asked or not self.last_id:
             return False
         restarting = self.pause_reason == "handover" and not self.embedded
