@@ -138,22 +138,21 @@ class Places:
     async def _reached(self, find: Callable[[], Awaitable[T]]) -> T:
         """Return what ``find`` finds. While the server cannot be reached, says so and tries again."""
         app = self._app
-        for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
+        delays = chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1]))
+        while True:
             try:
                 found = await find()
+                self._is_unreachable = False
+                return found
             except TransportError as error:
                 if not error.retryable or self._request.embedded:
                     raise
                 self._is_unreachable = True
                 await app.answer_held_keys()  # one of the keys may quit
-                title = localised(inert_line(str(error)))
+                title, delay = localised(inert_line(str(error))), next(delays)
                 line = say("link.unreachable", title=title, seconds=delay, quit=self.how_to_quit)
                 app.query_one("#starting", Static).update(line)
-            else:
-                self._is_unreachable = False
-                return found
             await asyncio.sleep(delay)
-        raise AssertionError("the tries never end")
 
     # --- rooms -----------------------------------------------------------------------------------------
 

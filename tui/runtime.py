@@ -349,19 +349,16 @@ def _read_runtime(data: Path) -> Endpoint | None:
             value = json.loads(file.read(MAX_RUNTIME_BYTES))
         except (ValueError, RecursionError):
             return None
-    if not isinstance(value, dict):
+    match value:
+        case {"url": str(url), "token": str(token), "version": str(version), "instance": str(instance)}:
+            pid, protocol = value.get("pid"), value.get("protocol")
+        case _:
+            return None
+    is_whole = _LOOPBACK_URL.fullmatch(url) and token and version and instance
+    if not is_whole or not isinstance(pid, int) or pid <= 0:
         return None
-    texts = [value.get(key) for key in ("url", "token", "version", "instance")]
-    pid = value.get("pid")
-    if not all(isinstance(text, str) and text for text in texts) or not isinstance(pid, int) or pid <= 0:
-        return None
-    url, token, version, instance = map(str, texts)
-    protocol = value.get("protocol")
     protocol = protocol if type(protocol) is int else 0
-    config = str(value.get("config") or "")
-    if not _LOOPBACK_URL.fullmatch(url):
-        return None
-    return Endpoint(url, token, version, pid, instance, protocol, config)
+    return Endpoint(url, token, version, pid, instance, protocol, str(value.get("config") or ""))
 
 
 def _alive(runtime: Endpoint | None) -> bool:

@@ -263,20 +263,12 @@ def _theme(theme: ListedTheme, listed: Mapping[str, ListedTheme], backdrop: Back
         colors, entries = read_styles(table, may_use_names=has_own_colors)
     except ConfigError as error:
         raise _wrong(theme, error.title, error.detail) from error
+    named: dict[str, Any] = {**colors, "surface": colors["background"]}
     return Theme(
         name=theme.name,
         dark=not backdrop.is_light if has_own_colors else table.get("dark", True),
         ansi=has_own_colors,
-        primary=colors["primary"],
-        secondary=colors["secondary"],
-        accent=colors["accent"],
-        foreground=colors["foreground"],
-        background=colors["background"],
-        surface=colors["background"],
-        panel=colors["panel"],
-        success=colors["success"],
-        warning=colors["warning"],
-        error=colors["error"],
+        **named,
         variables={
             **variables(colors, entries, least),
             LEAST_CONTRAST: str(least),
