@@ -94,10 +94,7 @@ class AgentTuiApp(KeysInOrder[int]):
     ]
 
     def __init__(
-        self,
-        request: ScreenRequest,
-        link: RoomLink | None = None,
-        chat_link: ChatLink | None = None,
+        self, request: ScreenRequest, link: RoomLink | None = None, chat_link: ChatLink | None = None
     ) -> None:
         has_color = not os.environ.get("NO_COLOR")  # Textual takes it out of the environment
         super().__init__(ansi_color=None if has_color else True)

@@ -242,8 +242,7 @@ def _parameter(name: str, type_: Any, said: Any, default: Any) -> Parameter:
 
 
 def _home(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", is_eager=True)] = False,
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", is_eager=True)] = False
 ) -> int:
     if version:
         output.say(f"{PROGRAM} {agent_tui.__version__}")

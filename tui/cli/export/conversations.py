@@ -17,15 +17,7 @@ from agent_tui.wire.chat import decode_messages
 from agent_tui.wire.chat_encode import conversation_fields, stored_message_fields
 from tui.cli.commands import connect
 from tui.cli.commands.asking import asked
-from tui.cli.export.document import (
-    Document,
-    Exported,
-    export,
-    moment,
-    on_record,
-    spent,
-    state_named,
-)
+from tui.cli.export.document import Document, Exported, export, moment, on_record, spent, state_named
 from tui.cli.headless.formats import as_told
 from tui.cli.output import PROGRAM
 from tui.live.texts import model_name
