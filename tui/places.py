@@ -20,7 +20,7 @@ from textual.widgets import Input, Static, TextArea
 
 from agent_tui.config.voice import DEFAULT_ROOM
 from agent_tui.model.errors import TransportError
-from agent_tui.model.events import ConversationInfo, RoomInfo
+from agent_tui.model.events import RoomInfo
 from agent_tui.model.inert import inert_line
 from tui.chat.first import NEW, NewChat, fields_here, first_chat
 from tui.chat.screen import ChatScreen
@@ -211,9 +211,9 @@ class Places:
         if isinstance(self._app.screen, ConversationsScreen):
             self.open_chat(conversation_id, message_id)
 
-    def show_chats(self, chats: Iterable[ConversationInfo] = ()) -> None:
-        """Show the list of chats; ``chats`` are those known already."""
-        self._show_list(ConversationsScreen(self.chat_link, chats, self._deletions[1]))
+    def show_chats(self) -> None:
+        """Show the list of chats."""
+        self._show_list(ConversationsScreen(self.chat_link, deletions=self._deletions[1]))
 
     def leave_chat(self) -> None:
         """Go back to the list of chats, at the row it was left at, or to the room that is below."""

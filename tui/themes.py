@@ -78,22 +78,17 @@ class ListedTheme:
     is_own: bool = False  # made by the user
 
 
-def available(folder: Path | None = None) -> list[ListedTheme]:
+def available(folder: Path | None = None) -> dict[str, ListedTheme]:
     """Return the themes that ship and then those in the user's ``folder``, by name. Reads no theme.
 
     A user's theme replaces a shipped one of the same name.
     """
-    own = {
-        file.stem: ListedTheme(file.stem, file, is_own=True) for file in _files(folder) if _is_name(file.stem)
-    }
-    shipped = resources.files("themes")
-    known = {name: ListedTheme(name, shipped / f"{name}.toml") for name in SHIPPED}
-    return list({**known, **own}.values())
+    own = [ListedTheme(file.stem, file, is_own=True) for file in _files(folder) if _is_name(file.stem)]
+    return {theme.name: theme for theme in (*map(_shipped, SHIPPED), *own)}
 
 
-def names(folder: Path | None = None) -> list[str]:
-    """Return the names of the themes that can be chosen."""
-    return [theme.name for theme in available(folder)]
+def _shipped(name: str) -> ListedTheme:
+    return ListedTheme(name, resources.files("themes") / f"{name}.toml")
 
 
 def resolve(name: str, backdrop: Backdrop, *, has_colors: bool = True) -> str:
@@ -112,7 +107,7 @@ def load(name: str, folder: Path | None = None, *, backdrop: Backdrop = UNKNOWN)
 
     Raises ``ConfigError`` that names the file and the wrong key, or lists the known themes.
     """
-    listed = {theme.name: theme for theme in available(folder)}
+    listed = available(folder)
     if name not in listed:
         raise ConfigError(
             f"theme {inert_line(name)!r} is not known", f"use one of {', '.join([AUTO, *listed])}"
@@ -133,8 +128,7 @@ def first(
 def problems(folder: Path | None) -> list[str]:
     """Return one line for each thing that is wrong with the user's themes."""
     complaints: list[str] = []
-    files = _files(folder)
-    listed = {theme.name: theme for theme in available(folder)}
+    files, listed = _files(folder), available(folder)
     for file in files:
         shown = inert_line(str(file))
         if not _is_name(file.stem):
@@ -226,7 +220,7 @@ def _extended(
         raise _wrong(theme, "extends", f"there is no theme {inert_line(str(name), 40)!r}; known: {known}")
     # A user's theme with the name of one that ships may build on that one.
     if name == theme.name or "extends" not in table:
-        return ListedTheme(name, resources.files("themes") / f"{name}.toml")
+        return _shipped(name)
     return listed[name]
 
 
