@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import agent_tui
 from agent_tui.config.file import config_path, data_path
@@ -52,6 +53,8 @@ EXIT_DONE = 0  # the backend's own exit codes: it got no requests for a while
 EXIT_USAGE = 2  # a folder or file is wrong
 EXIT_FULL = 4  # there is no space for them
 EXIT_LOCKED = 6  # another process uses the database
+
+WORK_NAMES = ("rooms_running", "answers_running", "voice_rooms")  # of the fields of ``Work``, on the wire
 
 # Backends that this program started. They are kept so that this module alone notices when they end.
 _children: list[subprocess.Popen[bytes]] = []
@@ -90,7 +93,7 @@ class Starting:
         self._release: Callable[[], object] = lambda: None  # ends the call that says that we use a backend
         self._child: subprocess.Popen[bytes] | None = None
         self._answered = False  # our child answered once: if it is gone, it did not fail at its start
-        self._complaints: BinaryIO | None = None  # the child's stderr
+        self._complaints: IO[bytes] | None = None  # the child's stderr
         self._waiting = threading.Lock()  # held by the one thread that looks; the others get its result
         self._failures = 0
         self._failure_of_last: AgentTuiError | None = None
@@ -154,9 +157,7 @@ class Starting:
                     continue
                 else:
                     _end(
-                        self._data,
-                        runtime,
-                        "if_idle=1" if self._is_ours(runtime) else "if_idle=1&if_unused=1",
+                        self._data, runtime, "if_idle=1" + ("" if self._is_ours(runtime) else "&if_unused=1")
                     )
                     self._child = None
             self._spawn_if_needed()
@@ -253,7 +254,7 @@ class Starting:
         """Start the backend process, detached from our terminal; returns at once."""
         try:
             self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
-            complaints = _nameless_file(self._data)
+            complaints = TemporaryFile(buffering=0, dir=self._data)  # noqa: SIM115  closed, it is gone
         except OSError as error:
             raise not_written(f"{self._data}: cannot be written", error) from error
         self._forget_complaints()
@@ -328,7 +329,7 @@ def _told_by(endpoint: Endpoint) -> dict[str, object]:
 
 
 def _counts(answer: dict[str, object]) -> Work:
-    found = [answer.get(name) for name in ("rooms_running", "answers_running", "voice_rooms")]
+    found = [answer.get(name) for name in WORK_NAMES]
     return Work(*(count if isinstance(count, int) else 0 for count in found))
 
 
@@ -391,15 +392,7 @@ def _lock_holder(data: Path) -> str | None:
     return None
 
 
-def _nameless_file(folder: Path) -> BinaryIO:
-    """Return a new file in ``folder`` without a name: it vanishes when it is closed."""
-    path = folder / f".backend-{os.getpid()}-{time.monotonic_ns()}.stderr"
-    file = path.open("xb+", buffering=0)
-    path.unlink()
-    return file
-
-
-def _last_line(file: BinaryIO) -> str:
+def _last_line(file: IO[bytes]) -> str:
     size = os.fstat(file.fileno()).st_size
     start = max(0, size - MAX_COMPLAINT_BYTES)
     text = os.pread(file.fileno(), MAX_COMPLAINT_BYTES, start).decode("utf-8", "replace")

@@ -102,9 +102,7 @@ async def create(client: RoomsClient, new: NewRoom, *, embedded: bool) -> RoomIn
     is_named = bool(provider) or all(agent.provider for agent in new.agents or [FileAgent()])
     if new.strict and not is_named:
         provider = await default_provider(client)
-    fields: dict[str, Any] = {
-        name: list(value) if isinstance(value, tuple) else value for name, value in new.values.items()
-    }
+    fields: dict[str, Any] = dict(new.values)
     if new.agents is not None:
         fields["agents"] = [_agent(agent, provider) for agent in new.agents]
     if provider:

@@ -219,9 +219,8 @@ class Run:
                 output.notice(say("plain.cut.length", who=name))
             case ev.TurnFailed(error, _, name):
                 self.last_failure = inert_line(f"{name}: {error}", MAX_ERROR_CHARACTERS)
-                output.notice(
-                    f"{inert_line(name, MAX_NAME_CHARACTERS)}{say('between.detail')}{localised(error)}"
-                )
+                who = inert_line(name, MAX_NAME_CHARACTERS)
+                output.notice(f"{who}{say('between.detail')}{localised(error)}")
             case ev.RunPaused(_, _, reason):
                 why = said(f"plain.paused.{reason}")
                 told = f" ({localised(reason)})" if reason not in ("", "pause") else ""
