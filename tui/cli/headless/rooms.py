@@ -16,7 +16,7 @@ from agent_tui.model.inert import inert_line
 from agent_tui.wire.rooms import TERMINAL, decode
 from tui.cli import output
 from tui.cli.commands import connect
-from tui.cli.commands.asking import check_tools, note_line, step_line
+from tui.cli.commands.asking import MAX_NAME_CHARACTERS, check_tools, note_line, step_line
 from tui.cli.commands.new_room import SUFFIX, NewRoom
 from tui.cli.headless.answer import Answer
 from tui.cli.headless.ask_telling import MAX_ERROR_CHARACTERS
@@ -34,7 +34,6 @@ from tui.request import Server, Source
 from tui.screens.localised import localised
 from tui.screens.words import said, say
 
-MAX_NAME_CHARACTERS = 60
 DELETED = "stop"  # why a room pauses that is being deleted
 
 
