@@ -100,10 +100,10 @@ async def check_tools(client: Conversations[Any], wanted: Sequence[str]) -> None
     try:
         tools, servers = await client.backend.tools(is_waiting=False)
         unknown = _without(wanted, tools)
-        if unknown and any(server.status == "starting" for server in servers):
+        starting = [server.name for server in servers if server.status == "starting"]
+        if unknown and starting:
             listing = asyncio.ensure_future(client.backend.tools())
             if not (await asyncio.wait({listing}, timeout=NOTICE_SECONDS))[0]:
-                starting = [server.name for server in servers if server.status == "starting"]
                 output.notice(waiting_line(list_of(starting)))
             tools, servers = await listing
             unknown = _without(wanted, tools)
