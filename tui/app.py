@@ -178,9 +178,7 @@ class AgentTuiApp(KeysInOrder[int]):
     async def _open(self) -> None:
         await asyncio.to_thread(importlib.import_module, "tui.places")
         self._has_places = True
-        source = self._request.source
-        is_agent = isinstance(source, Server) and source.agent is not None
-        if not self._request.setup and not is_agent:
+        if not self._request.setup and not self.places.chat_link.is_agent:
             self.places.presence.start()
         self.garbage.start()
         self.set_interval(LOOK_SECONDS, self.garbage.look)

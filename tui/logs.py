@@ -10,7 +10,7 @@ import logging
 from pathlib import Path
 
 from agent_tui.config.file import data_path
-from agent_tui.log_file import LogFile
+from agent_tui.private_log import PrivateLog
 from agent_tui.tracebacks import WordlessFormatter
 
 LOG_FILE = "agent-tui.log"
@@ -40,7 +40,7 @@ def log_crash() -> Path | None:
     return None if file.failed else Path(file.baseFilename)
 
 
-def _log_file() -> LogFile:
-    file = LogFile(data_path() / LOG_FILE, old=OLD_LOGS)
+def _log_file() -> PrivateLog:
+    file = PrivateLog(data_path() / LOG_FILE, old=OLD_LOGS)
     file.setFormatter(WordlessFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     return file

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from agent_tui.log_file import LogFile
+from agent_tui.private_log import PrivateLog
 from agent_tui.tracebacks import WordlessFormatter
 from agent_tui.wire.voice import redact
 
@@ -38,7 +38,7 @@ _ROOT_FILTER = _NoTokens()
 def keep_native_log(path: Path | None) -> None:
     """Write the log of ``livekit.rtc`` to the file at ``path``, or nowhere if it is ``None``."""
     logger = logging.getLogger(LOGGER)
-    handler: logging.Handler = logging.NullHandler() if path is None else LogFile(path, old=OLD_LOGS)
+    handler: logging.Handler = logging.NullHandler() if path is None else PrivateLog(path, old=OLD_LOGS)
     handler.setFormatter(_Redacted("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     for old in logger.handlers[:]:
         logger.removeHandler(old)

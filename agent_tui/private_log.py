@@ -11,7 +11,7 @@ from pathlib import Path
 MAX_LOG_BYTES = 1_000_000
 
 
-class LogFile(RotatingFileHandler):
+class PrivateLog(RotatingFileHandler):
     """A log file, made with its first record, for its owner alone; what cannot be written is not logged."""
 
     def __init__(self, path: Path, *, old: int) -> None:
